@@ -1,4 +1,4 @@
-"""The adapter: dbt-spark's, with three-level names and Iceberg tables. Each method leads to what does the work."""
+"""The adapter: a subclass of dbt-spark's, for three-level names and Iceberg tables. Its methods delegate to modules."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ logger = AdapterLogger("Spark")
 
 
 class SparkIcebergAdapter(SparkAdapter):
-    """dbt on Spark and Iceberg."""
+    """The dbt adapter for Spark and Iceberg."""
 
     Relation = SparkIcebergRelation
     Column = SparkIcebergColumn
@@ -101,15 +101,15 @@ class SparkIcebergAdapter(SparkAdapter):
 
     @available_property
     def relations(self) -> AsDbt:
-        """What macros ask of relations: ``relations.collaborators.Relations``."""
+        """The methods for macros about relations: ``relations.collaborators.Relations``."""
         return AsDbt(self._relations)
 
     @available_property
     def ip(self) -> AsDbt:
-        """What the macros of incremental processing call: ``hooks.Hooks``."""
+        """The methods for macros of incremental processing: ``hooks.Hooks``."""
         return AsDbt(self._hooks)
 
-    # What dbt asks of an adapter
+    # Methods that dbt calls
 
     def cleanup_connections(self) -> None:
         """Close all connections, at the end of a command."""
@@ -118,7 +118,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     @classmethod
     def quote(cls, identifier: str) -> str:
-        """A name, back-quoted."""
+        """A back-quoted name."""
         return sql_name(identifier)
 
     def list_schemas(self, database: str) -> list[str]:
@@ -130,7 +130,7 @@ class SparkIcebergAdapter(SparkAdapter):
         return schema in self.list_schemas(database)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema as they are now."""
+        """The current tables and views of a schema."""
         return self.lookup.relations_in(schema_relation)
 
     def _make_match(
@@ -139,11 +139,11 @@ class SparkIcebergAdapter(SparkAdapter):
         return self.lookup.matching(relations_list, database, schema, identifier)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkIcebergColumn]:  # type: ignore[override]
-        """The columns of a table or view, temporary ones too; empty where there is none."""
+        """The columns of a table or view, including temporary views. Empty if it does not exist."""
         return self.lookup.columns(relation)
 
     def set_relations_cache(self, relation_configs: Iterable[RelationConfig], *args: Any, **kwargs: Any) -> None:
-        """Warn of misspelt macros and of configs without effect, and fill dbt's cache of relations."""
+        """Warn about misspelled macros and configs without effect, and fill dbt's cache of relations."""
         nodes = list(relation_configs)
         macros = getattr(self.get_macro_resolver(), "macros", {}).values()
         for warning in spelling.warnings(nodes, {macro.name for macro in macros}):
@@ -153,28 +153,28 @@ class SparkIcebergAdapter(SparkAdapter):
     def calculate_freshness_from_metadata_batch(
         self, sources: Sequence[BaseRelation], macro_resolver: Any = None
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, FreshnessResponse]]:
-        """The freshness of many sources, by their metadata alone."""
+        """The freshness of many sources, from metadata alone."""
         return [], freshness.of_many(self, sources)
 
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: Any = None
     ) -> tuple[AdapterResponse | None, FreshnessResponse]:
-        """The freshness of one source, by its metadata alone. Raises as ``freshness.last_modified`` does."""
+        """The freshness of one source, from metadata alone. Raises the errors of ``freshness.last_modified``."""
         return None, freshness.of_one(self, source)
 
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:
-        """Take up a catalog of catalogs.yml. Raises InvalidCatalogIntegrationConfigError."""
+        """Add a catalog of catalogs.yml. Raises InvalidCatalogIntegrationConfigError."""
         self._relations.placement.note(catalog_integration)
         return super().add_catalog_integration(catalog_integration)
 
     def bridge_v2_catalog(self, catalog: CatalogV2) -> CatalogIntegrationConfig:
-        """A catalog of the second format of catalogs.yml as one of the first."""
+        """Convert a catalog of the second format of catalogs.yml to the first format."""
         return translated(catalog, self.type())
 
     def build_catalog_relation(self, config: RelationConfig) -> IcebergCatalogRelation | None:
-        """How a model's table is made in the catalog that its ``catalog_name`` asks for; None without one.
+        """How a model's table is created in the catalog of its ``catalog_name``. None without this config.
 
-        dbt's own also takes the config ``catalog`` for that, which here is another name for ``database``.
+        dbt's own method also uses the config ``catalog``, which is another name for ``database`` here.
         """
         return self._relations.placement.catalog_of(config.config)
 
@@ -189,7 +189,7 @@ class SparkIcebergAdapter(SparkAdapter):
         return None if self._lineage is None else self._lineage.before(config.model)
 
     def post_model_hook(self, config: Any, context: Any) -> None:
-        """Called after a model is built or has failed; ``context`` is what ``pre_model_hook`` returned."""
+        """Called after a node is built or has failed. ``context`` is the result of ``pre_model_hook``."""
         super().post_model_hook(config, context)
         if self._lineage is not None and context is not None:
             self._lineage.after(context)
@@ -197,28 +197,28 @@ class SparkIcebergAdapter(SparkAdapter):
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: Any
     ) -> tuple[agate.Table, list[Exception]]:
-        """What `dbt docs generate` shows of the project's relations, in any catalog."""
+        """The catalog of `dbt docs generate` for the project's relations, in any catalog."""
         return self._docs.table(self._get_catalog_relations(relation_configs))
 
     def get_catalog_by_relations(self, used_schemas: Any, relations: Any) -> tuple[agate.Table, list[Exception]]:
-        """The same for the relations that are given."""
+        """The catalog of `dbt docs generate` for the given relations."""
         return self._docs.table(relations)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
-        """What the catalog knows of one relation; None where there is none."""
+        """The catalog entry of one relation. None if it does not exist."""
         return self._docs.entry(relation)
 
     def valid_incremental_strategies(self) -> list[str]:
-        """The built-in strategies of dbt's incremental models; a project's own are found by their macros."""
+        """The built-in strategies of dbt's incremental models. dbt finds a project's own strategies by their macros."""
         return ["append", "merge", "insert_overwrite", "delete+insert", "microbatch"]
 
     def debug_query(self) -> None:
-        """`dbt debug`: reach Spark, Iceberg and the catalog, and say which they are."""
+        """`dbt debug`: connect to Spark, Iceberg and the catalog, and report their versions."""
         logger.info(f"  {debug.reached(self.connections, self.credentials, self.access.settings, self.list_schemas)}")
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> AdapterTrackingRelationInfo:
-        """What dbt notes of the adapter for each node; the base class would guess a wrong module name."""
+        """The adapter's information that dbt records for each node. The base class would return a wrong module name."""
         return AdapterTrackingRelationInfo(  # type: ignore[abstract]
             adapter_name=SparkIcebergConnectionManager.TYPE,
             base_adapter_version=import_module("dbt.adapters.__about__").version,
@@ -226,7 +226,7 @@ class SparkIcebergAdapter(SparkAdapter):
             model_adapter_details=cls._get_adapter_specific_run_info(config),
         )
 
-    # What the hooks ask of the adapter
+    # Methods that the hooks call
 
     def metadata_reader(self) -> MetadataReader:
         """The reader of table metadata for this profile."""
@@ -234,5 +234,5 @@ class SparkIcebergAdapter(SparkAdapter):
 
     @property
     def spark(self) -> Spark:
-        """Spark by this thread's connection."""
+        """Spark over this thread's connection."""
         return DbtSpark(self, self.connections)

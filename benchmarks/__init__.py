@@ -1,1 +1,1 @@
-"""What the package costs, as ratios to the hand-written statement or to what people run today: docs/benchmarks.md."""
+"""The cost of the package, as ratios to hand-written statements and to common alternatives: docs/benchmarks.md."""

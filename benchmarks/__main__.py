@@ -1,4 +1,4 @@
-"""Runs the benchmarks one after another, each in a process of its own, and renders docs/benchmarks.md."""
+"""Runs the benchmarks one after another, each in a separate process, and generates docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BENCHMARKS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 1 if a benchmark failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(BENCHMARKS)}; all by default")
     names = parser.parse_args(argv).names or BENCHMARKS
     if unknown := sorted(set(names) - set(BENCHMARKS)):
         parser.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")

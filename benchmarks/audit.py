@@ -1,4 +1,4 @@
-"""An audit before publishing beside the same data tests afterwards: `dbt build` of two models that differ in it."""
+"""An audit before publishing, compared with the same data tests afterwards: `dbt build` of two models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TESTS: dict[str, list[Any]] = {
 
 
 def make_project(lake: Lake) -> Project:
-    """The two models, with the same tests."""
+    """The two models with the same tests."""
     project = lake.project(_SCHEMA)
     project.sources("events", database=CATALOG)
     for name in (_AUDITED, _AFTER):
@@ -43,7 +43,7 @@ def make_project(lake: Lake) -> Project:
 
 
 def commit(lake: Lake, first: int, rows: int) -> None:
-    """One commit of new rows to the source."""
+    """A commit of new rows to the source."""
     lake.sql(
         f"insert into {_SOURCE} select id, id % 9973, substr('abcd', cast(id % 4 as int) + 1, 1),"
         f" md5(cast(id as string)) from range({first}, {first + rows})"
@@ -51,18 +51,18 @@ def commit(lake: Lake, first: int, rows: int) -> None:
 
 
 def spent(meter: Meter, project: Project, model: str, *arguments: str) -> Spent:
-    """What a `dbt build` of a model and its tests costs Spark."""
+    """The cost of a `dbt build` of a model and its tests in Spark."""
     with meter.measuring() as found:
         project.run("--select", model, *arguments, command="build")
     return found
 
 
 def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) -> None:
-    """A first table of ``rows`` rows; then rounds of 1% more, and of builds of the whole table."""
+    """A first table of ``rows`` rows, then rounds of 1% more, and builds of the whole table."""
     lake.sql(f"create table {_SOURCE} (id bigint, account bigint, kind string, note string) using iceberg")
     commit(lake, 0, rows)
     project = make_project(lake)
-    for model in (_AUDITED, _AFTER):  # warms up
+    for model in (_AUDITED, _AFTER):  # warm-up
         spent(meter, project, model)
     table = Table(
         "`dbt build` of a model with four data tests: before publishing, and only afterwards",

@@ -1,4 +1,4 @@
-"""What runs of models cost one by one, and what those with the strategy ``auto`` did and estimated."""
+"""The cost of each model's run and, for models with the strategy ``auto``, the chosen method and its estimate."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ AUTO = {"materialized": "iceberg_incremental_snapshot", "incremental_strategy": 
 TABLE = {"materialized": "table"}
 
 WROTE, NOTHING, UNAFFECTED = "wrote", "nothing new", "no key affected"
-"""What a run does that follows no plan: it writes all rows, or it has nothing to do. Or its changes affect no row."""
+"""The results of a run without a plan: it writes all rows, has nothing to do, or its changes affect no row."""
 INSERT, UPDATED, KEPT, REBUILD = "insert", "groups updated", "updated incrementally", "rebuild"
-"""The ways of bringing an existing table up to date."""
+"""The methods for updating an existing table."""
 
 _NOTHING_NEW = "NOTHING NEW"
-"""What dbt prints of such a model."""
+"""dbt's output for such a model."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """The way that a run of an ``auto`` model took.
+    """The method that a run of an ``auto`` model chose.
 
-    ``keys``: how many of the ``key`` were affected; None where they were not counted. ``reads``: what the estimate is
-    made from. ``estimated``: the seconds of CPU of keeping up and of a rebuild. Both are None where nothing was
-    estimated.
+    ``keys``: the number of affected values of the ``key``; None if they were not counted. ``reads``: the inputs of the
+    estimate. ``estimated``: the estimated CPU seconds of an incremental update and of a rebuild. Both are None without
+    an estimate.
     """
 
     way: str
@@ -45,16 +45,16 @@ class Taken:
 
     @property
     def has_other_way(self) -> bool:
-        """Whether the model could have been kept up to date in another way."""
+        """Whether the model could have been updated incrementally in another way."""
         return self.way in (UNAFFECTED, INSERT, UPDATED, KEPT) or self.estimated is not None
 
 
 @dataclass(frozen=True)
 class ModelRun:
-    """What one model's run cost, in s, from its start to its end, and what it did.
+    """The cost of one model's run in s, from its start to its end, and its result.
 
-    ``files``: how many are read, each as often as it is; changes are counted as if they were read once.
-    ``statements``: those that dbt sent, by kind, with their durations in s; without those that only inform the run.
+    ``files``: the number of files read, counted each time they are read; files with changes count once. ``statements``:
+    the durations in s of dbt's statements by kind, without those that only query information.
     """
 
     whole: float
@@ -66,7 +66,7 @@ class ModelRun:
 
 
 def taken(plan: UpdatePlan, reads: Any) -> Taken:
-    """A plan as it is recorded. ``reads``: what its estimate is made from, or None."""
+    """A plan as a record. ``reads``: the inputs of its estimate, or None."""
     key: tuple[str, ...] = ()
     if plan.continued is not None:
         key = tuple(plan.continued.summary.keys)
@@ -91,7 +91,7 @@ def taken(plan: UpdatePlan, reads: Any) -> Taken:
 
 
 def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
-    """``dbt run`` with one thread: what each model cost and did. Raises RuntimeError if it fails."""
+    """``dbt run`` with one thread: the cost and result of each model. Raises RuntimeError if it fails."""
     logged: dict[str, list[str]] = {}
     found: dict[str, Taken] = {}
     changed: dict[str, int] = {}
@@ -105,7 +105,7 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
             if event.info.name != "NodeFinished":
                 return
             name = event.data.node_info.node_name
-            logged[name] = meter.new_lines()  # read later, as that takes CPU time
+            logged[name] = meter.new_lines()  # read later, because reading takes CPU time
             if applied:
                 writer, plan = applied[-1][:2]
                 estimates = to_update if plan.continued is not None else chosen or at_once
@@ -135,14 +135,14 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
 
 
 def _changed_files(writer: PlainSqlWriter) -> int:
-    """The data files of the changes, which Iceberg reports no metric of where they are read by themselves."""
+    """The number of data files with changes. Iceberg reports no metric if they are read individually."""
     sources = writer._sources.values() if writer._spark.scans else ()
     return sum(source.planned.counts.files for source in sources if source.has_changed)
 
 
 @contextmanager
 def _recording(owner: Any, name: str) -> Iterator[list[Sequence[Any]]]:
-    """Collects the arguments of each call of a function; ``owner`` is the class or module that holds it."""
+    """Collects the arguments of each call of a function. ``owner``: its class or module."""
     original: Callable[..., Any] = getattr(owner, name)
     calls: list[Sequence[Any]] = []
 

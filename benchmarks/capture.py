@@ -1,6 +1,6 @@
-"""What a capture costs: loading a model's table and its source, finding the checkpoint, planning, writing the SQL.
+"""The cost of a capture: loading a model's table and source, finding the checkpoint, planning, and generating SQL.
 
-The tables' metadata is real metadata that Spark wrote, made longer. Only Python runs during the measurement.
+The metadata was written by Spark and then extended. Only Python runs during the measurement.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AIMS_MS = {1_000: 50, 10_000: 400}
 
 @dataclass
 class Spent:
-    """One capture's durations in s, and what it captured."""
+    """The durations of one capture in s, and what it captured."""
 
     load: float
     rest: float
@@ -50,12 +50,12 @@ class Spent:
 
     @property
     def whole(self) -> float:
-        """The whole capture."""
+        """The duration of the whole capture."""
         return self.load + self.rest
 
 
 def make_tables(folder: Path) -> None:
-    """Have Spark write a source and a target of a few commits, in a process of its own."""
+    """Let Spark write a source and a target with a few commits, in a separate process."""
     code = f"from pathlib import Path; from benchmarks.capture import write_tables; write_tables(Path({str(folder)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -67,14 +67,14 @@ def write_tables(folder: Path) -> None:
         for table in (_SOURCE, _TARGET):
             lake.sql(f"create table {table.sql} (id bigint, at timestamp, amount double) using iceberg")
             for number in range(_COMMITS):
-                rows = f"range({number} * {files}, {number + 1} * {files}, 1, {files})"  # each row is a file
+                rows = f"range({number} * {files}, {number + 1} * {files}, 1, {files})"  # one file per row
                 lake.sql(f"insert into {table.sql} select id, current_timestamp(), rand() from {rows}")
     finally:
         lake.stop()
 
 
 def open_tables(folder: Path) -> tuple[Path, MetadataReader]:
-    """The SQLite catalog of the tables, and a reader as a run uses it."""
+    """The SQLite catalog of the tables, and a reader as in a run."""
     catalog = folder / "lakehouse" / "catalog.db"
     prefix = f"spark.sql.catalog.{_CATALOG}"
     settings = {
@@ -97,7 +97,7 @@ def place(catalog: Path, reader: MetadataReader, start: int) -> None:
 
 
 def capture(reader: MetadataReader) -> Spent:
-    """Capture as a run of the model does."""
+    """Capture as in a run of the model."""
     began = time.perf_counter()
     with timing(type(reader), "load") as loads:
         cuts = Cuts(lambda: reader)
@@ -111,7 +111,7 @@ def capture(reader: MetadataReader) -> Spent:
 
 
 def measure(folder: Path, result: Result, repetitions: int) -> None:
-    """Measure each length of history at three positions, and with a target whose history is equally long."""
+    """Measure each length of history at three positions, and with a target whose history has the same length."""
     catalog, reader = open_tables(folder)
     table = Table(
         "Capturing one source for one model",

@@ -1,8 +1,8 @@
-"""From the start of `dbt run` to the first model's first statement, on the embedded lakehouse; and where it goes.
+"""The time from the start of `dbt run` to the first model's first statement, on the embedded lakehouse, and its parts.
 
-Beside it the floor: a process that starts a bare SparkSession with the same settings and jars, and `dbt parse` of the
-same project. All of them are processes of their own, run in turn; the lakehouse, the jars and dbt's partial parse are
-there before.
+It is compared with a minimum: a process that starts a bare SparkSession with the same settings and jars, and `dbt
+parse` of the same project. All run in separate processes, in turn. The lakehouse, the jars and dbt's partial parse
+exist before.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _PARTS = (
     "session and catalog",
     "dbt's listings, compiling the model",
 )
-"""What lies between the moments, in their order."""
+"""The parts between the moments, in order."""
 
 Event = Mapping[str, Any]
 
 
 def moments(events: Iterable[Event]) -> list[float]:
-    """The ends of the parts in a run's log, as seconds since 1970. Raises ValueError where one is missing."""
+    """The ends of the parts in a run's log, as seconds since 1970. Raises ValueError if one is missing."""
     found: dict[str, float] = {}
     for event in events:
         for part in filter(None, [_ends(event)]):
@@ -64,7 +64,7 @@ def moments(events: Iterable[Event]) -> list[float]:
 
 
 def _ends(event: Event) -> str | None:
-    """The part that an event of dbt's log ends."""
+    """The part that ends with an event of dbt's log."""
     info, data = event["info"], event["data"]
     if info["name"] == "MainReportVersion":
         return _PARTS[0]
@@ -77,7 +77,7 @@ def _ends(event: Event) -> str | None:
 
 
 def run(project: Project) -> list[float]:
-    """The durations of the parts of `dbt run`, in s."""
+    """The durations of the parts of `dbt run` in s."""
     log = project.folder / "logs" / "dbt.log"
     log.unlink(missing_ok=True)
     began = time.time()
@@ -87,14 +87,14 @@ def run(project: Project) -> list[float]:
 
 
 def parse(project: Project) -> float:
-    """The duration of `dbt parse`, in s."""
+    """The duration of `dbt parse` in s."""
     began = time.time()
     _dbt(project, "parse")
     return time.time() - began
 
 
 def bare_session(confs: Mapping[str, str]) -> float:
-    """From the start of a Python process to its SparkSession, in s."""
+    """The time from the start of a Python process to its SparkSession, in s."""
     began = time.time()
     done = subprocess.run(
         [sys.executable, "-c", _BARE, json.dumps(dict(confs))], check=True, capture_output=True, text=True
@@ -109,7 +109,7 @@ def _dbt(project: Project, *arguments: str) -> None:
 
 
 def measure(folder: Path, rounds: int, result: Result) -> None:
-    """Run the three in turn; the first round, which fills caches, is left out."""
+    """Run the three in turn. The first round fills caches and is omitted."""
     target = {"type": "spark_iceberg", "method": "session", "warehouse": str(folder / "lakehouse")}
     project = Project(folder, "cold", target)
     for number in range(_MODELS):
@@ -132,7 +132,7 @@ def measure(folder: Path, rounds: int, result: Result) -> None:
         "From the start of `dbt run` to the first model's first statement, embedded lakehouse, a project of "
         f"{_MODELS} models",
         ["", "duration"],
-        note=f"Medians of {rounds} runs, each in a process of its own. Aim: at most 1.2 times the floor.",
+        note=f"Medians of {rounds} runs, each in a separate process. Aim: at most 1.2 times the floor.",
     )
     table.add("`dbt run` up to the first model's first statement", results.seconds(wholes))
     for name, values in zip(_PARTS, zip(*parts, strict=True), strict=True):

@@ -1,7 +1,7 @@
-"""Counts dbt's conformance suite by topic: on this adapter, and on plain dbt-spark with the same Spark and lakehouse.
+"""Counts the results of dbt's conformance suite by topic, for this adapter and for plain dbt-spark.
 
-dbt-spark's models, seeds and snapshots have `file_format: iceberg`, in the catalog that is Spark's default. Writes a
-table to the standard output; docs/conformance.md has it.
+Both use the same Spark and lakehouse. dbt-spark's models, seeds and snapshots have `file_format: iceberg`, in Spark's
+default catalog. Writes the table of docs/conformance.md to the standard output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORST_FIRST = ("failed", "skipped", "passed")
 
 
 def counts(adapter: str) -> dict[str, Counter[str]]:
-    """How many tests passed and failed, by file."""
+    """The numbers of passed and failed tests, by file."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         subprocess.run(
             [sys.executable, *PYTEST, f"--junitxml={report.name}", str(FOLDER)],
@@ -35,7 +35,7 @@ def counts(adapter: str) -> dict[str, Counter[str]]:
 
 
 def by_topic(cases: Iterable[ElementTree.Element]) -> dict[str, Counter[str]]:
-    """The outcomes of tests, by file. A test that failed, and then in its teardown too, is two cases of a report."""
+    """The results of tests, by file. A test that fails, and then fails in its teardown, is two cases of a report."""
     outcomes: dict[tuple[str, str], str] = {}
     for case in cases:
         test = case.attrib["classname"], case.attrib["name"]
@@ -48,7 +48,7 @@ def by_topic(cases: Iterable[ElementTree.Element]) -> dict[str, Counter[str]]:
 
 
 def outcome(case: ElementTree.Element) -> str:
-    """What came of a test; dbt-spark does not drop a schema with views in it, which its teardown says."""
+    """The result of a test. Teardowns of dbt-spark that fail to drop a schema with views are not counted."""
     kinds = {child.tag for child in case if child.tag != "error" or "teardown" not in child.attrib.get("message", "")}
     return "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
 

@@ -1,4 +1,4 @@
-"""CPU time of processes, in user and kernel mode, as Linux counts it."""
+"""The CPU time of processes, in user and kernel mode, from Linux."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 _PROCESSES = Path("/proc")
 _PARENT = 1
 _TIMES = slice(11, 15)
-"""Fields after the command's name: user and system time of the process, then of its children that have ended."""
+"""The fields after the command's name: user and system time of the process, and of its children that have ended."""
 
 
 def whole(process: int | None = None) -> float:
-    """The CPU time so far, in s, of a process and all processes below it, also those that have ended.
+    """The CPU time in s of a process and all of its descendants so far, including those that have ended.
 
-    Without a process that of this one, with the JVM of its Spark. 0 on systems without ``/proc``.
+    Without an argument, of this process, including the JVM of its Spark. 0 on systems without ``/proc``.
     """
     root = os.getpid() if process is None else process
     found = dict(_stats())
@@ -36,5 +36,5 @@ def _stats() -> Iterator[tuple[int, list[str]]]:
         try:
             text = (folder / "stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
-            continue  # it has just ended
+            continue  # the process has just ended
         yield int(folder.name), text.rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""Files read = files committed: the distinct files of captured ranges, and those that the ranges' commits added."""
+"""Whether files read = files committed: the distinct files of captured ranges, and those that their commits added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPACT_EVERY = 20
 
 
 def make_table(lake: Lake, commits: int) -> None:
-    """Commits of one to four files; in between, commits without rows, overwrites of empty partitions, compactions."""
+    """Commits of one to four files, and between them empty commits, overwrites of empty partitions, and compactions."""
     lake.sql(f"create table {_TABLE.sql} (id bigint, day int) using iceberg partitioned by (day)")
     for number in range(commits):
         match number % 10:
@@ -45,7 +45,7 @@ def make_table(lake: Lake, commits: int) -> None:
 
 
 def added_files(lake: Lake) -> dict[int, set[str]]:
-    """The data files that each snapshot added, by its manifests, whether or not they still exist."""
+    """The data files that each snapshot added, from its manifests, whether or not they still exist."""
     rows = lake.sql(
         f"select distinct snapshot_id, data_file.file_path from {_TABLE.sql}.all_entries"
         " where status = 1 and data_file.content = 0"
@@ -57,7 +57,7 @@ def added_files(lake: Lake) -> dict[int, set[str]]:
 
 
 def capture(history: History, chain: Sequence[Snapshot], start: int, end: int) -> Range:
-    """The range between two snapshots of the chain. Raises ValueError where there is none."""
+    """The range between two snapshots of the chain. Raises ValueError if there is none."""
     position: Position = position_at(history.table_uuid, chain[start])
     planned = plan_changes(history, position, chain[end])
     if not isinstance(planned, Range):
@@ -66,7 +66,7 @@ def capture(history: History, chain: Sequence[Snapshot], start: int, end: int) -
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, and save the result. Raises ValueError where a range reads other files."""
+    """Measure, and save the result. Raises ValueError if a range reads other files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranges", type=int, default=50)
     parser.add_argument("--commits", type=int, default=100)
@@ -85,9 +85,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         for _ in range(options.ranges):
             start, end = sorted(chance.sample(range(len(chain)), 2))
             planned = capture(history, chain, start, end)
-            # not `_file`, which a range with overwrites does not have
+            # not `_file`, which a range with overwrites lacks
             read = {row[0] for row in lake.sql(f"select distinct input_file_name() from {changes_sql(planned)}")}
-            # a compaction adds files too, but of rows that were there before
+            # a compaction also adds files, but for existing rows
             committed = {
                 path
                 for snapshot in chain[start + 1 : end + 1]

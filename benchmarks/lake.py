@@ -1,4 +1,4 @@
-"""The place of a benchmark: an embedded lakehouse in a temporary folder, dbt projects in it, and Spark beside dbt."""
+"""The environment of a benchmark: an embedded lakehouse in a temporary folder, dbt projects in it, and Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SPARK = {"spark.driver.memory": "2g"}
 
 @dataclass
 class Statement:
-    """A statement that dbt sent for a node, or for itself (then ``node`` is empty)."""
+    """A statement that dbt executed for a node, or for itself (``node`` is then empty)."""
 
     node: str
     sql: str
@@ -36,9 +36,9 @@ class Statement:
 
 @dataclass
 class Invocation:
-    """One dbt command: its duration, the duration of compiling and executing each model, and the statements sent.
+    """One dbt command: its duration, the durations of compiling and executing each model, and its statements.
 
-    ``cpu``: the CPU time of all processes from the start of each model to its end, where models run one by one.
+    ``cpu``: the CPU time of all processes from the start to the end of each model, if models run one by one.
     """
 
     seconds: float
@@ -49,13 +49,13 @@ class Invocation:
 
     @property
     def for_models(self) -> list[Statement]:
-        """The statements that were sent for models."""
+        """The statements for models."""
         return [statement for statement in self.statements if statement.node.startswith("model.")]
 
 
 @dataclass
 class _Sent:
-    """Collects statements and the CPU time of models from dbt's events; needs a single dbt thread."""
+    """Collects statements and the CPU time of models from dbt's events. Requires one dbt thread."""
 
     statements: list[Statement] = field(default_factory=list)
     cpu: dict[str, float] = field(default_factory=dict)
@@ -72,12 +72,12 @@ class _Sent:
 
 
 def _duration(part: Any) -> float:
-    """The duration of compiling or executing a model, in s."""
+    """The duration of compiling or executing a model in s."""
     return float((part.completed_at - part.started_at).total_seconds())
 
 
 def write_profile(folder: Path, name: str, target: dict[str, Any], threads: int = 1) -> None:
-    """Write a folder's profiles.yml with one profile and one target; creates the folder if there is none."""
+    """Write a folder's profiles.yml with one profile and one target. Creates the folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     outputs = {"bench": {**target, "threads": threads}}
     text = json.dumps({name: {"target": "bench", "outputs": outputs}})
@@ -91,9 +91,9 @@ def run_dbt(
     command: str = "run",
     callbacks: Sequence[Callable[[Any], None]] = (),
 ) -> Invocation:
-    """A dbt command, of one or two words, in this process; it writes everything below ``profiles``.
+    """Execute a dbt command of one or two words in this process. It writes all files below ``profiles``.
 
-    ``callbacks`` get each of dbt's events. Raises RuntimeError if the command fails.
+    ``callbacks``: called for each of dbt's events. Raises RuntimeError if the command fails.
     """
     sent = _Sent()
     folders = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
@@ -103,8 +103,8 @@ def run_dbt(
     took = time.perf_counter() - began
     if not outcome.success:
         raise RuntimeError(f"dbt {command} of {project.name} failed: {outcome.exception or 'see above'}")
-    results = getattr(outcome.result, "results", ())  # `docs generate` gives a catalog
-    found = [each for each in results if hasattr(each, "node")]  # `run-operation` runs none
+    results = getattr(outcome.result, "results", ())  # `docs generate` returns a catalog
+    found = [each for each in results if hasattr(each, "node")]  # `run-operation` runs no nodes
     return Invocation(
         took,
         {each.node.name: sum(map(_duration, each.timing)) for each in found},
@@ -115,10 +115,10 @@ def run_dbt(
 
 
 class Project:
-    """A dbt project with one schema, whose files are JSON, which YAML includes."""
+    """A dbt project with one schema. Its YAML files contain JSON."""
 
     def __init__(self, folder: Path, name: str, target: dict[str, Any], threads: int = 1) -> None:
-        """``target``: the profile; its schema is named after the project unless it names one."""
+        """``target``: the profile. By default, its schema has the name of the project."""
         self.folder = folder
         self.name = name
         self._write("dbt_project.yml", json.dumps({"name": name, "version": "1.0", "profile": name}))
@@ -130,21 +130,21 @@ class Project:
         self._write("models/sources.yml", json.dumps({"sources": [source]}))
 
     def model(self, name: str, sql: str, **config: Any) -> None:
-        """Write a model."""
+        """Write a model file."""
         listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
         self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
 
     def tests(self, model: str, of_columns: Mapping[str, Sequence[Any]]) -> None:
-        """Have data tests, as YAML has them, on the columns of a model."""
+        """Declare data tests, in YAML's structure, on the columns of a model."""
         columns = [{"name": name, "data_tests": list(tests)} for name, tests in of_columns.items()]
         self._write(f"models/{model}.yml", json.dumps({"models": [{"name": model, "columns": columns}]}))
 
     def seed(self, name: str, csv: str) -> None:
-        """Write a seed."""
+        """Write a seed file."""
         self._write(f"seeds/{name}.csv", csv)
 
     def run(self, *arguments: str, command: str = "run", callbacks: Sequence[Callable[[Any], None]] = ()) -> Invocation:
-        """``dbt run`` in this process. ``callbacks`` get each of dbt's events. Raises RuntimeError if it fails."""
+        """``dbt run`` in this process. ``callbacks``: called for each dbt event. Raises RuntimeError if it fails."""
         return run_dbt(self.folder, self.folder, *arguments, command=command, callbacks=callbacks)
 
     def _write(self, path: str, text: str) -> None:
@@ -154,7 +154,7 @@ class Project:
 
 
 class Lake:
-    """The lakehouse, with Spark beside dbt in one process. ``target`` is its profile, without a schema."""
+    """The lakehouse, and Spark in the same process as dbt. ``target``: its profile, without a schema."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -165,11 +165,11 @@ class Lake:
         self.sql(f"create schema if not exists {CATALOG}.{RAW}")
 
     def sql(self, statement: str) -> list[Any]:
-        """Run a statement and return its rows."""
+        """Execute a statement. Returns its rows."""
         return self.spark.sql(statement).collect()
 
     def timed(self, statement: str) -> float:
-        """The duration of a statement, in s."""
+        """The duration of a statement in s."""
         began = time.perf_counter()
         self.spark.sql(statement)
         return time.perf_counter() - began
@@ -179,11 +179,11 @@ class Lake:
         return int(self.sql(f"select snapshot_id from {table}.refs where name = 'main'")[0][0])
 
     def project(self, name: str, threads: int = 1, **target: str) -> Project:
-        """A project on our adapter; ``target``: more fields of its profile."""
+        """A project for this package's adapter. ``target``: additional fields of its profile."""
         return Project(self.folder / name, name, {**self.target, **target}, threads)
 
     def dbt_spark_project(self, name: str, **target: str) -> Project:
-        """A project on dbt-spark itself, which finds this process's Spark and its default catalog."""
+        """A project for dbt-spark, which uses this process's Spark and its default catalog."""
         return Project(self.folder / name, name, {**_DBT_SPARK, **target})
 
     def stop(self) -> None:
@@ -196,7 +196,7 @@ class Lake:
 
 @contextmanager
 def open_lake() -> Iterator[Lake]:
-    """A lakehouse in a temporary folder, removed at the end."""
+    """A lakehouse in a temporary folder, which is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         lake = Lake(Path(folder))
         try:
@@ -207,7 +207,7 @@ def open_lake() -> Iterator[Lake]:
 
 @contextmanager
 def timing(owner: Any, name: str) -> Iterator[list[float]]:
-    """Collects how long each call of a function takes, in s; ``owner`` is the class or module that holds it."""
+    """Collects the durations of calls of a function in s. ``owner``: its class or module."""
     original: Callable[..., Any] = getattr(owner, name)
     durations: list[float] = []
 

@@ -1,7 +1,7 @@
-"""Listing a schema of 1,000 Iceberg tables, and `dbt docs generate` for 300 models: this adapter, and dbt-spark itself.
+"""Listing a schema of 1,000 Iceberg tables, and `dbt docs generate` for 300 models, with this adapter and dbt-spark.
 
-Both find the same tables in the same catalog, by one Spark, in turn. dbt's own part, the same for both, is measured by
-`dbt docs generate --empty-catalog --no-populate-cache`, which compiles the models and asks Spark nothing.
+Both find the same tables in the same catalog, with one Spark, in turn. dbt's own part, which is the same for both, is
+measured by `dbt docs generate --empty-catalog --no-populate-cache`, which compiles the models without Spark.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Figures:
 
     @property
     def from_spark(self) -> list[float]:
-        """What `dbt docs generate` spends on what it learns of the tables: dbt's cache, and the catalog."""
+        """The time that `dbt docs generate` spends on the cache and the catalog."""
         return [cache + catalog for cache, catalog in zip(self.cache, self.catalog, strict=True)]
 
 
 def make_tables(lake: Lake, models: int, others: int) -> None:
-    """The tables of the models, and others beside them, each with one row.
+    """The tables of the models, and other tables, each with one row.
 
-    Spark makes the first; the others are copies of its metadata, each in a file of its own, with an id of its own.
+    Spark creates the first one. The others are copies of its metadata, in separate files and with separate ids.
     """
     first = f"{CATALOG}.{_SCHEMA}.m_0"
     lake.sql(f"create schema {CATALOG}.{_SCHEMA}")
@@ -86,7 +86,7 @@ def make_tables(lake: Lake, models: int, others: int) -> None:
 
 
 def make_projects(lake: Lake, models: int) -> dict[str, Project]:
-    """The two projects, of the same models, in the same schema. One model is small enough to run."""
+    """Two projects with the same models in the same schema. One model is small enough to run."""
     projects = {
         _OURS: lake.project("ours", schema=_SCHEMA),
         _THEIRS: lake.dbt_spark_project("theirs", schema=_SCHEMA),
@@ -100,7 +100,7 @@ def make_projects(lake: Lake, models: int) -> dict[str, Project]:
 
 
 def run_one(project: Project, adapter: str, figures: Figures) -> None:
-    """`dbt run` of one view: dbt lists the schema first."""
+    """`dbt run` of one view, before which dbt lists the schema."""
     with timing(_LISTS[adapter], "list_relations_without_caching") as listing:
         figures.last_run = project.run("--select", "one")
     figures.listing.append(sum(listing))
@@ -108,7 +108,7 @@ def run_one(project: Project, adapter: str, figures: Figures) -> None:
 
 
 def generate_docs(project: Project, figures: Figures, expected: int) -> None:
-    """`dbt docs generate`, with and without what it asks Spark. Raises ValueError where models are missing."""
+    """`dbt docs generate`, with and without Spark. Raises ValueError if models are missing."""
     with timing(BaseAdapter, "set_relations_cache") as cache, timing(BaseAdapter, "get_filtered_catalog") as catalog:
         figures.last_docs = project.run(command="docs generate")
     figures.cache.append(sum(cache))
@@ -121,7 +121,7 @@ def generate_docs(project: Project, figures: Figures, expected: int) -> None:
 
 
 def measure(lake: Lake, models: int, tables: int, rounds: int, result: Result) -> None:
-    """Make the tables, then run both projects in turn; the first round warms up."""
+    """Create the tables, then run both projects in turn. The first round is a warm-up."""
     make_tables(lake, models, tables - models)
     projects = make_projects(lake, models)
     found = {name: Figures() for name in projects}

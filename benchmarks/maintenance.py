@@ -1,9 +1,9 @@
-"""Sixty days of a pipeline of three stages, with and without a daily maintenance.
+"""Sixty days of a pipeline with three stages, with and without daily maintenance.
 
-Each day a writer appends events, corrects some of the last days', and expires every snapshot of its table that Iceberg
-lets go. Then `dbt run` brings three stages up to date: a log of the changes, a mirror that applies the log, and totals
-of the groups in which anything changed, which one day a week leaves out. Each way has processes of its own, one for
-each stretch of days; after an interruption it continues with the next stretch.
+Each day, a writer appends events, corrects some events of the last days, and expires all snapshots of its table that
+Iceberg can expire. Then `dbt run` updates three stages: a log of the changes, a mirror that applies the log, and totals
+of the groups in which anything changed, which skip one day a week. Each variant runs in separate processes, one for
+each period of days. After an interruption, it continues with the next period.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DAYS = {"maintained": 60, "left_alone": 30, "not_held": 30}
 _EVENTS, _CORRECTED = 2_000, 50
 _ACCOUNTS = 200
 _STRETCH = 20
-"""How many days one process plays."""
+"""The number of days in one process."""
 _EVENTS_TABLE = f"{CATALOG}.{RAW}.events"
 _LEAST = {"history.expire.max-snapshot-age-ms": "1"}
 _STAGES = ("changes", "current", "totals")
@@ -41,7 +41,7 @@ _COLUMNS = "id, account, day, seconds"
 
 @dataclass
 class Day:
-    """One day: the duration of the models in s, of the maintenance in s, and what all stages have then."""
+    """One day: the durations of the models and the maintenance in s, and the size of all stages afterwards."""
 
     models: float
     maintenance: float
@@ -52,7 +52,7 @@ class Day:
 
 @dataclass
 class Outcome:
-    """The days of one way, and the error of the day after them, if that failed."""
+    """The days of one variant, and the error of the day after them, if it failed."""
 
     days: list[Day] = field(default_factory=list)
     error: str = ""
@@ -60,7 +60,7 @@ class Outcome:
 
 
 def make_project(lake: Lake, *, held: bool) -> Project:
-    """The source, empty, and the models."""
+    """The empty source and the models."""
     lake.sql(f"create table if not exists {_EVENTS_TABLE} (id bigint, account int, day int, seconds double)")
     project = lake.project(NAME)
     project.sources("events", database=CATALOG)
@@ -91,9 +91,9 @@ def make_project(lake: Lake, *, held: bool) -> Project:
 
 
 def write(lake: Lake, day: int) -> None:
-    """What the writer does on a day: new events, late corrections, and an expiry by the least retention.
+    """The writes of one day: new events, late corrections, and an expiry with the minimum retention.
 
-    A day that was cut off is not written again.
+    The writes of an interrupted day are not repeated.
     """
     first = day * _EVENTS
     if not lake.sql(f"select 1 from {_EVENTS_TABLE} where day = {day} limit 1"):
@@ -111,7 +111,7 @@ def write(lake: Lake, day: int) -> None:
 
 
 def look(lake: Lake, run: Invocation, maintenance: Invocation | None) -> Day:
-    """What a day came to."""
+    """The results of a day."""
     tables = [f"{CATALOG}.{NAME}.{stage}" for stage in _STAGES]
     counted = [
         lake.sql(f"select (select count(*) from {table}.files), (select count(*) from {table}.snapshots)")[0]
@@ -127,7 +127,7 @@ def look(lake: Lake, run: Invocation, maintenance: Invocation | None) -> Day:
 
 
 def play(way: str, until: int) -> None:
-    """Play the days of a way that are left, and save each. Raises ValueError where a stage is not as the source is."""
+    """Run the remaining days of a variant, and save each. Raises ValueError if a stage differs from the source."""
     outcome = read(way) or Outcome(load_before=results.load())
     folder = SCRATCH / way
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def play(way: str, until: int) -> None:
 
 
 def run_of(project: Project, day: int) -> Invocation | None:
-    """The run of a day; None where it failed."""
+    """The run of a day. None if it failed."""
     left_out = ["--exclude", "totals"] if day % 7 == 5 else []
     try:
         return project.run(*left_out)
@@ -161,12 +161,12 @@ def run_of(project: Project, day: int) -> Invocation | None:
 
 
 def save(way: str, outcome: Outcome) -> None:
-    """Keep what a way came to so far."""
+    """Save the results of a variant so far."""
     (SCRATCH / f"{way}.json").write_text(json.dumps(asdict(outcome)), encoding="utf-8")
 
 
 def read(way: str) -> Outcome | None:
-    """The outcome of a way so far; None where there is none."""
+    """The results of a variant so far. None without any."""
     path = SCRATCH / f"{way}.json"
     if not path.exists():
         return None
@@ -175,7 +175,7 @@ def read(way: str) -> Outcome | None:
 
 
 def played(way: str, days: int) -> Outcome | None:
-    """The outcome of a way, played as far as it is not yet; None where a stretch of it failed."""
+    """The results of a variant after running its remaining days. None if they failed."""
     options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1"  # many small statements
     while (outcome := read(way)) is None or (len(outcome.days) < days and not outcome.error):
         until = min(days, _STRETCH + (0 if outcome is None else len(outcome.days)))
@@ -186,19 +186,19 @@ def played(way: str, days: int) -> Outcome | None:
 
 
 def message_of(project: Project) -> str:
-    """The error of the model that failed, from the last run's results."""
+    """The error of the failed model, from the last run's results."""
     found = json.loads((project.folder / "target" / "run_results.json").read_text(encoding="utf-8"))
     return next(str(each["message"]) for each in found["results"] if each["status"] == "error")
 
 
 def said(error: str) -> str:
-    """What an error says first, without where dbt met it; nothing where there is none."""
+    """The first line of an error, without dbt's context. Empty if there is none."""
     lines = (line.strip() for line in error.splitlines() if not line.startswith("Runtime Error"))
     return next(lines, "")
 
 
 def compare(lake: Lake, project: Project) -> None:
-    """Raise ValueError where the last stages are not what the source gives."""
+    """Raise ValueError if the last stages differ from the source."""
     project.run()
     totals = f"select account, count(*), sum(seconds) from {_EVENTS_TABLE} group by account"
     for stage, truth in (("current", f"select {_COLUMNS} from {_EVENTS_TABLE}"), ("totals", totals)):
@@ -223,7 +223,7 @@ def publish(found: dict[str, Outcome]) -> Result:
     columns = list(found.values())
 
     def mean(each: Outcome, of: str, part: slice, text: str) -> str:
-        values = [getattr(day, of) for day in each.days[1:][part]]  # the first day builds
+        values = [getattr(day, of) for day in each.days[1:][part]]  # the first day builds the tables
         return "" if each.error else text.format(statistics.mean(values))
 
     first, last = slice(0, 10), slice(-10, None)
@@ -254,11 +254,11 @@ def publish(found: dict[str, Outcome]) -> Result:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure the ways that have not been measured yet, and save the result; the exit code is 1 if one failed."""
+    """Measure the remaining variants, and save the result. The exit code is 1 if one failed."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
-    parser.add_argument("--way", choices=WAYS, help="play this one up to --days, and keep its outcome")
-    parser.add_argument("--days", type=int, help="how far --way is played")
-    parser.add_argument("--publish", action="store_true", help="publish the days that have been played so far")
+    parser.add_argument("--way", choices=WAYS, help="run this variant up to --days, and save its results")
+    parser.add_argument("--days", type=int, help="the last day of --way")
+    parser.add_argument("--publish", action="store_true", help="publish the days so far")
     options = parser.parse_args(argv)
     if options.way:
         play(options.way, options.days or _DAYS[options.way])

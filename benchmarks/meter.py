@@ -1,4 +1,4 @@
-"""What Spark spent, according to its event log, what its process read, and what all processes spent together."""
+"""The cost in Spark from its event log, the bytes that its process read, and the cost of all processes together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lake import Lake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# every way keeps the code that Spark generated for its statements, as if it had a long-lived Spark to itself
+# all methods keep the generated code of their statements, as if each had its own long-lived Spark
 _SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "4g",
@@ -35,14 +35,14 @@ _FILES = "number of result data files"
 
 @dataclass
 class Spent:
-    """Sums over tasks: durations in s, rows that scans returned, sizes in bytes. ``wall``: the whole duration, in s.
+    """Sums over tasks: durations in s, rows that scans returned, sizes in bytes. ``wall``: the total duration in s.
 
-    ``whole``: the CPU time of this process and of Spark's, in s, with planning, compilation and garbage collection.
+    ``whole``: the CPU time in s of this process and of Spark's, including planning, compilation and garbage collection.
 
-    ``read``: the bytes that Spark's process read from files, without what it shuffled, as Linux counts them; else 0. Of
-    an Iceberg table, Spark's own tasks count hardly more than the files' footers.
+    ``read``: the bytes that Spark's process read from files according to Linux, without shuffles; otherwise 0. For
+    Iceberg tables, the metrics of Spark's tasks contain little more than the files' footers.
 
-    ``files``: the data files that scans of Iceberg tables were planned to read.
+    ``files``: the data files in the planned scans of Iceberg tables.
     """
 
     run: float = 0.0
@@ -72,7 +72,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def open_metered_lake(folder: Path) -> Iterator[tuple[Lake, Meter]]:
-    """A lakehouse in a folder that is emptied first and removed at the end, and a meter on its Spark."""
+    """A lakehouse in a folder, which is emptied first and removed at the end, and a meter for its Spark."""
     folder = folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     log = folder / "event-log"
@@ -88,7 +88,7 @@ def open_metered_lake(folder: Path) -> Iterator[tuple[Lake, Meter]]:
 
 
 class Meter:
-    """Reads the event log of the running Spark, as far as it is written."""
+    """Reads the event log of the running Spark."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         process = spark.sparkContext._jvm.java.lang.ProcessHandle.current()
@@ -99,7 +99,7 @@ class Meter:
 
     @contextmanager
     def measuring(self) -> Iterator[Spent]:
-        """What the tasks of the block spent; filled in when the block ends."""
+        """The cost of the block's tasks, which is set at the end of the block."""
         spent = Spent()
         self.new_lines()
         read, whole, began = self._read(), cpu.whole(), time.perf_counter()
@@ -117,7 +117,7 @@ class Meter:
         return int(self._counters.read_text(encoding="ascii").split()[1])
 
     def new_lines(self) -> list[str]:
-        """The lines that were written since the last call. Spark flushes the log when a stage has completed."""
+        """The lines since the last call. Spark flushes the log when a stage has completed."""
         self._bus.waitUntilEmpty()
         with self._log.open("rb") as log:
             log.seek(self._position)
@@ -128,12 +128,12 @@ class Meter:
 
 
 def spent_by(lines: Sequence[str]) -> Spent:
-    """What tasks and scans spent, by the lines of the event log; without the durations and bytes of the process."""
+    """The cost of tasks and scans in lines of the event log, without the process's duration and bytes."""
     return replace(spent_by_tasks(lines), files=files_read(lines))
 
 
 def spent_by_tasks(lines: Iterable[str]) -> Spent:
-    """The sums over the tasks that ended, including failed ones."""
+    """The sums over completed tasks, including failed ones."""
     total = Spent()
     for line in lines:
         if line.startswith(_TASK_END):
@@ -142,7 +142,7 @@ def spent_by_tasks(lines: Iterable[str]) -> Spent:
 
 
 def files_read(lines: Iterable[str]) -> int:
-    """The data files of the scans of Iceberg tables, by the metrics that their planning reports."""
+    """The number of data files in scans of Iceberg tables, from the metrics of their planning."""
     counters: set[int] = set()
     found = 0
     for line in lines:

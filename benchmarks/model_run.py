@@ -1,7 +1,7 @@
-"""A run of a model through dbt, compared with the same statement typed by hand, in one Spark: large and tiny builds.
+"""A dbt run of a model, compared with the same hand-written statement, in one Spark: large and tiny builds.
 
-After each run both tables are rolled back, and the model's checkpoint with them, so every run applies the same rows to
-the same table.
+After each run, both tables are rolled back, and with them the model's checkpoint, so that every run applies the same
+rows to the same table.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PROPERTIES, _BRANCH = "alter table … set tblproperties", "alter table … dro
 
 @dataclass
 class Case:
-    """A model, the table that is filled by hand, and the snapshots that both are rolled back to."""
+    """A model, the table for the hand-written statement, and the snapshots to which both are rolled back."""
 
     strategy: str
     source: str
@@ -51,13 +51,13 @@ class Case:
 
     @property
     def hand(self) -> str:
-        """The table that is filled by hand."""
+        """The table for the hand-written statement."""
         return f"{CATALOG}.{_SCHEMA}.hand_{self.model}"
 
 
 @dataclass
 class Pairs:
-    """The durations of a case in s, pair by pair; and the durations of the parts of dbt's runs."""
+    """The durations of a case in s, pair by pair, and the durations of the parts of dbt's runs."""
 
     model: list[float] = field(default_factory=list)
     hand: list[float] = field(default_factory=list)
@@ -66,7 +66,10 @@ class Pairs:
 
 
 def make_source(lake: Lake, name: str, rows: int) -> tuple[int, int]:
-    """Make a source of two commits; returns their snapshots. The second has ``rows`` rows, a quarter with old keys."""
+    """Create a source with two commits. Returns their snapshots.
+
+    The second has ``rows`` rows, a quarter with existing keys.
+    """
     table = f"{CATALOG}.{RAW}.{name}"
     lake.sql(
         f"create table {table} (id bigint, account bigint, at timestamp, amount decimal(12, 2), note string)"
@@ -83,7 +86,7 @@ def make_source(lake: Lake, name: str, rows: int) -> tuple[int, int]:
 
 
 def make_case(lake: Lake, project: Project, source: str, snapshots: tuple[int, int], strategy: str) -> Case:
-    """Build the model and its twin from the source's first commit."""
+    """Build the model and its counterpart from the source's first commit."""
     model = f"{strategy}_{source}"
     start, end = snapshots
     table = f"{CATALOG}.{RAW}.{source}"
@@ -110,7 +113,7 @@ def roll_back(lake: Lake, case: Case) -> None:
 
 
 def check(lake: Lake, case: Case) -> None:
-    """Raise ValueError unless both tables hold the same rows."""
+    """Raise ValueError unless both tables have the same rows."""
     sums = {
         tuple(lake.sql(f"select count(*), sum(cast(xxhash64({_COLUMNS}) as decimal(38))) from {table}")[0])
         for table in case.tables
@@ -120,7 +123,7 @@ def check(lake: Lake, case: Case) -> None:
 
 
 def run_pairs(lake: Lake, project: Project, case: Case, repetitions: int) -> Pairs:
-    """Run the model and the statement in turn; the first pair only warms up."""
+    """Run the model and the statement in turn. The first pair is a warm-up."""
     pairs = Pairs()
     for number in range(repetitions + 1):
         found = Pairs() if number == 0 else pairs
@@ -136,7 +139,7 @@ def run_pairs(lake: Lake, project: Project, case: Case, repetitions: int) -> Pai
 
 
 def run_model(project: Project, model: str, pairs: Pairs) -> None:
-    """Run the model once, and note where its time went."""
+    """Run the model once, and record the durations of its parts."""
     with (
         timing(PyIcebergReader, "load") as loads,
         timing(session, "open_session") as opened,
@@ -148,7 +151,7 @@ def run_model(project: Project, model: str, pairs: Pairs) -> None:
     for part, duration in parts(invocation).items():
         pairs.parts[part].append(duration)
     pairs.parts["load metadata"].append(sum(loads))
-    # dbt opens and closes a session for its own queries too; the model's session is the last
+    # dbt also opens and closes a session for its own queries; the model's session is the last one
     pairs.parts["open the model's session"].append(opened[-1])
     pairs.parts["close the model's session (after the model)"].append(closed[-1])
 
@@ -162,7 +165,7 @@ def parts(invocation: Invocation) -> dict[str, float]:
 
 
 def kind(sql: str) -> str:
-    """What a statement is, without its names and values."""
+    """The kind of a statement, without its names and values."""
     words = " ".join(_COMMENT.sub(" ", sql).split()).lower()
     if words.startswith("alter table"):
         return _BRANCH if " drop branch " in words else _PROPERTIES
@@ -170,7 +173,7 @@ def kind(sql: str) -> str:
 
 
 def measure(lake: Lake, sizes: dict[str, tuple[int, int]], result: Result) -> None:
-    """Measure each size, given as (rows, repetitions), by each strategy."""
+    """Measure each size, given as (rows, repetitions), with each strategy."""
     project = lake.project(_SCHEMA)
     project.sources(*sizes, database=CATALOG)
     for size in sizes:
@@ -213,7 +216,7 @@ def measure(lake: Lake, sizes: dict[str, tuple[int, int]], result: Result) -> No
 
 
 def breakdown(strategy: str, pairs: Pairs) -> Table:
-    """Where the time of a tiny run goes."""
+    """The parts of a tiny run."""
     table = Table(f"Parts of a tiny {strategy}: medians", ["part", "duration"])
     for part, durations in sorted(pairs.parts.items(), key=lambda item: -statistics.median(item[1])):
         table.add(f"`{part}`" if part.startswith((*_KINDS, "alter")) else part, results.milliseconds(durations))

@@ -1,4 +1,4 @@
-"""What net changes read: the data files that a changelog's scans plan, as more of a table is rewritten."""
+"""The data files that net changes read: those in the scans of a changelog, as more of a table is rewritten."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DAYS, _FILES_A_DAY, _ROWS_A_FILE = 100, 10, 20
 _FILES = _DAYS * _FILES_A_DAY
 _ROWS = _FILES * _ROWS_A_FILE
 _CHANGES = (1, 5, 20)
-"""Percent of the files that are rewritten."""
+"""The percentages of rewritten files."""
 
 _CHANGES_A_FILE = {"INSERT": 3, "DELETE": 3}
-"""Rows added and deleted by one updated, one deleted, one merged and one inserted row of a file."""
+"""The numbers of rows added and deleted by one updated, one deleted, one merged and one inserted row in a file."""
 
 _LAYOUTS = ("partitioned by day, whole days", "sorted by day, neighbouring files", "sorted by day, files far apart")
 
@@ -41,16 +41,16 @@ class Case:
 
     @property
     def title(self) -> str:
-        """The case as a row's title."""
+        """The case as the title of a row."""
         return f"{self.layout}; v{self.version}, {self.mode}"
 
     @property
     def is_partitioned(self) -> bool:
-        """Whether the table is partitioned, and not only sorted."""
+        """Whether the table is partitioned, instead of sorted."""
         return self.layout == _LAYOUTS[0]
 
     def files(self, percent: int) -> list[int]:
-        """The numbers of the rewritten files; whole days lie far apart too."""
+        """The numbers of the rewritten files. Rewritten days are also distant from each other."""
         if self.is_partitioned:
             days = [each * (_DAYS // percent) for each in range(percent)]
             return [day * _FILES_A_DAY + file for day in days for file in range(_FILES_A_DAY)]
@@ -61,7 +61,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Files:
-    """Data files that ``changed``, that a session reads ``exactly``, and that all scans plan on other connections."""
+    """The data files that ``changed``, that a session reads ``exactly``, and that other connections scan."""
 
     changed: int
     exactly: int
@@ -77,14 +77,14 @@ CASES = [
 
 
 def make_table(lake: Lake, version: int, partitioned: bool) -> str:
-    """A table of 1,000 files, partitioned by day or sorted by it; returns the location of its metadata file."""
+    """A table of 1,000 files, partitioned or sorted by day. Returns the location of its metadata file."""
     table = f"{CATALOG}.{RAW}.base_v{version}_{'partitioned' if partitioned else 'sorted'}"
     clause = "partitioned by (d)" if partitioned else ""
     lake.sql(
         f"create table {table} (id bigint, d date, v string) using iceberg {clause}"
         f" tblproperties ('format-version' = '{version}')"
     )
-    # each range of ids makes one file: rows are written as they come, since no order is set yet
+    # each range of ids is one file: rows are written in their order, because no sort order is set yet
     lake.sql(f"alter table {table} set tblproperties ('write.distribution-mode' = 'none')")
     rows = f"select id, {_day('id')} as d, md5(string(id)) as v from range(0, {_ROWS}, 1, {_FILES})"
     lake.sql(f"insert into {table} {rows}")
@@ -118,7 +118,7 @@ def rewrite(lake: Lake, table: str, files: Sequence[int]) -> None:
 
 
 def capture(settings: dict[str, str], table: TableName, start: int) -> Range:
-    """The net changes of a table since a snapshot. Raises ValueError where there are none."""
+    """The net changes of a table since a snapshot. Raises ValueError if there are none."""
     reader = open_reader("pyiceberg", lambda: settings, {}, lambda sql: [])
     history = reader.load(table)
     assert history is not None
@@ -129,7 +129,7 @@ def capture(settings: dict[str, str], table: TableName, start: int) -> Range:
 
 
 def read(lake: Lake, sql: str) -> tuple[int, dict[str, int]]:
-    """The data files that all scans of a changelog planned, by Iceberg's own metric; and its rows by kind."""
+    """The number of data files in all scans of a changelog, from Iceberg's metric, and its rows by kind."""
     frame = lake.spark.sql(sql)
     kinds = [row["_change_type"] for row in frame.collect()]
     leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
@@ -139,7 +139,7 @@ def read(lake: Lake, sql: str) -> tuple[int, dict[str, int]]:
 
 
 def measure(lake: Lake, case: Case, metadata: str, percent: int) -> Files:
-    """What is read after some files were rewritten. Raises ValueError where other rows are found."""
+    """The files that are read after some files were rewritten. Raises ValueError if other rows are found."""
     table = TableName(CATALOG, RAW, f"case_{CASES.index(case)}_{percent}")
     lake.sql(f"call {CATALOG}.system.register_table(table => '{RAW}.{table.name}', metadata_file => '{metadata}')")
     modes = ", ".join(f"'write.{statement}.mode' = '{case.mode}'" for statement in ("delete", "update", "merge"))
@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "file contains rows of all of them, and its bounds span all values in between.",
     )
     with open_lake() as lake:
-        lake.sql("set spark.sql.adaptive.enabled = false")  # else the executed plan hides its scans
+        lake.sql("set spark.sql.adaptive.enabled = false")  # otherwise, the executed plan does not show its scans
         bases = {
             (version, partitioned): make_table(lake, version, partitioned)
             for version in (2, 3)

@@ -1,7 +1,7 @@
 """A run with nothing new: models of this package, and dbt-spark's incremental models with a max() watermark.
 
-Both are dbt projects of the same models over the same sources, run in turn in one process and one Spark. The baseline
-runs on dbt-spark itself, not on this adapter.
+Both are dbt projects with the same models and sources. They run in turn in one process and one Spark. The baseline runs
+on dbt-spark, not on this adapter.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Runs:
 
     @property
     def models(self) -> list[float]:
-        """The sum of the models' durations for each run, in s."""
+        """The sum of the models' durations of each run in s."""
         return [sum(each.models.values()) for each in self.invocations]
 
     @property
     def wholes(self) -> list[float]:
-        """The durations of `dbt run`, in s."""
+        """The durations of `dbt run` in s."""
         return [each.seconds for each in self.invocations]
 
 
 def make_sources(lake: Lake) -> list[str]:
-    """Small tables of a few commits."""
+    """Small tables with a few commits."""
     names = [f"events_{number}" for number in range(_SOURCES)]
     for name in names:
         table = f"{CATALOG}.{RAW}.{name}"
@@ -51,10 +51,10 @@ def make_sources(lake: Lake) -> list[str]:
 
 
 def make_projects(lake: Lake, sources: Sequence[str], models: int) -> dict[str, Project]:
-    """The two projects, of the same models."""
+    """Two projects with the same models."""
     projects = {_OURS: lake.project(_OURS), _DBT_SPARK: lake.dbt_spark_project(_DBT_SPARK)}
     for name, project in projects.items():
-        # dbt-spark knows no catalogs: its names have two parts, in Spark's default catalog
+        # dbt-spark does not support catalogs: its names have two parts, in Spark's default catalog
         project.sources(*sources, **({} if name == _DBT_SPARK else {"database": CATALOG}))
         for number in range(models):
             source = f"source('{RAW}', '{sources[number % len(sources)]}')"
@@ -84,7 +84,7 @@ def last_execution(lake: Lake) -> int:
 
 
 def run(lake: Lake, project: Project, runs: Runs, *arguments: str) -> None:
-    """Run a project once, and count what Spark executed for it."""
+    """Run a project once, and count the statements that Spark executed."""
     before = last_execution(lake)
     runs.invocations.append(project.run(*arguments))
     runs.executions.append(last_execution(lake) - before)

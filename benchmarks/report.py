@@ -1,4 +1,4 @@
-"""Renders docs/benchmarks.md from benchmarks/results/*.json: ``python -m benchmarks.report``."""
+"""Generates docs/benchmarks.md from benchmarks/results/*.json: ``python -m benchmarks.report``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .results import Result, Table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 QUIET = 1.0
-"""Load per core up to which a machine counts as quiet before a benchmark begins."""
+"""The load per core up to which a machine counts as quiet before a benchmark."""
 MOST_COLUMNS = 10
-"""Tables with more columns are folded."""
+"""Tables with more columns are collapsed."""
 
 _INTRODUCTION = """\
 # Benchmarks
@@ -27,7 +27,7 @@ aim.
 
 
 def page(found: Iterable[Result]) -> str:
-    """The page's text."""
+    """The text of the page."""
     parts = [_INTRODUCTION]
     for result in found:
         parts.append(f"## {result.name}\n\n{_where(result)}\n")

@@ -1,4 +1,4 @@
-"""The result of a benchmark: what was measured, and on what machine, as benchmarks/results/<name>.json."""
+"""The result of a benchmark: the figures and the machine, in benchmarks/results/<name>.json."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg
 
 @dataclass
 class Table:
-    """Figures as they are displayed: cells are text."""
+    """Figures as text in a table."""
 
     title: str
     header: list[str]
@@ -34,7 +34,7 @@ class Table:
 
 @dataclass
 class Plot:
-    """An SVG file, by its name in ``PLOTS``, and what it shows."""
+    """An SVG file in ``PLOTS``, by name, with its description."""
 
     name: str
     shows: str
@@ -42,9 +42,9 @@ class Plot:
 
 @dataclass
 class Result:
-    """One benchmark's tables, the values behind them, and the machine. Loads are of the last minute, per core.
+    """The tables of one benchmark, the values behind them, and the machine. Loads are per core, over the last minute.
 
-    ``cpu_seconds``: what the benchmark took in all, of all its processes; None in results from before it was measured.
+    ``cpu_seconds``: the total CPU time of all processes of the benchmark; None in results that predate it.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Result:
 
 
 def begin(name: str) -> Result:
-    """A result to fill in; records how busy the machine is with other work."""
+    """A new result. Records the machine's load by other work."""
     return Result(name, load())
 
 
@@ -82,7 +82,7 @@ def read(path: Path) -> Result:
 
 
 def render(table: Table) -> str:
-    """A table as Markdown. The first column is text, the others are figures."""
+    """A table as Markdown. The first column is text, the others are numbers."""
     lines = [f"**{table.title}**", "", *([table.note, ""] if table.note else [])]
     lines.append("| " + " | ".join(table.header) + " |")
     lines.append("|---|" + "---:|" * (len(table.header) - 1))
@@ -91,7 +91,7 @@ def render(table: Table) -> str:
 
 
 def load() -> float:
-    """Runnable processes per core, over the last minute."""
+    """The number of runnable processes per core, over the last minute."""
     return round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
 
 
@@ -106,7 +106,7 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what was measured."""
+    """The versions of the measured software."""
     found = {"Python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -117,7 +117,7 @@ def versions() -> dict[str, str]:
 
 
 def paired_ratio(ours: Sequence[float], floor: Sequence[float]) -> float:
-    """The median of the ratios of pairs, each measured one after the other so that a busy machine slows down both."""
+    """The median of the ratios of pairs, which are measured one after the other, so that load affects both."""
     return statistics.median(one / other for one, other in zip(ours, floor, strict=True))
 
 
@@ -127,15 +127,15 @@ def paired_difference(ours: Sequence[float], floor: Sequence[float]) -> float:
 
 
 def seconds(values: Sequence[float]) -> str:
-    """The median of some durations, in s."""
+    """The median of durations in s."""
     return f"{statistics.median(values):.2f} s"
 
 
 def milliseconds(values: Sequence[float]) -> str:
-    """The median of some durations given in s, in ms."""
+    """The median, in ms, of durations in s."""
     return f"{1000 * statistics.median(values):.1f} ms"
 
 
 def at_most(aim: float, ratio: float) -> str:
-    """An aim as it is shown, and whether a ratio misses it."""
+    """The text of an aim, and whether a ratio misses it."""
     return f"≤ {aim:.2f}" + (" missed" if ratio > aim else "")

@@ -1,7 +1,7 @@
-"""A seed of 10,000 rows and 10 columns: this adapter, and dbt-spark itself, in one Spark.
+"""A seed of 10,000 rows and 10 columns, with this adapter and dbt-spark, in one Spark.
 
 Both load the same file into an Iceberg table. No value has an apostrophe, which dbt-spark does not escape. The first
-load of each, of a twentieth of the rows, is left out: it warms Spark up.
+load of each, with a twentieth of the rows, is a warm-up and is omitted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def csv(rows: int) -> str:
 
 
 def measure(lake: Lake, rows: int, rounds: int, result: Result) -> None:
-    """Load the file by both adapters in turn."""
+    """Load the file with both adapters in turn."""
     projects = {"dbt-spark-iceberg": lake.project("ours"), "dbt-spark": lake.dbt_spark_project("theirs")}
     durations: dict[str, list[float]] = {name: [] for name in projects}
     for name, project in projects.items():

@@ -1,7 +1,7 @@
-"""dbt's snapshots by what changed, against dbt's own comparison of whole tables, in one long-lived Spark.
+"""dbt's snapshots that compare only changed keys, compared with dbt's own comparison of whole tables, in one Spark.
 
-The source is a table that is merged into. In each round 0.5% of its rows, scattered over all keys, are updated, deleted
-or new. Both kinds of a snapshot are taken one after the other, and must have the same versions at the end.
+The source is a table that is merged into. In each round, 0.5% of its rows, scattered over all keys, are updated,
+deleted or new. Both kinds of a snapshot run one after the other, and must have the same versions at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SOURCE = f"{CATALOG}.{RAW}.customers"
 _SHARE = 0.005
 _AIM, _VERSIONS_AIM = 0.15, 1.3
 VERSIONS = (1, 10, 50)
-"""How many versions a key has, the newest of which is open."""
+"""The numbers of versions per key. The newest one is open."""
 
 _PROPERTIES = Strategy.AUTO.table_defaults
 CASES: Mapping[str, Mapping[str, object]] = {
@@ -38,7 +38,7 @@ CASES: Mapping[str, Mapping[str, object]] = {
 
 @dataclass
 class Measured:
-    """The CPU time of all processes in each round, in s, of both kinds of a snapshot; ``wall``: the durations."""
+    """The CPU time of all processes in each round in s, for both kinds of a snapshot. ``wall``: the durations."""
 
     changes: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Measured:
 
 
 class Snapshots:
-    """A source of a number of rows, and a project with snapshots of it."""
+    """A source with a number of rows, and a project with snapshots of it."""
 
     def __init__(self, lake: Lake, meter: Meter, rows: int) -> None:
         self._lake, self._meter, self._rows = lake, meter, rows
@@ -62,7 +62,7 @@ class Snapshots:
         self._round = 0
 
     def declare(self, name: str, **config: object) -> None:
-        """Write a snapshot of the source."""
+        """Write a snapshot of the source to the project."""
         config = {"unique_key": "id", "tblproperties": _PROPERTIES, **config}
         listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
         sql = f"select * from {{{{ source('{RAW}', 'customers') }}}}"
@@ -70,13 +70,13 @@ class Snapshots:
         self.project._write(f"snapshots/{name}.sql", text)
 
     def take(self, name: str) -> tuple[float, float]:
-        """Take a snapshot; gives the CPU time and the duration, in s."""
+        """Run a snapshot. Returns the CPU time and the duration in s."""
         with self._meter.measuring() as spent:
             self.project.run("--select", name, command="snapshot")
         return spent.whole, spent.wall
 
     def change(self) -> None:
-        """A round's changes: 0.4% of the rows are updated, 0.05% deleted, and as many new."""
+        """The changes of a round: 0.4% of the rows are updated, 0.05% deleted, and as many are new."""
         self._round += 1
         self._lake.sql(
             f"update {_SOURCE} set amount = amount + 1, updated_at = timestampadd(day, {self._round},"
@@ -89,7 +89,7 @@ class Snapshots:
         )
 
     def add_versions(self, name: str, versions: int) -> None:
-        """Give each key of a snapshot more versions, which ended before the open one began."""
+        """Add versions to each key of a snapshot, which ended before the open one began."""
         table = f"{CATALOG}.{NAME}.{name}"
         if versions > 1:
             self._lake.sql(
@@ -101,7 +101,7 @@ class Snapshots:
             )
 
     def require_same(self, name: str, other: str) -> None:
-        """Raise ValueError unless two snapshots have the same versions, but for the times of their runs."""
+        """Raise ValueError unless two snapshots have the same versions, except for the times of their runs."""
         columns = "id, name, city, amount, updated_at, dbt_valid_to is null"
         found = [
             self._lake.sql(
@@ -113,7 +113,7 @@ class Snapshots:
             raise ValueError(f"{name} and {other} differ: {found}")
 
     def _chance(self, salt: str) -> str:
-        """An expression that is between 0 and 1, another one in each round."""
+        """An expression with values between 0 and 1, which differs in each round."""
         return f"pmod(xxhash64(id, '{salt} {self._round}'), 1000000) / 1000000"
 
     @staticmethod
@@ -126,7 +126,7 @@ class Snapshots:
 
 
 def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Sequence[str]) -> dict[str, Measured]:
-    """Take both kinds of each snapshot in each round, after one that warms up."""
+    """Run both kinds of each snapshot in each round, after a warm-up round."""
     taken = Snapshots(lake, meter, rows)
     for name in names:
         taken.declare(name, **CASES[name])
@@ -151,7 +151,7 @@ def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Seque
 
 
 def measure_versions(lake: Lake, meter: Meter, keys: int, rounds: int) -> dict[str, dict[int, list[float]]]:
-    """The CPU time of snapshots by what changed, in s, by how many versions their keys have."""
+    """The CPU time in s of snapshots that compare changed keys, by the number of versions per key."""
     taken = Snapshots(lake, meter, keys)
     cases = ("check", "timestamp")
     for case in cases:
@@ -159,7 +159,7 @@ def measure_versions(lake: Lake, meter: Meter, keys: int, rounds: int) -> dict[s
             taken.declare(f"{case}_{versions}", **CASES[case])
             taken.take(f"{case}_{versions}")
             taken.add_versions(f"{case}_{versions}", versions)
-    for _ in range(2):  # the first run compares whole tables, since others have written to its table
+    for _ in range(2):  # the first run compares whole tables, because its table was changed by other commits
         taken.change()
         for case in cases:
             for versions in VERSIONS:
@@ -174,7 +174,7 @@ def measure_versions(lake: Lake, meter: Meter, keys: int, rounds: int) -> dict[s
 
 
 def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
-    """What snapshots by what changed cost, against those of whole tables."""
+    """The cost of comparing changed keys, compared with whole tables."""
     table = Table(
         f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
         ["snapshot", "what changed, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio"],
@@ -195,7 +195,7 @@ def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
 
 
 def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int) -> Table:
-    """What snapshots by what changed cost with more versions of each key."""
+    """The cost of comparing changed keys, by the number of versions per key."""
     table = Table(
         f"Snapshots of {keys:,} rows by the number of versions of each key",
         ["snapshot", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
@@ -223,14 +223,16 @@ def publish(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure. Without options, the figures are saved. Raises ValueError where both kinds of a snapshot differ."""
+    """Measure. Without options, the figures are saved. Raises ValueError if both kinds of a snapshot differ."""
     arguments = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
-    parser.add_argument("--rows", type=int, default=5_000_000, help="of the source (default: %(default)s)")
-    parser.add_argument("--keys", type=int, default=500_000, help="of the tables with many versions")
-    parser.add_argument("--rounds", type=int, default=3, help="after one that warms up (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the source (default: %(default)s)")
+    parser.add_argument("--keys", type=int, default=500_000, help="keys of the tables with many versions")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="measured rounds after the warm-up (default: %(default)s)"
+    )
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--save", action="store_true", help="save the figures also with other options")
+    parser.add_argument("--save", action="store_true", help="save the figures, also with other options")
     options = parser.parse_args(arguments)
     cases: dict[str, Measured] = {}
     versions: dict[str, dict[int, list[float]]] = {}

@@ -1,4 +1,4 @@
-"""A long history made from a short one: valid table metadata with any number of snapshots."""
+"""A long history derived from a short one: valid table metadata with any number of snapshots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG_LENGTH = 100  # Iceberg's default for write.metadata.previous-versions-max
 
 
 def lengthen(document: Mapping[str, Any], snapshots: int, seed: int = 1) -> dict[str, Any]:
-    """The metadata of a table that was appended to until it has ``snapshots`` snapshots, each of ten files.
+    """The metadata of a table with more appends, until it has ``snapshots`` snapshots, each with ten files.
 
     Each new snapshot has the manifest list of the last real one, and its summary with higher counts. A checkpoint in a
     summary moves to the last snapshot.
@@ -77,7 +77,7 @@ def _counts(before: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_checkpoint(document: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The same metadata, with a checkpoint in the summary of its current snapshot."""
+    """The metadata with a checkpoint in the summary of its current snapshot."""
     head = document["current-snapshot-id"]
     snapshots: Sequence[Mapping[str, Any]] = document["snapshots"]
     return {
@@ -101,7 +101,7 @@ def read(catalog: Path, name: str) -> dict[str, Any]:
 
 
 def write(catalog: Path, name: str, document: Mapping[str, Any]) -> Path:
-    """Make a document the metadata of a table in a SQLite catalog; returns its file."""
+    """Set the metadata of a table in a SQLite catalog. Returns its file."""
     folder = Path(document["location"].removeprefix("file:")) / "metadata"
     path = folder / f"{len(document['snapshots']):05}-{uuid.uuid4()}.metadata.json"
     path.write_text(json.dumps(document), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`ip_verify` of a table, and of a sample of its keys, beside a rebuild of the table by `materialized: table`."""
+"""`ip_verify` of a table, and of a sample of its keys, compared with a rebuild by `materialized: table`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 _REBUILD, _VERIFY, _SAMPLE = "rebuild", "ip_verify", "sample"
 SHARE = 0.05
 AIM = 1.0
-"""The cost of a comparison, as a share of a rebuild's."""
+"""The maximum cost of a comparison, as a share of a rebuild's cost."""
 
 
 def make_project(lake: Lake) -> Project:
-    """Each model, and a table of the same SQL."""
+    """Each model, and a table with the same SQL."""
     project = lake.project(_SCHEMA)
     project.sources("events", database=CATALOG)
     for name, (sql, config) in _MODELS.items():
@@ -47,7 +47,7 @@ def make_project(lake: Lake) -> Project:
 
 
 def commit(lake: Lake, first: int, rows: int) -> None:
-    """One commit of new rows to the source."""
+    """A commit of new rows to the source."""
     lake.sql(
         f"insert into {_SOURCE} select id, id % 99991, cast(id % 1000 as decimal(12, 2)), md5(cast(id as string))"
         f" from range({first}, {first + rows})"
@@ -55,7 +55,7 @@ def commit(lake: Lake, first: int, rows: int) -> None:
 
 
 def spent(meter: Meter, project: Project, model: str, way: str) -> Spent:
-    """What one way costs Spark."""
+    """The cost of one method in Spark."""
     with meter.measuring() as found:
         if way == _REBUILD:
             project.run("--select", f"{model}_rebuilt")
@@ -66,7 +66,7 @@ def spent(meter: Meter, project: Project, model: str, way: str) -> Spent:
 
 
 def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) -> None:
-    """Tables of ``rows`` rows, built in two runs; then rounds of each way."""
+    """Tables of ``rows`` rows, built in two runs, then rounds of each method."""
     lake.sql(f"create table {_SOURCE} (id bigint, account bigint, amount decimal(12, 2), note string) using iceberg")
     project = make_project(lake)
     for first, number in ((0, rows * 9 // 10), (rows * 9 // 10, rows // 10)):
@@ -85,7 +85,7 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
     for model in _MODELS:
         found: dict[str, list[Spent]] = defaultdict(list)
         for way in ways:
-            spent(meter, project, model, way)  # warms up
+            spent(meter, project, model, way)  # warm-up
         for number in range(rounds):
             for way in ways if number % 2 else ways[::-1]:
                 found[way].append(spent(meter, project, model, way))

@@ -1,6 +1,6 @@
-"""From a commit to the third stage's commit: `watch` beside cron, which runs a cold `dbt build` each minute.
+"""The time from a commit to the third stage's commit: `watch`, and cron with a cold `dbt build` each minute.
 
-And what it costs to look at 100 sources every 2 seconds for a minute while nothing comes.
+Also the cost of checking 100 sources every 2 seconds for a minute without new commits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MODELS = 10
 
 
 def three_stages(lake: Lake, name: str) -> Project:
-    """A source, and an append, a merge and a mirror one after the other."""
+    """A source, followed by an append, a merge and a mirror."""
     project = lake.project(name)
     project.sources("events")
     project.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}", materialized=_INCREMENTAL)
@@ -45,7 +45,7 @@ def three_stages(lake: Lake, name: str) -> Project:
 
 @contextmanager
 def watching(project: Project, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """`watch` in a process of its own, which has looked for the first time."""
+    """`watch` in a separate process, after its first check."""
     log = project.folder / "watch.log"
     command = [str(_BIN / "dbt-spark-iceberg"), "watch", "--interval", f"{_INTERVAL}s", "--metrics-file", "watch.prom"]
     with log.open("w") as output:
@@ -71,7 +71,7 @@ def _until(holds: Callable[[], bool], process: subprocess.Popen[str], log: Path)
 
 @contextmanager
 def cron(project: Project) -> Iterator[None]:
-    """`dbt build` each minute, in a process of its own; a minute in which the last one still runs is passed over."""
+    """`dbt build` each minute in a separate process. A minute in which the previous one still runs is skipped."""
     ends = threading.Event()
     log = project.folder / "cron.log"
 
@@ -93,7 +93,7 @@ def cron(project: Project) -> Iterator[None]:
 
 
 def latencies(lake: Lake, project: Project, gaps: Sequence[float]) -> list[float]:
-    """From each commit of a row to the commit of the third stage that has it, in s, by the times of both snapshots."""
+    """The times in s from each commit of a row to the third stage's commit with this row, from both snapshots."""
     mirror = f"{CATALOG}.{project.name}.mirror"
     before = _rows(lake, mirror)
     for number, gap in enumerate(gaps):
@@ -115,7 +115,7 @@ def _rows(lake: Lake, table: str) -> int:
 
 
 def _totals(lake: Lake, table: str) -> list[tuple[float, int]]:
-    """When each snapshot was committed, in s, and how many rows the table had at it; oldest first."""
+    """The commit time in s of each snapshot, and the number of rows at that snapshot, oldest first."""
     rows = lake.sql(
         f"select unix_millis(committed_at), summary['total-records'] from {table}.snapshots order by committed_at"
     )
@@ -127,7 +127,7 @@ def _first(totals: Sequence[tuple[float, int]], rows: int) -> float:
 
 
 def polling(lake: Lake, sources: int, seconds: float) -> float:
-    """The CPU time of `watch` while it looks at that many sources and nothing comes, in s a minute."""
+    """The CPU time of `watch` in s per minute while it checks that many sources without new commits."""
     names = [f"source_{number}" for number in range(sources)]
     for name in names:
         lake.sql(f"create table {CATALOG}.{RAW}.{name} using iceberg as select 1 as id, 'a' as v")
@@ -149,7 +149,7 @@ def polling(lake: Lake, sources: int, seconds: float) -> float:
 
 
 def measure(lake: Lake, commits: int, sources: int, seconds: float, result: Result) -> None:
-    """Measure both, one after the other, with commits after the same random gaps."""
+    """Measure both, one after the other, with the same random intervals between commits."""
     chance = random.Random(14)
     gaps = [chance.uniform(5, 25) for _ in range(commits)]
     lake.sql(f"create table {_EVENTS} (id int, v string) using iceberg")
@@ -183,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--commits", type=int, default=20)
     parser.add_argument("--sources", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=60, help="for how long to look")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of the checks")
     options = parser.parse_args(argv)
     result = results.begin(NAME)
     with open_lake() as lake:

@@ -1,6 +1,6 @@
-"""Incremental processing of Iceberg tables: capture a range of snapshots, apply it, commit where it ended.
+"""Incremental processing of Iceberg tables: capture a range of snapshots, apply it, and commit the new position.
 
-``Job`` is the entrance for jobs of PySpark; a dbt adapter and a command stand on the same packages.
+``Job`` is the entry point for PySpark jobs. A dbt adapter and a command use the same packages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Job"]
 
 
 def __getattr__(name: str) -> Any:
-    """``Job``, loaded when it is asked for: the adapter needs only some of the packages below."""
+    """Import ``Job`` on first use, because the adapter needs only some of the packages."""
     if name != "Job":
         raise AttributeError(name)
     from .job.job import Job

@@ -1,4 +1,4 @@
-"""Durations as people write them, in configs, arguments and options: ``14 days``, ``36h``, ``1m30s``, ``500ms``."""
+"""Durations in configs, arguments and options: ``14 days``, ``36h``, ``1m30s``, ``500ms``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PART = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]+)\s*")
 
 
 def duration(value: object) -> timedelta | None:
-    """The duration that a text names, zero included; None for anything else."""
+    """Parse a duration, including zero. None for any other value."""
     if not isinstance(value, str) or not value.strip() or _PART.sub("", value):
         return None
     found = timedelta()

@@ -2,35 +2,36 @@
 
 IncrementalError
  ├─ ConfigError                   a model's config or a macro's argument is wrong
- │   ├─ ArgumentsError            a macro was called with arguments that it does not take
- │   ├─ NotIncrementalError       plain SQL that cannot be kept up to date by what changed
+ │   ├─ ArgumentsError            a macro was called with arguments that it does not accept
+ │   ├─ NotIncrementalError       plain SQL that cannot be updated incrementally
  │   └─ OutOfSyncError            the columns of a model and its table differ, under on_schema_change: fail
  ├─ SourceError                   a source cannot be captured
  │   ├─ NotIcebergError           a view, or a table of another format
  │   │   └─ ViewError             a view
  │   └─ SourceMissingError        no such table
- ├─ HistoryBreakError             a source's history no longer leads from the checkpoint to its head
- ├─ RewriteError                  the captured range holds commits that change or delete rows
- ├─ CheckpointError               a checkpoint cannot be read, or is not this model's, or is missing
- ├─ ConcurrentRunError            another run, or another writer, has changed what this run stands on
- ├─ StagingError                  the commits of a run are not where they were staged
- ├─ AuditError                    data tests failed on the staged rows, or could not be carried out
+ ├─ HistoryBreakError             a source's history no longer leads from the checkpoint to its current snapshot
+ ├─ RewriteError                  the captured range has commits that change or delete rows
+ ├─ CheckpointError               a checkpoint cannot be read, belongs to another model, or is missing
+ ├─ ConcurrentRunError            another run or another writer has changed what this run reads
+ ├─ StagingError                  the commits of a run are not on its branch
+ ├─ AuditError                    data tests failed on the staged rows, or could not run on them
  ├─ DuplicateKeyError             more than one new row has the same unique_key
- │   └─ SequenceError             sequence_by does not say which of them is the newest
+ │   └─ SequenceError             sequence_by does not determine the newest of them
  ├─ IncomparableError             a table that cannot be compared with its rebuild
  ├─ DifferenceError               a table that differs from its rebuild
- ├─ MetadataAccessError           the table's metadata cannot be reached
- └─ StatementError                Spark, or what leads to it, refused a statement
+ ├─ MetadataAccessError           the table's metadata is unreachable
+ ├─ MaintenanceError              the maintenance of some tables failed
+ └─ StatementError                Spark or the connection to it rejected a statement
 
-Each message says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
-and no checkpoint of its own that count; a StagingError says it where rows are in the table nevertheless.
+Each message states what was expected, what was found, and how to fix it. When an error is raised, the run has published
+neither rows nor a checkpoint. The message of a StagingError states which rows are in the table, if any are.
 """
 
 from __future__ import annotations
 
 
 class IncrementalError(Exception):
-    """Base of all errors of incremental processing. ``msg``: what it says, which callers may add to."""
+    """The base class of all errors of incremental processing. ``msg``: the message, which callers may extend."""
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg)
@@ -45,11 +46,11 @@ class ConfigError(IncrementalError):
 
 
 class ArgumentsError(ConfigError):
-    """A macro got arguments that it does not take."""
+    """A macro was called with arguments that it does not accept."""
 
 
 class NotIncrementalError(ConfigError):
-    """Plain SQL cannot be kept up to date by what changed."""
+    """Plain SQL cannot be updated incrementally."""
 
 
 class OutOfSyncError(ConfigError):
@@ -73,15 +74,15 @@ class SourceMissingError(SourceError):
 
 
 class HistoryBreakError(IncrementalError):
-    """A source's history no longer leads from the checkpoint to its head."""
+    """A source's history no longer leads from the checkpoint to its current snapshot."""
 
 
 class RewriteError(IncrementalError):
-    """The captured range holds commits that change or delete rows."""
+    """The captured range has commits that change or delete rows."""
 
 
 class CheckpointError(IncrementalError):
-    """A checkpoint cannot be read, is not this model's, or is missing."""
+    """A checkpoint cannot be read, belongs to another model, or is missing."""
 
 
 class ConcurrentRunError(IncrementalError):
@@ -89,11 +90,11 @@ class ConcurrentRunError(IncrementalError):
 
 
 class StagingError(IncrementalError):
-    """The commits of a run are not where they were staged, or not as many as its statements."""
+    """The commits of a run are not on its branch, or their number differs from the number of its statements."""
 
 
 class AuditError(IncrementalError):
-    """Data tests failed on the staged rows, or could not be carried out on them."""
+    """Data tests failed on the staged rows, or could not run on them."""
 
 
 class DuplicateKeyError(IncrementalError):
@@ -101,7 +102,7 @@ class DuplicateKeyError(IncrementalError):
 
 
 class SequenceError(DuplicateKeyError):
-    """``sequence_by`` does not say which of several rows of one unique_key is the newest."""
+    """``sequence_by`` does not determine the newest of several rows with one unique_key."""
 
 
 class IncomparableError(IncrementalError):
@@ -113,7 +114,7 @@ class DifferenceError(IncrementalError):
 
 
 class MetadataAccessError(IncrementalError):
-    """A table's metadata cannot be reached."""
+    """A table's metadata is unreachable."""
 
 
 class MaintenanceError(IncrementalError):
@@ -121,4 +122,4 @@ class MaintenanceError(IncrementalError):
 
 
 class StatementError(IncrementalError):
-    """Spark, or what leads to it, refused a statement. The connection's own error is its ``__cause__``."""
+    """Spark or the connection to it rejected a statement. The connection's own error is the ``__cause__``."""

@@ -1,4 +1,4 @@
-"""How numbers, sizes and times are written wherever people read them."""
+"""The text of numbers, sizes and times for people."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from datetime import datetime, timedelta, timezone
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things, for example ``1 file`` or ``1,200 files``."""
+    """A number with a noun, for example ``1 file`` or ``1,200 files``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def rows_text(rows: int, at_most: bool) -> str:
-    """A number of rows, or the maximum."""
+    """A number of rows, or the maximum number."""
     return f"{'at most ' if at_most else ''}{counted(rows, 'row')}"
 
 
 def size_text(size: int) -> str:
-    """A number of bytes in the largest binary unit of which it is at least 1."""
+    """A number of bytes, in the largest binary unit with a value of at least 1."""
     value = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024:
@@ -26,7 +26,7 @@ def size_text(size: int) -> str:
 
 
 def instant(timestamp_ms: int) -> str:
-    """A point in time, in UTC; as milliseconds where it lies outside of the calendar's years 1 to 9999."""
+    """A time in UTC. Milliseconds if it is outside the calendar's years 1 to 9999."""
     try:
         found = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=timestamp_ms)
     except OverflowError:
@@ -35,7 +35,7 @@ def instant(timestamp_ms: int) -> str:
 
 
 def age(milliseconds: int) -> str:
-    """A span of time in its largest unit."""
+    """A duration in its largest unit."""
     seconds = max(milliseconds, 0) // 1000
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:

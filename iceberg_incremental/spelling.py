@@ -1,16 +1,17 @@
-"""Names that a user mistyped: near misses of the names that we know. Names far from all of them are the user's own."""
+"""Misspelled names: names that are similar to known names. Other unknown names belong to the user."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-# 'incremental_stategy' is 0.97 of 'incremental_strategy'; 'partition_key', another name, 0.88 of 'partition_by'.
+# 'incremental_stategy' and 'incremental_strategy' have a similarity of 0.97; 'partition_key' and 'partition_by', which
+# are different names, 0.88.
 _CLOSE = 0.89
 
 
 def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[str] = ()) -> dict[str, str]:
-    """The names that are nearly one of ours, each with the one that was meant; ``known`` names are no mistakes."""
+    """The names that are similar to one of ours, each with the intended name. ``known`` names are not mistakes."""
     found = {}
     for name in names:
         if name not in ours and name not in known:
@@ -24,5 +25,5 @@ def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[s
 
 
 def _in_order(name: str) -> str:
-    """A name with its words in alphabetical order: ``source_hold`` is ``hold_source``."""
+    """A name with its words in alphabetical order: ``source_hold`` becomes ``hold_source``."""
     return "_".join(sorted(name.split("_")))

@@ -1,4 +1,4 @@
-"""Writing values and names as Spark SQL."""
+"""Values and names as Spark SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ESCAPES = {
     "\r": "\\r",
     "\t": "\\t",
     "\0": "\\0",
-    # Spark replaces ${name} in the text of every statement, inside of literals too.
+    # Spark substitutes ${name} in the text of every statement, including in literals.
     "$": "\\u0024",
 }
 
@@ -36,19 +36,19 @@ _STATEMENT = re.compile(
 
 
 def sql_string(value: object) -> str:
-    """A value's text as a Spark SQL string literal, quotes included."""
+    """A value's text as a Spark SQL string literal, including quotes."""
     return "'" + "".join(_ESCAPES.get(c, c) for c in str(value)) + "'"
 
 
 def sql_properties(properties: Mapping[str, object]) -> str:
-    """The list of table properties in a Spark SQL statement, in brackets."""
+    """A parenthesized list of table properties for a Spark SQL statement."""
     return "(" + ", ".join(f"{sql_string(key)} = {sql_string(value)}" for key, value in properties.items()) + ")"
 
 
 def sql_value(value: Any) -> str:
     """A Python value as a Spark SQL literal.
 
-    Raises TypeError for a type that has none.
+    Raises TypeError for a type without literals.
     """
     if value is None:
         return "null"
@@ -56,7 +56,7 @@ def sql_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Decimal):
         text = format(value, "f")
-        # Spark's decimals have 38 digits; a cast from text takes what is longer.
+        # Spark's decimal literals have up to 38 digits; longer ones need a cast from text.
         return text if len(text.strip("-.")) < _DIGITS else sql_string(text)
     if isinstance(value, (int, float)):
         return str(value)
@@ -70,17 +70,17 @@ def sql_value(value: Any) -> str:
 
 
 def property_value(value: Any) -> str:
-    """A table property's value as a literal: a boolean as Iceberg reads it, anything else as its text."""
+    """A table property's value as a literal: booleans as Iceberg reads them, other values as text."""
     return sql_string(str(value).lower() if isinstance(value, bool) else value)
 
 
 def statements(text: str) -> list[str]:
-    """The statements of a text, which semicolons part; one in a literal, a name or a comment does not part."""
+    """The statements of a text, separated by semicolons outside of literals, names and comments."""
     return [found for each in _STATEMENT.finditer(text) if (found := each[0].strip())]
 
 
 def unused(name: str, taken: Sequence[str]) -> str:
-    """A name for a column of ours that no column of a relation has."""
+    """A name for an internal column that differs from a relation's columns."""
     while name in (each.lower() for each in taken):
         name += "_"
     return name

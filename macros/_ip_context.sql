@@ -1,4 +1,4 @@
-{#- What dbt's context says of the model that is compiled, as the adapter takes it. -#}
+{#- The values of dbt's context for the model that is compiled, for the adapter. -#}
 {% macro _ip_context() -%}
     {{
         return(

@@ -1,6 +1,6 @@
 {#-
-    The end of a model in Python as dbt compiles it: what its calls of dbt.ip_changes() and the like stand for, and in a
-    batch what its dbt.ref() read.
+    The end of a compiled Python model: the results of its calls of dbt.ip_changes() and similar methods and, in a
+    batch, the rows that its dbt.ref() calls read.
 -#}
 {% macro py_script_comment() -%}
 # dbt runs the code above, and then model(dbtObj(spark.table), spark).

@@ -1,4 +1,4 @@
-"""What builds the site of the documentation, and the files that are made from the code."""
+"""The documentation site, and the files that are generated from the code."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ GENERATED: dict[Path, Callable[[], str]] = {
     DOCS / "errors.md": errors.page,
     index.FILE: errors.shipped,
 }
-"""The files that are made from the code: pages of docs/, and the entries of errors that the package ships."""
+"""The files that are generated from the code: pages in docs/, and the error entries in the package."""

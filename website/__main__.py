@@ -1,4 +1,4 @@
-"""Writes the files that are made from the code: two pages of docs/, and the entries of errors that are shipped."""
+"""Writes the files that are generated from the code: two pages in docs/, and the error entries in the package."""
 
 from __future__ import annotations
 

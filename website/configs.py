@@ -177,7 +177,7 @@ CONFIGS = {
     ),
     "file_format": Config("`iceberg`", "can be omitted, because every table is an Iceberg table"),
 }
-"""What the materialization reads."""
+"""The configs that the materialization reads."""
 
 FURTHER = {
     "event_time": Config(
@@ -201,4 +201,4 @@ FURTHER = {
         "how long the origin of a clone keeps the shared files ([clones](clones.md))",
     ),
 }
-"""What dbt or the adapter reads outside the materialization."""
+"""The configs that dbt or the adapter reads outside the materialization."""

@@ -1,8 +1,7 @@
-"""An example of each error of a model's run.
+"""An example of each error.
 
-What the functions of ``iceberg_incremental/explain`` and of the adapter's ``*_errors.py`` are called with.
-
-A parameter has its value by its name; where that does not suit a function, the function has values of its own.
+The arguments for the functions in ``iceberg_incremental/explain`` and in the adapter's ``*_errors.py``: by parameter
+name in ``BY_NAME``, and for single functions in ``BY_FUNCTION``, which has precedence.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def _history(table: TableName, length: int) -> History:
 
 
 def _branched(history: History) -> History:
-    """The same with a run's branch at the head."""
+    """The history with a run's branch at the head of main."""
     return replace(history, refs={**history.refs, _BRANCH: _id(9)})
 
 
@@ -200,11 +199,12 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_a_log": {"found": (str(FLIGHTS), str(WEATHER))},
     "tied_events": {"found": f"{_ONE_KEY} (2 rows)"},
     "several_at_once": {"found": _ONE_KEY},
-    "log_incomplete": {"found": f"snapshot {_id(4)} of {FLIGHTS} changed or deleted rows"},
+    "log_incomplete": {"table": TARGET, "found": f"snapshot {_id(4)} of {FLIGHTS} changed or deleted rows"},
     "own_columns": {"columns": ("dbt_valid_from",)},
-    "would_drop_history": {"found": "materialized: table"},
-    "other_history": {"differing": {"check_cols": ("all", "arr_delay")}},
-    "not_a_history": {"missing": ("dbt_scd_id", "dbt_valid_from")},
+    "would_drop_history": {"table": TARGET, "found": "materialized: table"},
+    "other_history": {"table": TARGET, "differing": {"check_cols": ("all", "arr_delay")}},
+    "not_a_history": {"table": TARGET, "missing": ("dbt_scd_id", "dbt_valid_from")},
+    "audit_table_in_the_way": {"table": TableName("lake", "analytics", "daily_delays__ip_audit")},
     "several_valid": {"found": _ONE_KEY},
     "drops_columns": {"columns": ("arr_delay",)},
     "no_such_bound": {"name": "minimum", "known": tuple(each.name for each in fields(ValueRange))},
@@ -281,6 +281,10 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "named": ("key",),
     },
     "unknown_columns": {"macro": "ip_changelog"},
+    "unknown_function": {
+        "macro": "ip_change",
+        "known": ("ip_as_of", "ip_changed_groups", "ip_changelog", "ip_changes"),
+    },
     "unknown_epoch": {"epoch": 12, "known": (3, 4, 5, 6, 7)},
     "unknown_format": {"found": "yaml", "known": ("text", "json")},
     "unknown_reader": {"mode": "duckdb", "modes": ("auto", "pyiceberg", "spark")},
@@ -357,7 +361,7 @@ Made = Callable[..., IncrementalError]
 
 
 def modules() -> Iterator[ModuleType]:
-    """The modules that make errors: the engine's by name, then those of each room of the adapter."""
+    """The modules that create errors: those of the engine by name, then those of each folder of the adapter."""
     for module in iter_modules(explain.__path__):
         if module.name.endswith("_errors"):
             yield import_module(f"{explain.__name__}.{module.name}")
@@ -366,7 +370,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def makers(module: ModuleType) -> list[Made]:
-    """The functions of a module that make errors with an entry in the index, in the order in which they stand there."""
+    """The functions of a module that create indexed errors, in the order of the module."""
     return [
         each
         for each in vars(module).values()
@@ -375,7 +379,7 @@ def makers(module: ModuleType) -> list[Made]:
 
 
 def example(make: Made) -> IncrementalError:
-    """The error that a function makes, as a user might see it. Raises KeyError for a parameter without a value."""
+    """An error of a function, as a user might see it. Raises KeyError for a parameter without a value."""
     own = BY_FUNCTION.get(make.__name__, {})
     given: dict[str, Any] = {}
     positional = []

@@ -1,6 +1,6 @@
-"""The index of errors, docs/errors.md: each error as a user reads it, with what it means and where to read on.
+"""The index of errors, docs/errors.md: each error with an example, its meaning and further reading.
 
-The package ships the entries as text, for ``dbt-spark-iceberg explain``.
+The package contains the entries as text, for ``dbt-spark-iceberg explain``.
 """
 
 from __future__ import annotations
@@ -24,24 +24,28 @@ _WIDTH = 90
 _TITLES = {
     "source": "Sources",
     "target": "A model's table and its checkpoint",
-    "race": "Runs that were overtaken",
-    "staging": "Commits that are not where they were staged",
+    "race": "Concurrent runs and writers",
+    "staging": "Staged commits",
     "model": "A model's SQL and configs",
     "column": "Columns of a model and its table",
     "sequence": "Late and out-of-order rows",
-    "window": "Windows of event time",
+    "group": "Changed groups",
+    "range": "Bounds of changed values",
+    "history": "Histories",
+    "window": "Event-time windows",
+    "audit": "Audits",
     "logic": "Edited models",
-    "result": "SQL that is right in the first run only",
-    "plain_sql": "Plain SQL that is kept up to date",
-    "python": "Models in Python",
+    "result": "SQL that is correct only in the first run",
+    "plain_sql": "Plain SQL with the strategy auto",
+    "python": "Python models",
     "metadata": "Reading metadata",
     "operation": "Arguments of operations",
     "selection": "Names of models and sources",
     "ledger": "The ledger",
     "maintenance": "Maintenance",
     "clone": "Clones",
-    "clone_config": "Configs of clones",
-    "verification": "Verifying tables",
+    "clone_config": "Clone configs",
+    "verification": "Verification",
     "verify": "Tables that cannot be compared with their rebuilds",
     "freshness": "Source freshness",
     "watch": "watch and pending",
@@ -49,30 +53,32 @@ _TITLES = {
     "job": "Jobs without dbt",
     "command": "The command iceberg-incremental",
 }
-"""The sections, in their order; a module that is not listed follows under its own name."""
+"""The titles of the sections, in the order of the page. A module that is not listed is added under its own name."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
-"""Where a docstring begins to speak of the function's parameters."""
+"""The part of a docstring that describes the function's parameters."""
 _LINK = re.compile(r"\[(?P<text>[^]]+)\]\((?P<file>[^)]+)\)")
 _MORE = {
-    "history-break": "[Breaks in a source's history](guarantees.md#breaks-in-a-sources-history): what is recovered.",
-    "rewritten": "[Commits of a source](guarantees.md#commits-of-a-source) says what each policy does; "
-    "[patterns](patterns.md#which-pattern-for-a-source-that-is-merged-into) which one to choose.",
+    "history-break": "[Breaks in a source's history](behavior.md#breaks-in-a-sources-history) lists what is recovered.",
+    "rewritten": "[Commits of a source](behavior.md#commits-of-a-source) describes each policy. "
+    "[Patterns](patterns.md#which-pattern-for-a-source-that-is-merged-into) shows which one to choose.",
     "missing-checkpoint": "[Migration](migration.md#keep-the-table) shows how to take over a table.",
     "not-built-by": "[Migration](migration.md#keep-the-table) shows how to take over a table.",
     "lost-race": "[Concepts](concepts.md#the-fence) shows how one of two runs wins.",
     "target-moved": "[Concepts](concepts.md#the-fence) shows how rows are published.",
-    "captured-later": "[The rules of the macros](reference.md#macros) say why.",
-    "no-capture": "[The rules of the macros](reference.md#macros) say why.",
-    "duplicate-keys": "[Late and out-of-order rows](patterns.md#late-and-out-of-order-rows): "
-    "`sequence_by` takes the newest.",
+    "captured-later": "[The rules of the macros](reference.md#macros) explain this.",
+    "no-capture": "[The rules of the macros](reference.md#macros) explain this.",
+    "duplicate-keys": "With `sequence_by`, the newest row of each key is kept: "
+    "[late and out-of-order rows](patterns.md#late-and-out-of-order-rows).",
     "key-taken": "[A. Process the changes](patterns.md#a-process-the-changes) has the rules of mirrors.",
-    "refused-settings": "[Settings of the Spark session](guarantees.md#settings-of-the-spark-session) lists them all.",
+    "refused-settings": "[Settings of the Spark session](behavior.md#settings-of-the-spark-session) lists all settings "
+    "that are refused.",
     "unchanged-groups": "[Whole groups](patterns.md#b-the-changes-as-a-filter-recompute-whole-groups) has the rules.",
-    "aggregated-changes": "[Aggregates of the changes alone](patterns.md#aggregates-of-the-changes-alone): the rules.",
+    "aggregated-changes": "[Aggregates of the changes alone](patterns.md#aggregates-of-the-changes-alone) has the "
+    "rules.",
     "ignored-sign": "[Sums that follow updates and deletes](patterns.md#a-process-the-changes) has an example.",
-    "unreachable": "[Catalogs](production.md#catalogs) has the properties of each.",
-    "no-configuration": "[Catalogs](production.md#catalogs) has the properties of each.",
-    "net-set-back": "[Backfills](patterns.md#backfills) has the other ways.",
+    "unreachable": "[Catalogs](production.md#catalogs) lists the properties of each catalog.",
+    "no-configuration": "[Catalogs](production.md#catalogs) lists the properties of each catalog.",
+    "net-set-back": "[Backfills](patterns.md#backfills) shows other ways to process rows again.",
     "not-incremental": "[Plain SQL](plain-sql.md#supported-sql) lists what is supported.",
     "read-differently": "[Plain SQL](plain-sql.md#supported-sql) lists what is supported.",
     "tied": "[Late and out-of-order rows](patterns.md#late-and-out-of-order-rows) has the rules.",
@@ -81,39 +87,40 @@ _FILES = {
     "profile/credentials.py": "The profile",
     "spark/checks.py": "Java, Spark, Iceberg and catalogs",
     "relations/catalogs.py": "catalogs.yml",
-    "spark/python_models.py": "The code of models in Python",
+    "spark/python_models.py": "The code of Python models",
 }
-_ELSEWHERE = "Connections, seeds and the rest"
+_ELSEWHERE = "Connections, seeds and other checks"
 
 _HEAD = """# Errors
 
-Every error says what was expected, what was found, and what to do. When one is raised, the run has committed no rows
-and no checkpoint of its own; the few errors that concern rows in the table say so
-([commits that are not where they were staged](#commits-that-are-not-where-they-were-staged)). The last line of a
-message of a run names the command that prints its entry: `More: dbt-spark-iceberg explain lost-race`. The command needs
-no network; without a name it lists all entries. This page has the same entries.
+Each error states what is wrong, what was expected, what was found, and how to fix it. When an error is raised, the run
+has published neither rows nor a checkpoint. The exceptions are some errors about [staged commits](#staged-commits),
+whose messages state which rows are in the table.
 
-`make reference` writes this page from the code. The examples are what the code prints, with names of a project on
-flights.
+The last line of a run's error names the command that prints its entry on this page, for example
+`More: dbt-spark-iceberg explain lost-race`. The command needs no network. Without a name, it lists all entries.
+
+This page is generated from the code. The messages are printed by the code for a sample project about flights.
 """
 _INLINE = """## Before a model runs
 
-Profile, connection and catalogs are checked before a model runs. What varies in a message stands in ‹›.
+The profile, the connection and the catalogs are checked before a model runs. In these messages, ‹› encloses parts that
+vary.
 """
 _STATEMENTS = """## While a statement runs
 
-These stop the statement that comes upon the row, and nothing is published.
+These errors stop the statement that reads the row. Nothing is published.
 """
 RAISED_BY_SQL = (
     "NULL in column ‹name›, which the model's contract declares not_null",
     "_change_type is ‹value›, expected INSERT, UPDATE_BEFORE, UPDATE_AFTER or DELETE",
-    "event_time is a column of text, which does not compare as a time: cast it to a date or a timestamp",
+    "event_time is a text column, which does not compare as a time. Cast it to a date or a timestamp",
     "A row that was just inserted has no _last_updated_sequence_number, which identifies the older rows",
 )
-"""Messages that stand within SQL; a test finds them in the code."""
+"""Messages in generated SQL. A test finds them in the code."""
 _OUTAGES = """## Services and disks
 
-Where a service or a disk has failed, Spark's own message is followed by one of these:
+If a service or a disk fails, one of these texts follows Spark's own message:
 """
 
 
@@ -147,7 +154,7 @@ def _entry(make: Made) -> str:
 
 
 def _plain(make: Made) -> str:
-    """An entry for a terminal: an example in place of a block of code, and links by the file that they lead to."""
+    """An entry as plain text: an example instead of a code block, and links as the paths of their files."""
     entry, error = entry_of(make.__name__), example(make)
     shown = textwrap.indent("\n".join(_wrapped(_message(error))), "  ")
     parts = [f"{entry} ({type(error).__name__})", _meaning(make), f"Example:\n\n{shown}"]
@@ -161,7 +168,7 @@ def _meaning(make: Made) -> str:
 
 
 def _message(error: IncrementalError) -> str:
-    """A message without the line that names its entry."""
+    """A message without its last line, which names the entry."""
     return str(error.msg).rpartition("\n")[0]
 
 
@@ -188,7 +195,7 @@ def _block(message: str) -> str:
 
 
 def _wrapped(message: str) -> Iterator[str]:
-    """The lines of a message, the long ones broken, with the indent of their first line."""
+    """The lines of a message. Long lines are wrapped, with the indent of their first line."""
     for line in message.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         following = indent + ("   " if line.lstrip()[:2] in {f"{n}." for n in range(1, 10)} else "  " if indent else "")

@@ -1,4 +1,4 @@
-"""What MkDocs does beside its own: takes pages from outside of docs/, and draws pictures in the page's colours."""
+"""Hooks for MkDocs: pages from outside of docs/, links, and SVG pictures with the page's colors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
-"""Files of the root, which code hosts show where they are, and the pages that they become."""
+"""Files in the repository's root that code hosts display, and their pages."""
 EXAMPLES = {
     path.relative_to(ROOT).as_posix(): path.relative_to(ROOT).with_suffix(".md").as_posix()
     for path in (ROOT / "examples").rglob("*.py")
 }
-"""The examples' code, and the pages that show it."""
+"""The code of the examples, and the pages that show it."""
 
 _WIDE = ("benchmarks.md",)
-"""Pages whose tables need the room of the table of contents."""
+"""Pages with wide tables, which use the space of the table of contents."""
 
 _LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _FILE_NAME = re.compile(r"\[(?:docs/)?(?P<name>[\w-]+\.md)\]\(")
-"""A link whose text is the name of the file, as it suits a code host."""
+"""A link whose text is the name of the file, which suits code hosts."""
 _PICTURE = re.compile(r"^!\[[^]]*\]\((?P<path>pictures/[^)]+\.svg)\)$", re.MULTILINE)
 _SHORT_CODE = re.compile(r"<code>([^<]{1,28})</code>")
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
@@ -35,7 +35,7 @@ _OWN_COLOURS = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages whose text lies in the repository's root, and those that show the examples."""
+    """Add the pages for files in the repository's root, and those for the examples."""
     for source, page in ROOT_PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=_LINK.sub(_from_the_root, text)))
@@ -46,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to files of the root to their pages, call pages by their titles, and put pictures into the page."""
+    """Change links to files in the root to their pages, use page titles as link texts, and embed pictures."""
     if page.file.src_uri in _WIDE:
         page.meta["hide"] = ["toc"]
     titles = _titles(config)
@@ -57,7 +57,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mark the names that should not break within a line, and name the column of each cell for narrow screens."""
+    """Mark names that must not break within a line, and add the column names to cells for narrow screens."""
     return _SHORT_CODE.sub(r'<code class="short">\1</code>', _TABLE.sub(_with_labels, html))
 
 
@@ -73,7 +73,7 @@ def _with_labels(table: re.Match[str]) -> str:
 
 
 def _titles(config: MkDocsConfig) -> dict[str, str]:
-    """What a page is called, by its file: as in the navigation, or by its heading."""
+    """The titles of pages by file: from the navigation, or from their headings."""
     folder = Path(config.docs_dir)
     headings = {path.name: path.read_text(encoding="utf-8").partition("\n")[0] for path in folder.glob("*.md")}
     sections = [pages for section in config.nav or () for pages in section.values() if isinstance(pages, list)]
@@ -95,6 +95,6 @@ def _to_the_root(link: re.Match[str]) -> str:
 
 
 def _inline(picture: re.Match[str], docs: Path) -> str:
-    """The SVG itself in place of a link to it: its own colours follow the system, the page's the reader's choice."""
+    """The SVG instead of a link to it. In a file, its colors follow the system; in the page, the reader's choice."""
     text = _OWN_COLOURS.sub("", (docs / picture["path"]).read_text(encoding="utf-8"))
     return f'<figure class="picture">{" ".join(line.strip() for line in text.splitlines())}</figure>'

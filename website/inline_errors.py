@@ -1,4 +1,4 @@
-"""The errors that the code of the profile, of connections and of catalogs raises where it finds them: their texts."""
+"""The texts of errors that the adapter's code raises directly, for the profile, connections and catalogs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RAISED = {
 }  # fmt: skip
 """The classes of these errors."""
 _SHORTEST = 20
-"""Characters of a text of our own; what is shorter stands around one of Spark's."""
+"""The minimum length of our own texts. Shorter texts surround a message of Spark."""
 
 
 def texts(file: str) -> list[str]:
-    """The messages of the errors that a file of the adapter raises, each once, with names in ‹› for what varies."""
+    """The messages of the errors that a file of the adapter raises, without duplicates. ‹› encloses variable names."""
     tree = ast.parse((ADAPTER / file).read_text(encoding="utf-8"))
     known = _constants(file)
     found = dict.fromkeys(text for function in ast.walk(tree) for text in _of_function(function, known))
@@ -26,7 +26,7 @@ def texts(file: str) -> list[str]:
 
 
 def files() -> list[str]:
-    """The files of the adapter that raise errors with texts of their own."""
+    """The files of the adapter that raise errors with their own texts."""
     paths = (path.relative_to(ADAPTER).as_posix() for path in sorted(ADAPTER.rglob("*.py")))
     return [path for path in paths if texts(path)]
 
@@ -43,7 +43,7 @@ def _of_function(node: ast.AST, known: dict[str, ast.expr]) -> Iterator[str]:
 
 
 def _constants(file: str) -> dict[str, ast.expr]:
-    """The texts and numbers that the file's module knows by a name."""
+    """The named text and number constants of the file's module."""
     name = file.removesuffix(".py").replace("/", ".")
     module = import_module(f"dbt.adapters.spark_iceberg.{name}")
     known = vars(module).items()
@@ -51,7 +51,7 @@ def _constants(file: str) -> dict[str, ast.expr]:
 
 
 def _texts_named(nodes: list[ast.AST]) -> dict[str, ast.expr]:
-    """The texts that a name stands for, where it stands for one alone."""
+    """The texts that are assigned to a name, if there is only one for the name."""
     found: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -64,7 +64,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _text(node: ast.expr, known: dict[str, ast.expr]) -> str:
-    """An expression as people read it; empty for one that is no text."""
+    """The text of an expression. Empty if it is not a text."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):

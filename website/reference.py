@@ -1,4 +1,4 @@
-"""Writes docs/reference.md: macros and operations from macros/_macros.yml, configs and profile from this folder."""
+"""Generates docs/reference.md: macros and operations from macros/_macros.yml, configs and profile from this folder."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def page() -> str:
 
 
 def macros() -> list[dict[str, Any]]:
-    """The macros that macros/_macros.yml documents, in its order."""
+    """The macros in macros/_macros.yml, in its order."""
     text = (MACROS / "_macros.yml").read_text(encoding="utf-8")
     found: list[dict[str, Any]] = yaml.safe_load(text)["macros"]
     return found
@@ -111,12 +111,12 @@ def _macro(macro: Mapping[str, Any]) -> str:
 
 
 def _with_code(text: str) -> str:
-    """A description with its names as code."""
+    """A description with names formatted as code."""
     return _NAME.sub(r"`\g<0>`", text)
 
 
 def _signature(name: str) -> str:
-    """The arguments of a macro as its file has them, with their defaults."""
+    """The arguments of a macro in its file, with their defaults."""
     (file,) = MACROS.rglob(f"{name}.sql")
     found = _SIGNATURE.search(file.read_text(encoding="utf-8"))
     return found["arguments"] if found else ""

@@ -1,4 +1,4 @@
-"""What the macros call, as ``adapter.ip.<room>.<method>``. The rules are in the engine; here dbt meets them."""
+"""The methods that macros call as ``adapter.ip.<namespace>.<method>``. They connect dbt to the engine's rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """The rooms of hooks of one adapter, shared by its threads."""
+    """The namespaces of hooks of one adapter, shared by its threads."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
@@ -45,7 +45,10 @@ class Hooks:
 
     @cached_property
     def plain_sql(self) -> PlainSqlHooks:
-        """Models with the strategy ``auto``. sqlglot takes a tenth of a second to import, which others are spared."""
+        """Models with the strategy ``auto``.
+
+        Imported on first use, because importing sqlglot takes a tenth of a second.
+        """
         from .plain_sql import PlainSqlHooks
 
         return PlainSqlHooks(self._adapter, self.invocations, self.audit)
@@ -59,7 +62,7 @@ class Hooks:
 
     @cached_property
     def snapshots(self) -> SnapshotHooks:
-        """Dbt's snapshots."""
+        """The snapshots of dbt."""
         from .snapshots import SnapshotHooks
 
         return SnapshotHooks(self._adapter, self.invocations, self.plain_sql)

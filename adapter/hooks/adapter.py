@@ -1,4 +1,4 @@
-"""What the hooks ask of the adapter."""
+"""The adapter as the hooks use it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..spark.connections import SparkIcebergConnectionManager
 
 
 class Adapter(Protocol):
-    """The adapter, as far as incremental processing needs it; methods without a text are dbt's own."""
+    """The part of the adapter that the hooks need. Methods without a docstring are dbt's own."""
 
     Relation: Any
     config: Any
@@ -28,11 +28,11 @@ class Adapter(Protocol):
 
     @property
     def behavior(self) -> Any:
-        """Dbt's behavior flags."""
+        """The behavior flags of dbt."""
 
     @property
     def spark(self) -> Spark:
-        """Spark by this thread's connection."""
+        """Spark over this thread's connection."""
 
     def metadata_reader(self) -> MetadataReader:
         """The reader of table metadata for this profile."""

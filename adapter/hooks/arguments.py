@@ -1,4 +1,4 @@
-"""What a macro was given in a model's SQL, checked."""
+"""Checking the arguments of macros in a model's SQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from iceberg_incremental.sql import plain_name
 
 
 def relations_in(macro: str, value: object, *, several: bool) -> Sequence[BaseRelation]:
-    """The relations that a macro was given: one, or where it takes ``several`` a list. Raises ConfigError otherwise."""
+    """The relations in a macro's argument: one, or a list if ``several``. Raises ConfigError for another value."""
     relations = value if several and isinstance(value, (list, tuple)) and value else [value]
     for relation in relations:
         if not isinstance(relation, BaseRelation):
@@ -21,7 +21,7 @@ def relations_in(macro: str, value: object, *, several: bool) -> Sequence[BaseRe
 
 
 def columns_in(macro: str, value: object, model: str) -> list[str]:
-    """The columns that a macro was given, by their plain names. Raises ConfigError for anything else."""
+    """The columns in a macro's argument, without quotes. Raises ConfigError for another value."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise model_errors.not_columns(macro, value, model)
@@ -29,7 +29,7 @@ def columns_in(macro: str, value: object, model: str) -> list[str]:
 
 
 def per_in(macro: str, value: object, model: str) -> str | None:
-    """How a macro was asked to net changes; None if it was not. Raises ConfigError for anything else."""
+    """The argument ``per`` of a macro. None if it was omitted. Raises ConfigError for another value."""
     known = (PER_RANGE, PER_COMMIT)
     if value is None:
         return None
@@ -39,7 +39,7 @@ def per_in(macro: str, value: object, model: str) -> str | None:
 
 
 def column_in(macro: str, value: object, model: str) -> str:
-    """The one column that a macro was given, by its plain name. Raises ConfigError for anything else."""
+    """The single column in a macro's argument, without quotes. Raises ConfigError for another value."""
     if not isinstance(value, str):
         raise model_errors.not_columns(macro, value, model)
     return plain_name(value)

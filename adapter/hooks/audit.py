@@ -1,4 +1,4 @@
-"""Write, audit, publish: a model's own data tests judge its rows where they are staged, before anyone can read them."""
+"""Write, audit, publish: a model's data tests check its staged rows before readers can see them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _COMPARES = "test_ip_equals_rebuild"
 
 
 class AuditHooks(Room):
-    """What prepares an audit, and carries it out on the staged rows: ``adapter.ip.audit``."""
+    """Prepares an audit, and runs it on the staged rows: ``adapter.ip.audit``."""
 
     def prepare(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:
-        """Take up the generic tests by which a model's rows are judged, if its config asks for that.
+        """Collect the generic tests of a model's audit, if its config requires one.
 
-        A test that also reads what this invocation may build before the model or after it is left to ``dbt test``, and
-        so is one of an ephemeral model, which is no table.
+        A test is left to ``dbt test`` if it also reads a node that this invocation may build before or after the model,
+        or if it tests an ephemeral model, which is not a table.
         """
         found = self._invocations.opened(node)
         plan = found.run.plan
@@ -66,10 +66,11 @@ class AuditHooks(Room):
             found.audits.append(Audit(test, arguments))
 
     def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
-        """The query of the rows of a table that is built as a whole: under an audit, from a table beside it.
+        """The query of the rows of a table that is built as a whole. With an audit, it reads them from an audit table.
 
-        Its rows are written and judged there first. ``properties``: of the model's table, beside those of its config.
-        Raises AuditError, ConfigError for a table of another kind in that place, and whatever the query raises.
+        The rows are first written to the audit table and tested there. ``properties``: the properties of the model's
+        table, in addition to those of its config. Raises AuditError, ConfigError if another kind of table has this
+        name, and the errors of the query.
         """
         found = self._invocations.opened(node)
         if not found.audits:
@@ -89,9 +90,9 @@ class AuditHooks(Room):
         return f"select * from {staged.render()}"
 
     def known(self, test: Node) -> Mapping[str, Any] | None:
-        """What a data test has found in the audit of its model, if the model's table is still the one that it judged.
+        """The result of a data test in its model's audit, if the model's table has not changed since.
 
-        None of a test that also reads what is not the model's, which may have changed since.
+        None for a test that also reads other relations, which may have changed since.
         """
         found = self._invocations.current().models.get(str(test.get("attached_node")))
         published = None if found is None else found.run.state.published
@@ -107,19 +108,19 @@ class AuditHooks(Room):
         return None
 
     def judge_staged(self, found: ModelRun) -> None:
-        """Judge the rows on a run's branch. Raises AuditError."""
+        """Test the rows on a run's branch. Raises AuditError."""
         if found.audits:
             plan = found.run.plan
             self._judge(found, self._tables.relation(plan.name).replace(branch=plan.branch))
 
     def drop_audit_table(self, found: ModelRun) -> None:
-        """Drop the table in which a rebuild's rows were audited. The next audit replaces one that remains."""
+        """Drop the audit table of a rebuild. If it remains, the next audit replaces it."""
         if found.audits and found.run.plan.is_rebuild:
             with suppress(StatementError):
                 self._adapter.spark.send(f"DROP TABLE IF EXISTS {audit_table(found.run.plan.name).sql} PURGE")
 
     def _judge(self, found: ModelRun, staged: BaseRelation) -> None:
-        """Judge a relation by a run's tests. Raises AuditError where one of severity error fails."""
+        """Run a model's tests on a relation. Raises AuditError if a test of severity error fails."""
         plan = found.run.plan
         for audit in found.audits:
             try:
@@ -136,7 +137,7 @@ class AuditHooks(Room):
                 logger.warning(audit_errors.warned(plan.model, audit))
 
     def _require_own(self, plan: RunPlan, table: TableName) -> None:
-        """Raise ConfigError where the place of an audit table is taken by what no audit has made."""
+        """Raise ConfigError if a table with the name of the audit table was not created by an audit."""
         try:
             beside = self._adapter.metadata_reader().load(table)
         except NotIcebergError as error:
@@ -145,9 +146,9 @@ class AuditHooks(Room):
             raise audit_errors.audit_table_in_the_way(plan.model, table)
 
     def _own_snapshot(self, plan: RunPlan, table: TableName) -> int:
-        """The snapshot that this run has made beside its table: another run of the model may have replaced it since.
+        """The snapshot that this run wrote to the audit table, which another run of the model may have replaced.
 
-        Raises ConcurrentRunError where it is gone.
+        Raises ConcurrentRunError if it no longer exists.
         """
         beside = self._adapter.metadata_reader().load(table)
         made = [] if beside is None else beside.snapshots.values()
@@ -157,13 +158,15 @@ class AuditHooks(Room):
         raise race_errors.audit_overtaken(table, plan.model)
 
     def _sql_of(self, plan: RunPlan, audit: Audit, staged: BaseRelation) -> str:
-        """The SQL of a test on a relation, made by the macros that ``dbt test`` calls.
+        """The SQL of a test on a relation, from the macros that ``dbt test`` calls.
 
-        Raises AuditError where it would judge other rows.
+        Raises AuditError if it would test other rows.
         """
         test, config, execute = audit.test, {"config": {"where": audit.test.where}}, self._adapter.execute_macro
         judged = execute("get_where_subquery", kwargs={"relation": staged}, context_override=config)
-        own = self._tables.relation(plan.name)  # a test may name its model a second time, as of a key to the same table
+        own = self._tables.relation(
+            plan.name
+        )  # a test may name its model twice, for example as a key to the same table
         arguments = {key: staged if value == own else value for key, value in audit.arguments.items()}
         sql = execute(test.macro, project=test.package, kwargs={"model": judged, **arguments})
         if (reason := reads_elsewhere(str(sql), staged.render(), plan.name)) is not None:
@@ -185,7 +188,7 @@ class AuditHooks(Room):
     def _relation_of(
         self, plan: RunPlan, graph: Mapping[str, Any], unique_id: str, selected: Collection[str]
     ) -> BaseRelation:
-        """The relation that a test reads: its own model's table is the run's, also before --defer finds it there."""
+        """The relation that a test reads. For its own model, this is the run's table, even with --defer."""
         if unique_id == plan.model:
             return self._tables.relation(plan.name)
         node = graph["nodes"].get(unique_id) or graph["sources"][unique_id]
@@ -193,7 +196,7 @@ class AuditHooks(Room):
 
 
 def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[str]) -> str | None:
-    """Why a test is not for the run of its model, but for ``dbt test``; None where it is for the run."""
+    """Why a test is left to ``dbt test``. None if it is part of the run of its model."""
     if test.macro == _COMPARES:
         return "it compares the published table with its rebuild"
     if ephemeral := project.ephemeral(graph, test.others):
@@ -203,7 +206,7 @@ def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[st
 
 
 def _format_version(plan: RunPlan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The format version of a model's table as a property: types of a later one could not be written beside it."""
+    """The format version of a model's table, as a property, because the audit table needs the same types."""
     known = None if plan.target is None else plan.target.format_version
     version = given.get(_VERSION, known)
     return {} if version is None else {_VERSION: version}

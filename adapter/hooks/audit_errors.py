@@ -49,17 +49,17 @@ def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
     return ConfigError(
         f"The rows of {model} cannot be audited before they are published: {table} is used for something else.\n"
         "  Expected: no table of this name, or the table of an earlier audit of the model.\n"
-        "  To fix: rename that table, or give the model another alias."
+        "  To fix: rename that table, or set a different alias for the model."
     )
 
 
 def left_out(model: str, test: DataTest, reason: str) -> str:
-    """A test cannot run as part of a model's audit."""
+    """The log line for a test that cannot run as part of a model's audit."""
     return f"{test.name} is not part of the audit of {model}, because {reason}. dbt test runs it."
 
 
 def known(audit: Audit, snapshot_id: int) -> str:
-    """A test does not need to run again."""
+    """The log line for a test that does not need to run again."""
     return f"{audit.test.name} already ran on snapshot {snapshot_id} in the model's audit: skipped."
 
 

@@ -1,4 +1,4 @@
-"""What the macros in a model's SQL call: ``adapter.ip.capture``."""
+"""The methods that macros in a model's SQL call: ``adapter.ip.capture``."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class CaptureHooks(Room):
-    """What a model reads of its sources, from its first macro on."""
+    """The reads of a model's sources, from its first macro on."""
 
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
-        """Raise ArgumentsError for arguments that a macro does not take: what it got beyond its own."""
+        """Raise ArgumentsError if a macro was called with positional or named arguments that it does not accept."""
         if positional or named:
             raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
 
     def read(self, macro: str, relation: object, arguments: Mapping[str, Any], context: Mapping[str, Any]) -> object:
-        """What a macro that reads a relation stands for in a model's SQL: text, or the relation as dbt gave it.
+        """The replacement of a macro that reads a relation: SQL text, or the relation itself.
 
-        ``arguments``: the further ones of the macro. ``context``: a ModelContext's values.
-        Raises IncrementalError in all its kinds.
+        ``arguments``: the additional arguments of the macro. ``context``: the values of a ModelContext. Raises
+        IncrementalErrors.
         """
         read, model = READS[macro], ModelContext(**context)
         if macro == "ip_changelog" and model.node["config"].get("incremental_strategy") == Strategy.HISTORY.value:
@@ -73,7 +73,7 @@ class CaptureHooks(Room):
         return read.as_given(relation, arguments)
 
     def range_while_parsing(self) -> ValueRange:
-        """What ``ip_range`` gives while dbt parses, when nothing is captured."""
+        """The result of ``ip_range`` while dbt parses, when nothing is captured."""
         return PARSED
 
     def is_incremental(self, context: Mapping[str, Any]) -> bool:
@@ -82,7 +82,7 @@ class CaptureHooks(Room):
         return not self._invocations.of("is_incremental", ModelContext(**context)).run.plan.is_rebuild
 
     def _require_macros(self, macro: str, model: ModelContext) -> None:
-        """Raise ConfigError for a model whose SQL is plain, and so has none of these macros."""
+        """Raise ConfigError for a model with the strategy ``auto``, which does not support these macros."""
         if policy_of(model.node["config"], model.unique_id).strategy is Strategy.AUTO:
             if model.node.get("language") == "python":
                 raise plain_sql_errors.auto_in_python(model.unique_id)

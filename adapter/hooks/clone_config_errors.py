@@ -1,4 +1,4 @@
-"""The errors of the configs of clones."""
+"""The errors of clone configs."""
 
 from __future__ import annotations
 

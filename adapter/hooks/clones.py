@@ -1,4 +1,4 @@
-"""What the materialization of `dbt clone` calls: ``adapter.ip.clones``."""
+"""The methods for the materialization of `dbt clone`: ``adapter.ip.clones``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class CloneHooks(Room):
     """Clones of tables of another environment."""
 
     def way(self, node: Node, origin: BaseRelation | None, existing: BaseRelation | None) -> str:
-        """How a relation is cloned: ``clone``, without a copy; ``table``, by a copy; or ``view``.
+        """How a relation is cloned: ``clone``, without a copy; ``table``, as a copy; or ``view``.
 
-        ``origin``: None where it is not there. ``existing``: what is to be replaced. Raises ConfigError for another
-        value of ``clone_as``, and where the origin itself would be replaced.
+        ``origin``: None if it does not exist. ``existing``: the relation to replace. Raises ConfigError for another
+        value of ``clone_as``, and if the origin itself would be replaced.
         """
         if origin is not None and existing is not None:
             require_two(self._adapter.metadata_reader(), *map(self._adapter.lookup.table_name, (origin, existing)))
@@ -42,9 +42,9 @@ class CloneHooks(Room):
         return str(chosen)
 
     def make(self, node: Node, origin: BaseRelation, clone: BaseRelation) -> str:
-        """Make a clone without a copy; returns the statement that gives it its name.
+        """Create a clone without a copy. Returns the statement that renames it.
 
-        Raises ConfigError for a ``clone_retention`` that is no duration, and as ``CloneMaker.make`` does.
+        Raises ConfigError for an invalid ``clone_retention``, and the errors of ``CloneMaker.make``.
         """
         maker = CloneMaker(self._adapter.spark, self._adapter.metadata_reader())
         name = self._adapter.lookup.table_name
@@ -53,12 +53,12 @@ class CloneHooks(Room):
         )
 
     def still_forbidden(self, node: Node, relation: BaseRelation) -> Mapping[str, str]:
-        """The properties that a clone keeps when it is replaced, whatever its config says.
+        """The properties that a clone keeps when it is replaced, regardless of its config.
 
-        Raises as the reader does.
+        Raises the errors of the reader.
         """
         wanted = self._adapter.tables.properties(node["config"])
-        if not NO_REMOVAL.keys() & wanted:  # which spares most builds a look at the catalog
+        if not NO_REMOVAL.keys() & wanted:  # this avoids a catalog lookup in most builds
             return {}
         try:
             table = self._adapter.metadata_reader().load(self._adapter.lookup.table_name(relation))

@@ -1,4 +1,4 @@
-"""What dbt's context says of a model, as one value."""
+"""The values of dbt's context for a model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _LOOKING_ON = ("compile", "generate")
 
 @dataclass(frozen=True)
 class ModelContext:
-    """A model while its SQL is compiled, as the macro ``_ip_context`` gathers it from dbt.
+    """A model during compilation, with values that the macro ``_ip_context`` collects from dbt.
 
-    ``this``: its table. ``full_refresh``: whether that is to be rebuilt. ``partial``: under ``--empty`` or
-    ``--sample``. ``command``: dbt's, for example ``run``. ``selected``: the unique ids of what it runs.
+    ``this``: its table. ``full_refresh``: whether the table is rebuilt. ``partial``: whether dbt runs with ``--empty``
+    or ``--sample``. ``command``: dbt's command, for example ``run``. ``selected``: the unique ids of the selected
+    nodes.
     """
 
     node: Node
@@ -37,15 +38,15 @@ class ModelContext:
 
     @property
     def is_unit_test(self) -> bool:
-        """Whether dbt tests the model's SQL on rows of its own."""
+        """Whether dbt runs a unit test of the model, with mock rows."""
         return bool(self.node["resource_type"] == "unit_test")
 
     @property
     def only_shows_sql(self) -> bool:
-        """Whether the command runs no model: a relation that is not there is then shown as it is written."""
+        """Whether the command runs no models. A relation that does not exist is then shown as it is written."""
         return self.command in _LOOKING_ON
 
     @property
     def only_documents(self) -> bool:
-        """Whether the command is ``dbt docs generate``, which no model may stop."""
+        """Whether the command is ``dbt docs generate``, which must not fail because of a model."""
         return self.command == "generate"

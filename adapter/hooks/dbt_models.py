@@ -1,4 +1,4 @@
-"""What dbt's own materializations share with this package: how they are run, and what they report."""
+"""Methods for dbt's own materializations: settings, execution and results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class DbtModelHooks(Room):
-    """What the materializations ``incremental``, ``table`` and ``seed`` call: ``adapter.ip.dbt_models``."""
+    """The methods for the materializations ``incremental``, ``table`` and ``seed``: ``adapter.ip.dbt_models``."""
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
-        """Refuse an insert_overwrite into a table with data files that it would not replace. Raises ConfigError.
+        """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.
 
-        For dbt's own incremental model, which writes where it is read; a run of ours looks at what it has staged.
+        This is for dbt's own incremental models, which write directly. Runs of this package check the staged files.
         """
         name = self._adapter.lookup.table_name(target)
         try:
@@ -40,19 +40,19 @@ class DbtModelHooks(Room):
                 raise target_errors.other_specs(name, node["unique_id"], specs)
 
     def run_strategy(self, relation: BaseRelation, sql: object, strategy: str) -> AdapterResponse:
-        """Run the statements of a strategy of dbt's ``incremental``; counts the rows that the last one wrote."""
+        """Execute the statements of a strategy of dbt's ``incremental``, and count the rows of the last one."""
         before = self._glance(relation)
         response = AdapterResponse("OK")
         sent = statements(str(sql))
         with under(self._adapter.spark, settings.needed_by(strategy)):
             for statement in sent:
                 response, _ = self._adapter.execute(statement, auto_begin=False, fetch=False)
-        deleted = strategy != "delete+insert"  # these are replaced by rows that count
+        deleted = strategy != "delete+insert"  # these are replaced by the number of rows
         rows = report.rows_since(before, self._glance(relation), len(sent), deleted=deleted)
         return report.counted(response, rows)
 
     def build_response(self, relation: BaseRelation, response: AdapterResponse) -> AdapterResponse:
-        """The response of a statement that made a table, with the number of its rows where metadata show it."""
+        """The response of a statement that created a table, with the number of its rows if the metadata has it."""
         return report.counted(response, report.rows_built(self._glance(relation)))
 
     def _glance(self, relation: BaseRelation) -> History | None:

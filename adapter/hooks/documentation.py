@@ -1,4 +1,4 @@
-"""What ``dbt docs generate`` shows of a table, from its metadata alone."""
+"""The columns and statistics of a table for ``dbt docs generate``, from its metadata alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = AdapterLogger("SparkIceberg")
 def documentation(reader: MetadataReader, table: TableName) -> tuple[Description | None, Stats]:
     """A table's columns and comments, and its statistics with the current checkpoint, from its metadata.
 
-    No description where the metadata do not have it, or cannot be read.
+    The description is None if the metadata lacks it or cannot be read.
     """
     try:
         found = reader.load_with_layout(table)

@@ -36,7 +36,7 @@ _EXPLAINED = (MATERIALIZATION, "table", "incremental")
 
 
 class ExplainHooks:
-    """What tells how models are updated incrementally, without writing anything."""
+    """Explains how models are updated incrementally, without writing anything."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class ExplainHooks:
     def explain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """How models are updated incrementally, or could be, as text or JSON.
 
-        ``arguments``: ``model`` or ``select``, neither for all models; ``format`` (``text`` or ``json``).
-        Raises ConfigError for an argument that does not fit. An error of one model is a part of what is shown.
+        ``arguments``: ``model`` or ``select``, or neither for all models; ``format`` (``text`` or ``json``). Raises
+        ConfigError for an invalid argument. An error of one model is part of the result.
         """
         wanted = output_format(arguments)
         nodes = models_of(graph, arguments, "ip_explain", _EXPLAINED)
@@ -89,7 +89,7 @@ class ExplainHooks:
             return replace(found, error=str(getattr(error, "msg", error)).strip())
 
     def _plain(self, found: Explanation, model: ModelContext) -> Explanation:
-        """Whether a model could have the strategy ``auto``. Raises Refusal where it could not."""
+        """Whether a model could have the strategy ``auto``. Raises Refusal if it could not."""
         self._require_plain(model.node)
         try:
             plain = self._plain_sql.read(self._compiled(model.node), model)
@@ -103,17 +103,17 @@ class ExplainHooks:
         return replace(found, is_incremental=True, update_method=update_method(kept))
 
     def _require_plain(self, node: Node) -> None:
-        """Raise Refusal for a model in Python, and for one whose Jinja tells its runs apart or reads changes itself."""
+        """Raise Refusal for a Python model, and for a model whose Jinja depends on the run or reads changes."""
         if node.get("language") == "python":
             raise Refusal("Python", None, "write the model in SQL")
         names, _ = reached(str(node["raw_code"]), self._invocations.jinja_scope().macros)
         called = sorted(each for each in names.called if each == "is_incremental" or each.startswith("ip_"))
         if called:
             listed = ", ".join(f"{each}()" for each in called)
-            raise Refusal(f"a call of {listed}", None, "read ref() and source() as they are, in every run")
+            raise Refusal(f"a call of {listed}", None, "read ref() and source() without conditions, in every run")
 
     def _compiled(self, node: Node) -> str:
-        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
         return compiled_code(self._adapter.config, manifest, str(node["unique_id"]))
 
     def _kept(self, plain: PlainSql, unique_key: tuple[str, ...]) -> IncrementalQuery:
@@ -123,14 +123,14 @@ class ExplainHooks:
         kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
         if not is_read_alike(self._adapter.spark, kept):
             raise Refusal(
-                "SQL that Spark reads differently than this package",
+                "SQL that Spark interprets differently from this package",
                 None,
-                "qualify each column by the alias of its relation, give computed columns an alias, and write casts out",
+                "qualify each column with the alias of its relation, alias computed columns, and write explicit casts",
             )
         return kept
 
     def _auto(self, found: Explanation, model: ModelContext) -> Explanation:
-        """How a model with the strategy ``auto`` is updated incrementally, and what a run would do now."""
+        """How a model with the strategy ``auto`` is updated incrementally, and what its next run would do."""
         if model.node.get("language") == "python":
             raise plain_sql_errors.auto_in_python(found.model)
         self._require_plain(model.node)
@@ -147,7 +147,7 @@ class ExplainHooks:
         return replace(found, next_run=self._next_run(run, plain, model))
 
     def _next_run(self, run: ModelRun, plain: PlainSql, model: ModelContext) -> NextRun:
-        """What a run would do, found as the run finds it."""
+        """What a run would do, determined in the same way as in a run."""
         plan = run.run.plan
         ranges = tuple(pending(each) for each in plan.captured.values() if each.brings_rows)
         action = self._plain_sql.action(model.node, plan.action.value)

@@ -1,4 +1,4 @@
-"""``dbt source freshness`` of sources without ``loaded_at_field``, by their metadata alone."""
+"""``dbt source freshness`` for sources without ``loaded_at_field``, from metadata alone."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ logger = AdapterLogger("SparkIceberg")
 
 
 def of_many(adapter: Any, sources: Sequence[BaseRelation]) -> dict[BaseRelation, FreshnessResponse]:
-    """The freshness of many sources, on connections of their own.
+    """The freshness of many sources, over separate connections.
 
-    A source that fails is left out: dbt then asks for it by itself, and shows its error as that source's.
+    A source that fails is omitted. dbt then requests it separately, and shows its error.
     """
     found: dict[BaseRelation, FreshnessResponse] = {}
-    with adapter.connection_named("freshness"):  # dbt calls this without one
+    with adapter.connection_named("freshness"):  # dbt calls this method without a connection
         results = over_many(adapter, "freshness", sources, lambda source: of_one(adapter, source))
     for source, result in results:
         if isinstance(result, DbtRuntimeError):
-            logger.debug(f"No freshness of {source}: {result}")
+            logger.debug(f"The freshness is unknown for {source}: {result}")
         else:
             found[source] = result
     return found
@@ -41,18 +41,17 @@ def of_many(adapter: Any, sources: Sequence[BaseRelation]) -> dict[BaseRelation,
 
 @raising_dbts
 def of_one(adapter: Any, source: BaseRelation) -> FreshnessResponse:
-    """The freshness of one source. Raises as ``last_modified`` does."""
+    """The freshness of one source. Raises the errors of ``last_modified``."""
     modified = last_modified(adapter.metadata_reader(), adapter.lookup.table_name(source))
-    # None stands for "infinitely long ago", by dbt's own rule.
+    # dbt treats None as infinitely long ago
     found: FreshnessResponse = adapter._create_freshness_response(modified, datetime.now(timezone.utc))
     return found
 
 
 def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:
-    """The time (UTC) of the last commit that changed rows of a table; None where it never had any.
+    """The time (UTC) of the last commit that changed rows of a table. None if it never had any.
 
-    Raises SourceMissingError, NotIcebergError, HistoryBreakError where that commit has expired, and
-    MetadataAccessError.
+    Raises SourceMissingError, NotIcebergError, MetadataAccessError, and HistoryBreakError if that commit has expired.
     """
     try:
         history = reader.load(source)

@@ -1,4 +1,4 @@
-"""What the macros call for models that keep a history: ``adapter.ip.history``."""
+"""The methods for history models: ``adapter.ip.history``."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class HistoryHooks(Room):
         return self._plan(node).policy.history is not None
 
     def keeps_versions(self, node: Node) -> bool:
-        """Whether a run that builds a model as a whole compares its history with the source, and keeps all versions."""
+        """Whether a rebuild of a model compares its history with the source, and keeps all versions."""
         return self._plan(node).keeps_versions
 
     def warn_of_dropped(self, node: Node, existing: BaseRelation | None) -> None:
-        """Log how many versions a run drops that builds a model without the history that its table holds."""
+        """Log the number of versions that a rebuild without the table's history drops."""
         plan = self._plan(node)
         if plan.target is None or existing is None or plan.replays:
             return
@@ -56,10 +56,10 @@ class HistoryHooks(Room):
             self._log_dropped(plan.model, plan.name)
 
     def require_kept(self, node: Any) -> None:
-        """Refuse to build a node of another kind over the table of a history, unless ``ip_drop_history`` names it.
+        """Raise ConfigError if another kind of node would replace a history table, unless ``ip_drop_history`` names it.
 
-        ``node``: dbt's object. Models of this package are checked when their run is opened.
-        Raises ConfigError, and as the reader does.
+        ``node``: dbt's object. Models of this package are checked when their run is opened. Also raises the errors of
+        the reader.
         """
         options, config = getattr(self._adapter.config, "args", None), node.config
         refreshes = bool(getattr(options, "FULL_REFRESH", False))
@@ -89,16 +89,16 @@ class HistoryHooks(Room):
         self._log_dropped(node.unique_id, name)
 
     def lacks_change_type(self, node: Node, columns: Sequence[Column]) -> bool:
-        """Whether a model's SQL does not say what each row is, as that of a log without deletions need not."""
+        """Whether a model's SQL lacks the change type. A log without deletions does not need it."""
         config = self._plan(node).policy.history
         from_log = config is not None and config.is_from_log
         return from_log and all(column.name.lower() != CHANGE_TYPE for column in columns)
 
     def columns(self, node: Node, columns: Sequence[Column]) -> list[Column]:
-        """The columns of the rows of a history, of those of its changelog.
+        """The columns of the rows of a history, from the columns of its changelog.
 
-        Raises ConfigError unless the changelog says which commit each change is of, or has the sequence of the log's
-        events, and has all ``check_cols``.
+        Raises ConfigError unless the changelog has the commit of each change, or the sequence of the log's events, and
+        all ``check_cols``.
         """
         config, model = self._config(node), str(node["unique_id"])
         names = {column.name.lower() for column in columns}
@@ -125,10 +125,10 @@ class HistoryHooks(Room):
         return writer.history.built_sql(changelog.render(), columns)
 
     def as_of(self, relation: BaseRelation, timestamp: object, graph: Mapping[str, Any]) -> str:
-        """The rows of a history table, or of a snapshot of dbt's, that were valid at a time.
+        """The rows of a history table or dbt snapshot that were valid at a given time.
 
-        ``timestamp``: a date or time, an SQL expression of one, or a number where versions begin at numbers.
-        ``graph``: dbt's, which has the table's configs.
+        ``timestamp``: a date or time, an SQL expression of one, or a number if versions begin at numbers.
+        ``graph``: dbt's graph, which has the table's configs.
         """
         nodes = graph.get("nodes", {}).values()
         node = next((each for each in nodes if each.get("relation_name") == relation.render()), None)
@@ -141,9 +141,9 @@ class HistoryHooks(Room):
         return f"(select * from {relation} where {begin} <= {time} and ({end} is null or {end} > {time}){is_there})"
 
     def _loaded(self, name: TableName) -> tuple[MetadataReader, History | None]:
-        """A table, and what can read it: Spark where PyIceberg was chosen and cannot, since dbt's models need neither.
+        """A table, and the reader that loaded it: Spark if PyIceberg fails, which dbt's models do not need.
 
-        Raises as the reader does.
+        Raises the errors of the reader.
         """
         reader = self._adapter.metadata_reader()
         try:
@@ -173,7 +173,7 @@ class HistoryHooks(Room):
 
 
 def _time_sql(value: object) -> str:
-    """A time as SQL: a literal where it is one, else an expression."""
+    """A time as SQL: a literal if it is one, otherwise an expression."""
     if isinstance(value, int):
         return str(value)
     try:

@@ -1,4 +1,4 @@
-"""The state of one dbt invocation, shared by its threads: the cuts of its sources, and the runs of its models."""
+"""The state of a dbt invocation, shared by its threads: the cuts of its sources, and the runs of its models."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ logger = AdapterLogger("SparkIceberg")
 class ModelRun:
     """The run of a model in dbt.
 
-    ``given``: what its macros stand for, by the text that they have put into its SQL. ``audits``: the data tests that
-    judge its rows before they are published. ``statement``: that of its strategy, where something is to follow it.
-    ``plain``: the SQL of a model with the strategy ``auto``.
+    ``given``: the captures of its macros, by the text that they add to its SQL. ``audits``: the data tests that check
+    its rows before publishing. ``statement``: the statement of its strategy, if another one follows. ``plain``: the SQL
+    of a model with the strategy ``auto``.
     """
 
     run: Run
@@ -59,9 +59,9 @@ class ModelRun:
 
 @dataclass
 class Invocation:
-    """One invocation. A model is run by one thread. ``scope``: what Jinja can read, once it was asked for.
+    """One invocation. Each model runs in one thread. ``scope``: the Jinja scope, once it has been requested.
 
-    ``columns``: those of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
+    ``columns``: the columns of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
     ``snapshots``: the runs of dbt's snapshots.
     """
 
@@ -74,7 +74,7 @@ class Invocation:
 
 
 class Invocations:
-    """The invocation that the adapter works for, and the runs of its models."""
+    """The adapter's current invocation, and the runs of its models."""
 
     def __init__(self, adapter: Adapter, tables: TablesInUse) -> None:
         self._adapter = adapter
@@ -85,7 +85,7 @@ class Invocations:
 
     @contextmanager
     def apart(self, invocation: Invocation) -> Iterator[None]:
-        """Have this thread compile models for another purpose than to run them, with cuts and runs of its own."""
+        """Let this thread compile models for another purpose than running them, with separate cuts and runs."""
         before = getattr(self._apart, "invocation", None)
         self._apart.invocation = invocation
         try:
@@ -94,7 +94,7 @@ class Invocations:
             self._apart.invocation = before
 
     def current(self) -> Invocation:
-        """The state of this invocation; a new one where dbt is called again in the same process."""
+        """The state of this invocation. Creates a new one if dbt is called again in the same process."""
         apart: Invocation | None = getattr(self._apart, "invocation", None)
         if apart is not None:
             return apart
@@ -105,19 +105,19 @@ class Invocations:
             return self._current
 
     def jinja_scope(self) -> JinjaScope:
-        """What the project's Jinja can read; found once in an invocation, since it looks at every macro of dbt."""
+        """The names in the project's Jinja. Determined once per invocation, because it reads every macro of dbt."""
         invocation = self.current()
         if invocation.scope is None:
-            resolver = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+            resolver = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
             invocation.scope = JinjaScope.of(self._adapter.config, getattr(resolver, "macros", {}).values())
         return invocation.scope
 
     def if_opened(self, node: Node) -> ModelRun | None:
-        """The run of a model; None where no macro of its SQL has opened one, as in dbt's own incremental models."""
+        """The run of a model. None if no macro of its SQL has opened one, as in dbt's own incremental models."""
         return self.current().models.get(node["unique_id"])
 
     def run_of(self, unique_id: str) -> Run | None:
-        """The run of a model or a snapshot as far as it has come; None where nothing is captured for it."""
+        """The current run of a model or snapshot. None if nothing is captured for it."""
         invocation = self.current()
         if unique_id in invocation.models:
             return invocation.models[unique_id].run
@@ -125,13 +125,13 @@ class Invocations:
         return None if snapshot is None or snapshot.writer is None else snapshot.writer.run
 
     def opened(self, node: Node) -> ModelRun:
-        """The run of a model that has been begun."""
+        """The run of a model that was opened before."""
         return self.current().models[node["unique_id"]]
 
     def of(self, macro: str, context: ModelContext) -> ModelRun:
-        """The run of a model, opened by the first of its macros; ``macro``: the one at hand.
+        """The run of a model, which its first macro opens. ``macro``: the macro that is called.
 
-        Raises ConfigError for a model of another materialization, and as ``open_run`` does.
+        Raises ConfigError for a model of another materialization, and the errors of ``open_run``.
         """
         model, materialized = context.unique_id, context.node["config"]["materialized"]
         if materialized != MATERIALIZATION:
@@ -142,7 +142,7 @@ class Invocations:
         return invocation.models[model]
 
     def tables_of(self, context: ModelContext) -> list[TableName]:
-        """The tables that ref() and source() stand for in a model's SQL, that of its ephemeral models included."""
+        """The tables of all ref() and source() calls in a model's SQL, including its ephemeral models."""
         selected = {*context.selected, context.unique_id}
         parents = project.sources_of(context.graph, context.node)
         return [self.tables.in_use(parent, selected) for parent in parents]
@@ -176,7 +176,7 @@ class Invocations:
             policy=policy,
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
-            parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # which reads through views
+            parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # it also reads through views
             sources=[table(source) for source in project.read_by(context.graph, context.node)],
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
@@ -187,14 +187,14 @@ class Invocations:
         return Run(plan)
 
     def _window(self) -> EventWindow | None:
-        """The window of ``--event-time-start`` and ``--event-time-end``; None without these options."""
+        """The window of ``--event-time-start`` and ``--event-time-end``. None without these options."""
         options = getattr(self._adapter.config, "args", None)
         start, end = (getattr(options, name, None) for name in ("EVENT_TIME_START", "EVENT_TIME_END"))
         return None if start is None or end is None else EventWindow(start, end)
 
 
 class Room:
-    """A room of hooks: what it asks of the adapter, and the runs of the invocation's models."""
+    """The base class of the namespaces of hooks, with the adapter and the runs of the invocation's models."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
         self._adapter = adapter
@@ -202,5 +202,5 @@ class Room:
         self._tables = invocations.tables
 
     def _plan(self, node: Node) -> RunPlan:
-        """The plan of a model whose run has been begun."""
+        """The plan of a model whose run was opened before."""
         return self._invocations.opened(node).run.plan

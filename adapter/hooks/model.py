@@ -1,4 +1,4 @@
-"""What the materialization calls before it writes a model: ``adapter.ip.model``."""
+"""The methods that the materialization calls before it writes a model: ``adapter.ip.model``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class ModelHooks(Room):
-    """A model of this package between its compilation and its first statement, and its positions in its sources."""
+    """A model of this package between its compilation and its first statement, and its held positions."""
 
     def begin(self, node: Node) -> str:
-        """The action that the materialization shall take for a model, after it was compiled. Logs what was captured.
+        """The action of a compiled model's run. Logs what was captured.
 
         Raises ConfigError for a model whose SQL captures nothing.
         """
@@ -58,9 +58,9 @@ class ModelHooks(Room):
         return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else plan.action).value
 
     def require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:
-        """Refuse to build a model in the place of a table that is not Iceberg's, unless that is asked for.
+        """Raise CheckpointError if a model would replace a table that is not an Iceberg table, unless requested.
 
-        Raises CheckpointError.
+        ``full_refresh``: whether ``--full-refresh`` requests it.
         """
         plan = self._plan(node)
         if plan.target is not None or full_refresh or existing is None or existing.is_view:
@@ -70,7 +70,7 @@ class ModelHooks(Room):
             raise target_errors.not_built_by(plan.name, plan.model, provider)
 
     def is_plain(self, node: Node) -> bool:
-        """Whether a model has the strategy ``auto``. Raises ConfigError for a model in Python."""
+        """Whether a model has the strategy ``auto``. Raises ConfigError for a Python model."""
         if policy_of(node["config"], node["unique_id"]).strategy is not Strategy.AUTO:
             return False
         if node.get("language") == "python":
@@ -82,30 +82,30 @@ class ModelHooks(Room):
         return self._plan(node).policy.strategy.is_keyed
 
     def has_sequence(self, node: Node) -> bool:
-        """Whether a model's rows are kept by ``sequence_by``."""
+        """Whether a model has ``sequence_by``."""
         return bool(self._plan(node).policy.sequence_by)
 
     def takes_changelog(self, node: Node) -> bool:
-        """Whether a model's SQL gives a changelog, and not rows of its table."""
+        """Whether a model's SQL returns a changelog instead of rows of its table."""
         return self._plan(node).policy.strategy.takes_changelog
 
     def table_properties(self, node: Node) -> Mapping[str, str]:
-        """The properties that a model's table is made with, beside those of its config."""
+        """The properties of a new table of a model, in addition to those of its config."""
         given = self._adapter.tables.properties(node["config"])
         policy = policy_of(node["config"], node["unique_id"])
         return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
 
     def staged(self, node: Node, target: BaseRelation) -> BaseRelation:
-        """The branch of a model's table that its run writes to; what is written there is published afterwards."""
+        """The branch of a model's table on which its run stages rows, which are published later."""
         found: BaseRelation = target.replace(branch=self._plan(node).branch)
         return found
 
     def hold(self, node: Node) -> None:
-        """Hold what a run continues from and what it reads, before it builds."""
+        """Hold the positions from which a run continues and up to which it reads, before it builds."""
         self._holds(node).hold()
 
     def release(self, node: Node) -> None:
-        """Hold where a model stands after its run, and let go of where it stood before."""
+        """Hold the positions of a model after its run, and release the earlier ones."""
         self._holds(node).release()
 
     def _holds(self, node: Node) -> SourceHolds:
@@ -114,7 +114,7 @@ class ModelHooks(Room):
 
 
 def _log(plan: RunPlan, node: Node) -> None:
-    """Log what a run has captured, and what is doubtful about it."""
+    """Log what a run has captured, and warnings about it."""
     if (doubt := doubtful_result(plan, node)) is not None:
         logger.warning(doubt)
     if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):

@@ -1,4 +1,4 @@
-"""``dbt run-operation``: ``adapter.ip.operations``."""
+"""The methods for ``dbt run-operation``: ``adapter.ip.operations``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .invocation import Room
 logger = AdapterLogger("SparkIceberg")
 
 _ORPHANS = "orphan_file_location"
-"""The column of ``remove_orphan_files``, which lists the files that it has removed."""
+"""The result column of ``remove_orphan_files``, which lists the removed files."""
 
 
 class OperationHooks(Room):
-    """What the operations' macros call: ``adapter.ip.operations``."""
+    """The methods that the macros of operations call: ``adapter.ip.operations``."""
 
     def set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Set a model's checkpoint by hand: ``set_checkpoint.set_checkpoint``."""
@@ -39,7 +39,7 @@ class OperationHooks(Room):
         return show_status.status(reader, names, scope, project, arguments)
 
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """What each commit of a model consumed: ``show_ledger.show``."""
+        """What each commit of a model read: ``show_ledger.show``."""
         return show_ledger.show(self._adapter.metadata_reader(), self._tables.named(graph), arguments)
 
     def clone_source(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -48,7 +48,7 @@ class OperationHooks(Room):
         return clone_source.clone_source(spark, reader, self._tables.named(graph), arguments)
 
     def maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
-        """Keep up the tables of the project's models: ``maintain.maintain``."""
+        """Maintain the tables of the project's models: ``maintain.maintain``."""
         if not arguments.get("dry_run"):
             require_settings(self._adapter.spark, "ip_maintain")
         return maintain.maintain(
@@ -56,12 +56,12 @@ class OperationHooks(Room):
         )
 
     def require_maintained(self, report: Report) -> None:
-        """Raise MaintenanceError where the maintenance of a table failed."""
+        """Raise MaintenanceError if the maintenance of a table failed."""
         if report.failed:
             raise maintenance_errors.maintenance_failed(report.failed)
 
     def _call(self, sql: str) -> Mapping[str, Any]:
-        """Run a procedure; its result by the names of the columns. Of a list of files, it is how many there are."""
+        """Execute a procedure. Returns its result by column name. A list of files is returned as their number."""
         _, table = self._adapter.execute(sql, auto_begin=False, fetch=True)
         if _ORPHANS in table.column_names:
             return {_ORPHANS.removesuffix("_location") + "s": len(table.rows)}

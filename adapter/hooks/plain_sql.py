@@ -1,4 +1,4 @@
-"""What the materialization calls for models with the strategy ``auto``: ``adapter.ip.plain_sql``."""
+"""The methods for models with the strategy ``auto``: ``adapter.ip.plain_sql``."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class PlainSqlHooks(Room):
-    """Models whose tables are kept equal to their SQL."""
+    """Models whose tables always equal the result of their SQL."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, audits: AuditHooks) -> None:
         super().__init__(adapter, invocations)
         self._audits = audits
 
     def capture(self, compiled_code: str, context: Mapping[str, Any]) -> None:
-        """Capture what is new in the relations that a model's compiled SQL names.
+        """Capture the changes of the relations in a model's compiled SQL.
 
-        Raises NotIncrementalError unless the policy is to rebuild, and as a capture does.
+        Raises NotIncrementalError unless the policy is to rebuild, and the errors of a capture.
         """
         model = ModelContext(**context)
         found = self._invocations.of("auto", model)
@@ -65,11 +65,14 @@ class PlainSqlHooks(Room):
         self.capture_sources(found, found.plain, model)
 
     def read(self, compiled_code: str, model: ModelContext) -> PlainSql:
-        """A model's SQL, with its refusal where it is not incremental. Raises as the metadata reader and Spark do."""
+        """A model's SQL, with a refusal if it is not incremental.
+
+        Raises the errors of the metadata reader and of Spark.
+        """
         return plain_sql(compiled_code, self._catalog, self._invocations.tables_of(model), self._view)
 
     def capture_sources(self, found: ModelRun, plain: PlainSql, model: ModelContext) -> None:
-        """Capture what is new in the relations that a model's SQL names. Raises as a capture does."""
+        """Capture the changes of the relations in a model's SQL. Raises the errors of a capture."""
         cuts = self._invocations.current().cuts
         named = {each.relation for each in plain.mentions} or set(self._invocations.tables_of(model))
         for table in sorted(named):
@@ -82,7 +85,7 @@ class PlainSqlHooks(Room):
             plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
 
     def action(self, node: Node, action: str) -> str:
-        """What a run does to the table: what its sources call for; a rebuild where a view that it reads has changed."""
+        """The action of a run: the one that its sources require, or a rebuild if a view that it reads has changed."""
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
         return Action.APPLY.value if idle and (self._views_have_changed(found) or _evolved(found)) else action
@@ -95,11 +98,14 @@ class PlainSqlHooks(Room):
 
     @property
     def _catalog(self) -> str:
-        """The catalog of names without one."""
+        """The default catalog of names."""
         return str(self._adapter.config.credentials.database)
 
     def _view(self, name: TableName) -> View | None:
-        """A view as it is in the catalog; None for what is none. Raises as the metadata reader and Spark do."""
+        """The current definition of a view. None if it is not a view.
+
+        Raises the errors of the metadata reader and of Spark.
+        """
         try:
             self._invocations.current().cuts.of(name)
         except ViewError:
@@ -115,19 +121,19 @@ class PlainSqlHooks(Room):
         return View(query, dict(described[:ends]), catalog, namespace)
 
     def query(self, node: Node, compiled_code: str) -> str:
-        """A model's SQL, with each relation as of the invocation's cut."""
+        """A model's SQL, with each relation pinned at the invocation's cut."""
         plain = self._invocations.opened(node).plain
-        if plain is None:  # under --empty and --sample
+        if plain is None:  # with --empty and --sample
             return compiled_code
         return plain.pinned(plain.relation)
 
     def columns(self, query: str) -> list[Column]:
-        """The columns of a query. Raises as Spark does."""
+        """The columns of a query. Raises the errors of Spark."""
         rows = self._adapter.spark.rows(f"describe query {query}")
         return [SparkIcebergColumn(str(name), str(type_)) for name, type_, *_ in rows]
 
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
-        """The query of a table that is built as a whole: neighbouring keys are in the same files.
+        """The query of a table that is built as a whole. Rows with adjacent keys are in the same files.
 
         ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not updated incrementally.
         """
@@ -146,9 +152,9 @@ class PlainSqlHooks(Room):
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
     def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:
-        """Make a model's table equal to its SQL, with the checkpoint in the commit that publishes the rows.
+        """Update a model's table to the result of its SQL, with the checkpoint in the commit that publishes the rows.
 
-        ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
+        ``query``: returns all rows. ``given``: its columns. ``synced``: the table's columns under on_schema_change.
         """
         found = self._invocations.opened(node)
         with self.planned(found, self._types(found, node, given), synced) as plan:
@@ -160,9 +166,10 @@ class PlainSqlHooks(Room):
     def planned(
         self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any], *, counts_keys: bool = False
     ) -> Iterator[UpdatePlan]:
-        """What a run does to a model's table, as ``PlainSqlWriter.planned``. Raises NotIncrementalError.
+        """What a run does to a model's table, as in ``PlainSqlWriter.planned``. Raises NotIncrementalError.
 
-        ``types``: of the columns of its SQL, in their order. ``synced``: the table's columns under on_schema_change.
+        ``types``: the types of the columns of its SQL, in order. ``synced``: the table's columns under
+        on_schema_change.
         """
         kept = self._kept(found, types)
         reason = self._reason_to_rebuild(found, kept, types, synced)
@@ -173,7 +180,7 @@ class PlainSqlHooks(Room):
             yield plan
 
     def files_affected(self, found: ModelRun, plan: UpdatePlan) -> tuple[int, int] | None:
-        """How many of the table's data files may have affected rows, of how many; None where it is not known."""
+        """The numbers of the table's data files that may have affected rows, and of all. None if unknown."""
         return None if plan.keys is None else self._writer(found).files_affected(plan.keys)
 
     def _reason_to_rebuild(
@@ -193,18 +200,18 @@ class PlainSqlHooks(Room):
             except NotIncrementalError as error:
                 self._note(found, error)
                 found.run.state.reading, found.run.state.update_method = None, ""
-                return "Spark reads its SQL differently"
-            return "its rows were written under another view, setting of the session, or version"
+                return "Spark interprets its SQL differently"
+            return "its rows were written with another view, session setting or version"
         if synced["changes"].alters:
             return "its columns have changed"
         other = _compared_otherwise(kept, types, synced["written"])
         if other:
-            return f"its table has {', '.join(other)} of another type than its SQL returns"
+            return f"its table has other types for {', '.join(other)} than its SQL returns"
         evolved = _evolved(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
     def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> IncrementalQuery:
-        """How SQL is updated incrementally. ``types``: of its columns, in their order. Raises Refusal."""
+        """How SQL is updated incrementally. ``types``: the types of its columns, in order. Raises Refusal."""
         if plain.refusal is not None:
             raise plain.refusal
         self._require_same_types(plain)
@@ -213,7 +220,7 @@ class PlainSqlHooks(Room):
         return incremental_query(plain.sql, columns, self._catalog, types, unique_key)
 
     def _columns_of_source(self, plain: PlainSql, table: TableName) -> Mapping[str, str]:
-        """The columns of a table as a run reads it; of a snapshot, they are asked for once in an invocation."""
+        """The columns of a table as a run reads it. For a snapshot, they are requested once per invocation."""
         relation, source = plain.relation(table), plain.sources.get(table)
         known = self._invocations.current().columns
         found = known.get(relation)
@@ -224,18 +231,18 @@ class PlainSqlHooks(Room):
         return found
 
     def columns_of(self, query: str) -> dict[str, str]:
-        """The columns of a query, with Spark's types."""
+        """The columns of a query with their Spark types."""
         return {column.name: column.dtype for column in self.columns(query)}
 
     def _types(self, found: ModelRun, node: Node, given: Sequence[Column]) -> Mapping[str, str]:
-        """The types of the columns of a model's SQL, in their order. ``given``: those of the rows that it writes."""
+        """The types of the columns of a model's SQL, in order. ``given``: those of the rows that it writes."""
         contract = node["config"].get("contract") or {}
-        if found.plain is not None and contract.get("enforced"):  # which has an order of its own
+        if found.plain is not None and contract.get("enforced"):  # which has its own order
             return self.columns_of(found.plain.pinned(found.plain.relation))
         return {column.name: column.dtype for column in given}
 
     def _kept(self, found: ModelRun, types: Mapping[str, str]) -> IncrementalQuery | None:
-        """How the model's SQL is updated incrementally; None where it is not, and the policy is to rebuild."""
+        """How the model's SQL is updated incrementally. None if it is not, and the policy is to rebuild."""
         plain = found.plain
         if plain is None or plain.refusal is not None:
             return None
@@ -247,24 +254,26 @@ class PlainSqlHooks(Room):
             return None
 
     def _require_same_types(self, plain: PlainSql) -> None:
-        """Raise Refusal for a view whose columns have other types than its query returns: Spark casts them."""
+        """Raise Refusal for a view whose columns have other types than its query returns, because Spark casts them."""
         for name, (view, text) in plain.views.items():
             if list(self.columns_of(f"select * from {text}").values()) != list(view.columns.values()):
                 raise Refusal(
-                    f"the view {name}, whose query returns other types than when it was made", None, "run it again"
+                    f"the view {name}, whose query returns other types than when it was created",
+                    None,
+                    "create the view again",
                 )
 
     def _refuse(self, found: ModelRun, refusal: Refusal) -> None:
         self._note(found, plain_sql_errors.not_incremental(found.run.plan.model, str(refusal), refusal.instead))
 
     def _note(self, found: ModelRun, error: NotIncrementalError) -> None:
-        """Raise an error of SQL that is not updated incrementally; only log it where the policy is to rebuild."""
+        """Raise the error for SQL that is not updated incrementally, or log it if the policy is to rebuild."""
         if found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL:
             raise error
         logger.info(error.msg)
 
     def _writer(self, found: ModelRun, node: Node | None = None) -> PlainSqlWriter:
-        """What writes the table of a model. ``node``: the model, whose contract is checked, where rows are written."""
+        """Writes the table of a model. ``node``: the model, whose contract is checked, if rows are written."""
         assert found.plain is not None
         contract = {} if node is None else node["config"].get("contract") or {}
         listed = ", ".join(select_list(node)) if node is not None and contract.get("enforced") else "*"
@@ -279,20 +288,20 @@ class PlainSqlHooks(Room):
 
 
 def _note_update_method(found: ModelRun, kept: IncrementalQuery, reading: str) -> None:
-    """Have the run's commit say how the table is kept equal to its SQL. ``reading``: how that is read."""
+    """Record in the run's commit how the table is updated incrementally. ``reading``: how the SQL is interpreted."""
     found.run.state.reading, found.run.state.update_method = reading, update_method_text(kept)
 
 
 def _reading(found: ModelRun, kept: IncrementalQuery, spark: Spark) -> str:
-    """How a model's SQL is read: a digest of the query and the settings that decide its result, and one of views."""
+    """How a model's SQL is interpreted: digests of the query with the relevant settings, and of views."""
     assert found.plain is not None
     return f"{reading_digest(spark, kept)} {found.plain.views_digest}"
 
 
 def _compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:
-    """The columns of a key that a table has of a type whose values compare otherwise than those of its SQL.
+    """The key columns whose types in the table compare values differently from those of the SQL.
 
-    ``types``: those of the columns of its SQL; ``columns``: of the table.
+    ``types``: the types of the columns of the SQL. ``columns``: the columns of the table.
     """
     known = {column.name.lower(): column.dtype for column in columns}
     return [name for name in kept.key if not compares_alike(types[name], known[name.lower()])]

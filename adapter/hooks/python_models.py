@@ -1,4 +1,4 @@
-"""Models in Python: what their ``dbt.ip_…`` calls capture, and their result as a relation that SQL reads."""
+"""Python models: the captures of their ``dbt.ip_…`` calls, and their result as a relation for SQL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Resolve = Callable[..., object]
 
 
 class PythonModelHooks(Room):
-    """What the macros of compiled Python and the materializations call: ``adapter.ip.python``."""
+    """The methods for macros of compiled Python and for the materializations: ``adapter.ip.python``."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, capture: CaptureHooks) -> None:
         super().__init__(adapter, invocations)
@@ -40,9 +40,9 @@ class PythonModelHooks(Room):
     def reads(
         self, node: Node, ref: Resolve, source: Resolve, context: Mapping[str, Any]
     ) -> dict[str, str | dict[str, Any]]:
-        """What each call of a function of ``dbt`` in a model's text stands for, by its key: SQL, or values.
+        """The replacement of each ``dbt.ip_…`` call in a model's code, by its key: SQL, or values.
 
-        ``ref``, ``source``: dbt's own, for this model. Raises IncrementalError in all its kinds.
+        ``ref``, ``source``: dbt's own, for this model. Raises IncrementalErrors.
         """
 
         def relation_of(parent: Parent) -> object:
@@ -50,7 +50,7 @@ class PythonModelHooks(Room):
             return source(*names) if parent.reference.kind == "source" else ref(*names, v=parent.version)
 
         def name_of(parent: Parent) -> str:
-            """As dbt writes it into the compiled code: of a source under ``--empty``, a sub-query."""
+            """The name in the compiled code. For a source with ``--empty``, dbt writes a subquery."""
             relation = relation_of(parent)
             if isinstance(relation, BaseRelation) and parent.reference.kind == "ref":
                 return relation.render()
@@ -70,10 +70,10 @@ class PythonModelHooks(Room):
         return found
 
     def batch(self, node: Node, ref: Resolve) -> dict[str, str]:
-        """What ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
+        """The rows that ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
 
-        dbt writes the whole relation into compiled Python, since ``--empty`` and ``--sample`` leave it as it is there;
-        a batch inserts what it reads, so it must read its own rows alone.
+        In compiled Python, dbt writes the whole relation, also with ``--empty`` and ``--sample``. A batch inserts the
+        rows that it reads, so it must read only its own rows.
         """
         if not node.get("batch"):
             return {}
@@ -82,10 +82,10 @@ class PythonModelHooks(Room):
         return {each.render(): str(each) for each in relations if isinstance(each, BaseRelation)}
 
     def run(self, node: Node, code: str, view: BaseRelation, once: bool) -> str:
-        """Run a model in Python; the query of its result, which is in a temporary ``view``.
+        """Run a Python model. Returns the query of its result, which is in a temporary ``view``.
 
-        ``once``: several statements read the rows, which are computed once. Raises ConfigError where the code has not
-        called what was captured, and DbtRuntimeError where it fails.
+        ``once``: whether several statements read the rows, which are then computed once. Raises ConfigError if the code
+        has not executed calls that were captured, and DbtRuntimeError if it fails.
         """
         name, file = str(node["unique_id"]), str(node["original_file_path"])
         model = PythonModel(
@@ -102,7 +102,7 @@ class PythonModelHooks(Room):
 
 
 def _with(value: Any, instead: Callable[[Parent], object]) -> Any:
-    """An argument, or several, with something ``instead`` of each ref and source."""
+    """One or more arguments, with each ref and source replaced by ``instead``."""
     if isinstance(value, list):
         return [_with(each, instead) for each in value]
     if isinstance(value, dict):

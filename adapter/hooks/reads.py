@@ -1,4 +1,4 @@
-"""The macros that read a relation, in one table: what each takes, and what it stands for in a model's SQL."""
+"""The macros that read a relation, in one table: their arguments, and their replacement in a model's SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from iceberg_incremental.table.history import TableName
 from .arguments import column_in, columns_in, per_in
 
 Arguments = Mapping[str, Any]
-"""The further arguments of a macro, by name; relations among them as tables."""
+"""The additional arguments of a macro, by name. Relations among them are tables."""
 
 
 def _changelog(captures: Captures, sources: Sequence[TableName], arguments: Arguments) -> str:
@@ -47,9 +47,9 @@ def _range_as_given(captures: Captures, relations: Sequence[object], arguments: 
 class Read:
     """How a macro reads relations.
 
-    ``captured``: what it stands for. ``as_given``: the same where nothing is captured, of its first argument.
-    ``sampled``: the same under ``--empty`` and ``--sample``, where rows of the relations have to be looked at.
-    ``several``: whether it takes a list of relations too.
+    ``captured``: its replacement. ``as_given``: its replacement if nothing is captured, given its first argument.
+    ``sampled``: its replacement with ``--empty`` and ``--sample``, which requires a look at the relations' rows.
+    ``several``: whether it also accepts a list of relations.
     """
 
     captured: Callable[[Captures, Sequence[TableName], Arguments], str | ValueRange]

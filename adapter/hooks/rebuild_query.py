@@ -1,4 +1,4 @@
-"""The query of a model's rebuild from the snapshots that its table's checkpoint records. Nothing is written."""
+"""The query of a model's rebuild from the snapshots in its table's checkpoint. Nothing is written."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _VIEW = "__ip_verify"
 
 @dataclass(frozen=True)
 class RebuildQuery:
-    """The rows of a rebuild, as a query. ``plan``: of the first build that it stands for.
+    """The rows of a rebuild, as a query. ``plan``: that of the corresponding first build.
 
-    ``key``: the columns that identify a row; empty where none do. ``code``: the compiled SQL; None for Python, whose
-    result is in a temporary view. ``unpinned``: tables that the model reads as they are now.
+    ``key``: the columns that identify a row; empty if there are none. ``code``: the compiled SQL; None for Python,
+    whose result is in a temporary view. ``unpinned``: tables that the model reads in their current state.
     """
 
     sql: str
@@ -60,7 +60,7 @@ class RebuildQuery:
 
 
 class RebuildQueries:
-    """Compiles models as first builds. To be used within the cuts of a checkpoint: ``Invocations.apart``."""
+    """Compiles models as first builds. Used with the cuts of a checkpoint: ``Invocations.apart``."""
 
     def __init__(
         self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks, python: PythonModelHooks
@@ -73,12 +73,12 @@ class RebuildQueries:
     def of(self, node: Node, graph: Mapping[str, Any], this: BaseRelation, checkpoint: Checkpoint) -> RebuildQuery:
         """The query of a model's rebuild. ``this``: its table.
 
-        Raises IncomparableError where no rebuild has a lasting result, and as the compilation does.
+        Raises IncomparableError if the result of a rebuild is not deterministic, and the errors of the compilation.
         """
         model = ModelContext(node, this, False, False, "run-operation", graph, ())
         self._require_steady_jinja(node, graph)
         found = self._begun(model, checkpoint)
-        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
         code = compiled_code(self._adapter.config, manifest, model.unique_id)
         if reads_itself({**node, "compiled_code": code}, found.run.plan.name):
             raise verify_errors.depends_on_own_rows(model.unique_id)
@@ -97,7 +97,7 @@ class RebuildQueries:
         return self._of_rows(found, rows, None if is_python else code, model)
 
     def _begun(self, model: ModelContext, checkpoint: Checkpoint) -> ModelRun:
-        """The run of a first build, which the macros of the model's code complete."""
+        """The run of a first build, to which the macros of the model's code add their captures."""
         invocation, node = self._invocations.current(), model.node
         nodes = {self._invocations.tables.in_use(each, ()): each for each in project.parents_of(model.graph, node)}
         plan = RunPlan(
@@ -115,7 +115,7 @@ class RebuildQueries:
         return found
 
     def _require_steady_jinja(self, node: Node, graph: Mapping[str, Any]) -> None:
-        """Raise IncomparableError for code whose Jinja, of macros and ephemeral models too, differs each time."""
+        """Raise IncomparableError for code whose Jinja, including macros and ephemeral models, differs each time."""
         if node.get("language") == "python":
             return
         texts = logic_of(node, graph, self._invocations.jinja_scope()).code.values()
@@ -124,7 +124,7 @@ class RebuildQueries:
             raise verify_errors.nondeterministic_result(str(node["unique_id"]), unsteady)
 
     def _run_header(self, node: Node) -> None:
-        """Run the model's sql_header, which its SQL may need."""
+        """Execute the model's sql_header, which its SQL may need."""
         for statement in statements(str(node["config"].get("sql_header") or "")):
             self._adapter.spark.send(statement)
 
@@ -137,7 +137,7 @@ class RebuildQueries:
         columns = self._plain_sql.columns(sql)
         plan = found.run.plan
         key = plan.policy.unique_key
-        with suppress(Refusal):  # else it is rebuilt in each run
+        with suppress(Refusal):  # otherwise, each run rebuilds it
             key = self._plain_sql.kept(plain, {each.name: each.dtype for each in columns}, key).key
         return RebuildQuery(sql, columns, key, plan, code)
 
@@ -152,7 +152,7 @@ class RebuildQueries:
             columns = [each for each in columns if each.name.lower() not in left_out]
         sql = f"select * from {relation}"
         if plan.policy.strategy.is_keyed and plan.policy.history is None:
-            # rows that an audit or a full refresh would write; deletions are not remembered
+            # rows that an audit or a full refresh would write; deletions are not recorded
             run = Run(replace(plan, passes_through=True))
             writer = Writer(run, self._adapter.spark, self._adapter.metadata_reader())
             compared = compared_columns(model.node["config"], (), ())
@@ -163,7 +163,7 @@ class RebuildQueries:
     def _of_log(
         self, plan: RunPlan, config: HistoryConfig, log: str, code: str | None, model: ModelContext
     ) -> RebuildQuery:
-        """The versions that all events of a log make, in the columns of the history's table."""
+        """The versions that all events of a log create, with the columns of the history's table."""
         events = self._plain_sql.columns(f"select * from {log}")
         if CHANGE_TYPE not in {each.name.lower() for each in events}:
             log = f"(select *, 'INSERT' as {CHANGE_TYPE} from {log})"

@@ -1,4 +1,4 @@
-"""What a run reports: the response that dbt writes into ``run_results.json``, and the stats of the docs."""
+"""The result of a run: the response for ``run_results.json``, and the statistics for the docs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _NONE: Mapping[TableName, Lateness] = MappingProxyType({})
 
 @dataclass
 class IncrementalResponse(AdapterResponse):
-    """dbt's response with the block ``ip``: epoch, committed snapshot, and what was read of each source."""
+    """dbt's response with the block ``ip``: epoch, committed snapshot, and what was read from each source."""
 
-    # dbt's serializer reads this annotation at run time, so it is written for every Python that is supported.
+    # dbt's serializer evaluates this annotation at run time, so its syntax must be valid in all supported versions of
+    # Python.
     ip: Optional[dict[str, Any]] = None  # noqa: UP045
 
 
@@ -39,7 +40,7 @@ def response(
     audits: Sequence[Audit] = (),
     lateness: Mapping[TableName, Lateness] = _NONE,
 ) -> IncrementalResponse:
-    """The response of a run; ``published`` is None where nothing was committed. ``lateness``: of what it applied."""
+    """The response of a run. ``published``: None if nothing was committed. ``lateness``: that of the applied rows."""
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
     shares = plan.shares
@@ -72,15 +73,15 @@ def _shown(position: Position) -> str:
 
 
 def rows_built(now: History | None) -> int | None:
-    """How many rows a CREATE [OR REPLACE] TABLE AS wrote, by the first snapshot of its table; None where unknown."""
+    """The number of rows of a CREATE [OR REPLACE] TABLE AS, from the first snapshot of its table. None if unknown."""
     chain = [] if now is None else list(now.ancestors(now.current_snapshot_id))
     return written(chain[-1]) if chain and chain[-1].parent_id is None else None
 
 
 def rows_since(before: History | None, now: History | None, statements: int, *, deleted: bool = True) -> int | None:
-    """How many rows the last of some statements wrote, each of which made at most one commit; None where unknown.
+    """The number of rows that the last of some statements wrote, each with at most one commit. None if unknown.
 
-    That is so where other writers have committed too. ``deleted``: whether the rows that a MERGE deleted count.
+    It is unknown if other writers have committed too. ``deleted``: whether rows that a MERGE deleted count.
     """
     if before is None or now is None or now.current is None:
         return None
@@ -96,7 +97,7 @@ def rows_since(before: History | None, now: History | None, statements: int, *, 
 
 
 def counted(response: AdapterResponse, rows: int | None) -> AdapterResponse:
-    """A response with a number of rows, if that is known."""
+    """A response with a number of rows, if it is known."""
     return response if rows is None else AdapterResponse(_rows_message(rows), response.code, rows)
 
 
@@ -131,7 +132,7 @@ def _source(planned: Range) -> dict[str, Any]:
 
 
 def _share(share: Share | None) -> dict[str, Any]:
-    """How much of the table a run read; nothing where the table's summaries have no totals."""
+    """The share of the table that a run read. Empty if the table's summaries have no totals."""
     if share is None:
         return {}
     return {
@@ -147,7 +148,7 @@ def _rounded(share: float | None) -> float | None:
 
 
 def stats(checkpoint: Checkpoint) -> Stats:
-    """A checkpoint as statistics of a table in dbt's catalog."""
+    """The statistics of a checkpoint for dbt's catalog."""
     found: dict[str, tuple[str, object, str]] = {
         "ip_epoch": ("Checkpoint epoch", checkpoint.epoch, "Commits of incremental processing to this table"),
         "ip_invocation_id": ("Checkpoint invocation", checkpoint.invocation_id, "The dbt invocation that committed it"),
@@ -156,6 +157,6 @@ def stats(checkpoint: Checkpoint) -> Stats:
         found[f"ip_source_{number}"] = (
             f"Checkpoint in {source}",
             _shown(position),
-            f"The snapshot of {source} up to which this table holds its rows",
+            f"The snapshot of {source} up to which this table contains its rows",
         )
     return found

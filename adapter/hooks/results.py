@@ -1,4 +1,4 @@
-"""SQL whose result would be right in a first build, and wrong from the second run on, is refused in each run."""
+"""Refuses SQL whose result is correct in a first build and wrong in later runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ logger = AdapterLogger("SparkIceberg")
 def require_lasting_results(
     plan: RunPlan, node: Node, given: Mapping[str, Collection[Captured]], macros: Macros
 ) -> None:
-    """Raise ConfigError where a model's compiled SQL loses or doubles rows in later runs.
+    """Raise ConfigError if a model's compiled SQL loses or duplicates rows in later runs.
 
-    A first build is judged where later runs have the same SQL. ``given``: what the macros stand for, by the text that
-    they have put into the SQL. ``macros``: the project's own. Code in Python, and SQL
-    that sqlglot cannot parse, is not judged.
+    A first build is checked if later runs have the same SQL. ``given``: the captures of the macros, by the text that
+    they add to the SQL. ``macros``: those of the project. Python code, and SQL that sqlglot cannot parse, is not
+    checked.
     """
     policy = plan.policy
     may_total = policy.strategy is Strategy.APPEND or policy.on_aggregates is OnAggregates.ALLOW
@@ -37,7 +37,7 @@ def require_lasting_results(
         return
     if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
         return
-    from ..project.captured_rows import use_of  # sqlglot takes a tenth of a second to import
+    from ..project.captured_rows import use_of  # importing sqlglot takes a tenth of a second
 
     use = use_of(str(node.get("compiled_code")), given, plan.name)
     if use is None:
@@ -50,9 +50,9 @@ def require_lasting_results(
 
 
 def doubtful_result(plan: RunPlan, node: Node) -> str | None:
-    """The warning of a model that writes whole tables again, or new rows over old ones; None where neither is likely.
+    """The warning of a model that writes whole tables again, or new rows over old rows. None if neither is likely.
 
-    Both are right in some models, which no metadata tells apart.
+    Both are correct in some models, which metadata cannot distinguish.
     """
     if plan.passes_through or reads_itself(node, plan.name):
         return None
@@ -67,7 +67,7 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
 
 
 def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:
-    """Whether a model's SQL, as it is written, gives the rows of a changelog without saying what became of them."""
+    """Whether a model's SQL reads a changelog without using its change type."""
     if strategy.takes_changelog or "ip_changelog" not in sql:
         return False
     return "_change_type" not in sql.lower() and "*" not in sql

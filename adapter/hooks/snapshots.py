@@ -1,7 +1,7 @@
-"""What the materialization of dbt's snapshots calls: ``adapter.ip.snapshots``.
+"""The methods for the materialization of dbt's snapshots: ``adapter.ip.snapshots``.
 
-dbt's own macros write the statements that compare. Here it is decided which rows they are shown: those of the keys that
-have changed, or whole tables. Whatever is not known to give the same rows is compared as dbt does.
+dbt's own macros generate the statements that compare rows. This module determines the rows that they compare: those of
+changed keys, or whole tables. If the result is not known to be the same, whole tables are compared.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from iceberg_incremental.capture.dbt_snapshot import compared_whole, is_as_commi
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.errors import IncrementalError, StagingError, StatementError
-from iceberg_incremental.explain import snapshot_reasons
+from iceberg_incremental.explain import snapshot_reasons, wording
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.plan import session_settings
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.quantities import counted
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_row_wise
 from iceberg_incremental.table.history import TableName
@@ -46,10 +45,10 @@ logger = AdapterLogger("SparkIceberg")
 
 @dataclass
 class SnapshotRun:
-    """The run of a snapshot.
+    """The run of a dbt snapshot.
 
-    ``plain``: its SQL, which reads ``source``; ``compiled_code``: the same as it is written. ``names``: dbt's names of
-    its own columns in the table. ``writer``: None where the run leaves no checkpoint.
+    ``plain``: its parsed SQL, which reads ``source``. ``compiled_code``: its SQL text. ``names``: dbt's names for its
+    own columns in the table. ``writer``: None if the run leaves no checkpoint.
     """
 
     node: Node
@@ -66,16 +65,16 @@ class SnapshotRun:
 
 
 class SnapshotHooks(Room):
-    """Snapshots of one table, of which a run compares only the keys that have changed."""
+    """Snapshots of one table, for which a run compares only the changed keys."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks) -> None:
         super().__init__(adapter, invocations)
         self._plain_sql = plain_sql
 
     def begin(self, compiled_code: str, names: Mapping[str, str], context: Mapping[str, Any]) -> bool:
-        """Whether a snapshot can be run by what has changed, by its config and its SQL. Logs why it cannot.
+        """Whether a snapshot can compare only changed keys, given its config and SQL. Logs the reason if it cannot.
 
-        ``names``: dbt's names of its own columns in the table.
+        ``names``: dbt's names for its own columns in the table.
         """
         model = ModelContext(**context)
         macros = getattr(self._adapter.get_macro_resolver(), "macros", {}).values()
@@ -95,9 +94,9 @@ class SnapshotHooks(Room):
         return reason is None
 
     def plan(self, node: Node, target: BaseRelation, exists: bool) -> str:
-        """What a run does: ``create`` the table, compare ``changes``, compare ``whole`` tables, or ``finish``.
+        """The action of a run: ``create`` the table, compare ``changes``, compare ``whole`` tables, or ``finish``.
 
-        Raises StagingError where the table holds a part of a run only.
+        Raises StagingError if the table contains only a part of a run.
         """
         found = self._of(node)
         try:
@@ -121,32 +120,32 @@ class SnapshotHooks(Room):
         return "finish" if plan.action in (Action.ADVANCE, Action.NOTHING) else "changes"
 
     def as_read(self, node: Node) -> dict[str, Any]:
-        """A snapshot's node as dbt's macros take it, with the SQL that the run reads."""
+        """A snapshot's node for dbt's macros, with the SQL that the run reads."""
         return {**node, "compiled_code": self._query(self._of(node))}
 
     def staged(self, node: Node, target: BaseRelation) -> BaseRelation:
-        """Where the MERGE of a snapshot writes to: a branch of its table, or where no checkpoint is left, the table."""
+        """The target of a snapshot's MERGE: a branch of its table, or the table itself if no checkpoint is left."""
         writer = self._of(node).writer
         found: BaseRelation = target if writer is None else target.replace(branch=writer.run.plan.branch)
         return found
 
     def time(self, node: Node) -> str | None:
-        """The time of a run, as SQL, that several statements of it share; None where it is the statement's own."""
+        """The time of a run as SQL, which several statements share. None if the statement determines it."""
         found = self._runs.get(str(node["unique_id"]))
         keys = None if found is None or found.writer is None else found.writer.keys
         return None if keys is None else f"timestamp_micros({keys.now})"
 
     def table_properties(self, node: Node) -> Mapping[str, str]:
-        """The properties that a snapshot's table is made with, beside those of its config."""
+        """The properties of a new table of a snapshot, in addition to those of its config."""
         writer, given = self._of(node).writer, self._adapter.tables.properties(node["config"])
         defaults = {} if writer is None else writer.run.plan.policy.strategy.table_defaults
         return {key: value for key, value in defaults.items() if key not in given}
 
     def leaves_checkpoint(self, node: Node, stored: Sequence[Column], ids: str | None = None) -> bool:
-        """Whether a run that reads whole tables leaves a checkpoint; logs why it does not.
+        """Whether a run that reads whole tables leaves a checkpoint. Logs the reason if it does not.
 
-        ``stored``: the columns of its table, before dbt adds those that it lacks. ``ids``: dbt's SQL expression for the
-        id of a version, which reads these columns; None in the first build.
+        ``stored``: the columns of its table, before dbt adds missing ones. ``ids``: dbt's SQL expression for the id of
+        a version, over these columns; None in the first build.
         """
         found = self._of(node)
         if found.writer is None:
@@ -167,17 +166,17 @@ class SnapshotHooks(Room):
         return _response(writer, writer.create(statement))
 
     def merge(self, node: Node, statement: str) -> IncrementalResponse:
-        """Run dbt's MERGE of whole tables, with the checkpoint in its commit.
+        """Execute dbt's MERGE of whole tables, with the checkpoint in its commit.
 
-        Raises ConcurrentRunError where another writer changes the table meanwhile.
+        Raises ConcurrentRunError if another writer changes the table during the run.
         """
         writer = self._writer_of(node)
         return _response(writer, writer.publish(statement))
 
     def changed(self, node: Node) -> dict[str, BaseRelation] | None:
-        """The rows that dbt's macros compare: ``came``, those of the query, and ``open``, the versions in the table.
+        """The rows that dbt's macros compare. ``came``: those of the query. ``open``: the versions in the table.
 
-        None where whole tables must be compared.
+        None if whole tables must be compared.
         """
         writer = self._writer_of(node)
         reason = writer.find_changes()
@@ -185,15 +184,15 @@ class SnapshotHooks(Room):
             self._compare_whole(node, reason)
             return None
         assert writer.keys is not None
-        logger.info(f"{node['unique_id']}: compares the rows of {counted(writer.keys.keys, 'changed key')}")
+        logger.info(wording.keys_compared(str(node["unique_id"]), writer.keys.keys))
         rows = writer.compared()
         return {"came": self._view(rows.came), "open": self._view(rows.open)}
 
     def apply(self, node: Node, staging: str) -> IncrementalResponse | None:
         """Apply the changes that dbt's macros find among the rows of ``changed``, with the checkpoint in the commit.
 
-        ``staging``: dbt's query for them. None where whole tables must be compared.
-        Raises ConcurrentRunError where another writer changes the table meanwhile.
+        ``staging``: dbt's query for the changes. None if whole tables must be compared. Raises ConcurrentRunError if
+        another writer changes the table during the run.
         """
         writer = self._writer_of(node)
         published = writer.apply(staging, makes_new_ids=snapshot_config.makes_new_ids(node))
@@ -203,7 +202,7 @@ class SnapshotHooks(Room):
         return _response(writer, published)
 
     def finish(self, node: Node) -> IncrementalResponse:
-        """End a run without changes; moves the checkpoint if the source has been committed to."""
+        """End a run without changes. Moves the checkpoint if the source has commits."""
         writer = self._writer_of(node)
         return _response(writer, writer.advance() if writer.run.plan.action is Action.ADVANCE else None)
 
@@ -220,7 +219,7 @@ class SnapshotHooks(Room):
         return writer
 
     def _read(self, compiled_code: str, model: ModelContext) -> tuple[PlainSql, TableName]:
-        """A snapshot's SQL, and the table that it reads. Raises Refusal unless it reads one, row by row."""
+        """A snapshot's SQL, and the table that it reads. Raises Refusal unless it reads one table row by row."""
         plain = self._plain_sql.read(compiled_code, model)
         if plain.refusal is not None:
             raise plain.refusal
@@ -231,7 +230,7 @@ class SnapshotHooks(Room):
         return plain, tables[0]
 
     def _planned(self, found: SnapshotRun, target: BaseRelation) -> RunPlan | None:
-        """The plan of a run; None where it cannot leave a checkpoint. Raises as ``open_snapshot`` does."""
+        """The plan of a run. None if it cannot leave a checkpoint. Raises the errors of ``open_snapshot``."""
         invocation, spark = self._invocations.current(), self._adapter.spark
         keys = [each.key for each in session_settings.REFUSED]
         settings = spark.settings([*SETTINGS, *keys])
@@ -270,7 +269,7 @@ class SnapshotHooks(Room):
         )
 
     def _query(self, found: SnapshotRun) -> str:
-        """The SQL as the run reads it: the table at the invocation's cut, or as it is now."""
+        """The SQL as the run reads it: the table at the invocation's cut, or in its current state."""
         return found.compiled_code if found.writer is None else found.writer.query
 
     def _reason_to_give_up(self, found: SnapshotRun, writer: SnapshotWriter, stored: Sequence[Column]) -> str | None:
@@ -287,12 +286,12 @@ class SnapshotHooks(Room):
         return writer.reason_to_read_whole() or writer.reason_to_repeat()
 
     def _give_up(self, found: SnapshotRun, reason: str) -> None:
-        """Leave no checkpoint: the next run compares whole tables again."""
+        """Leave no checkpoint, so that the next run compares whole tables again."""
         found.writer = None
         logger.info(f"{found.name}: leaves no checkpoint, so the next run compares whole tables: {reason}")
 
     def _compare_whole(self, node: Node, reason: str) -> None:
-        """Have a run that was to read the changes compare whole tables."""
+        """Let a run compare whole tables instead of the changes."""
         found, writer = self._of(node), self._writer_of(node)
         writer.let_go()
         plan = compared_whole(writer.run.plan, self._invocations.current().cuts, found.source, reason)

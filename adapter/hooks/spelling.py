@@ -1,4 +1,4 @@
-"""What the adapter says of misspelt macros, and of configs without effect, before dbt compiles the models."""
+"""Warnings about misspelled macros and configs without effect, before dbt compiles the models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CALL = re.compile(r"(?<![\w.])(?P<name>ip_\w+)\s*\(")
 
 
 def warnings(nodes: Sequence[Any], macros: Collection[str]) -> Iterator[str]:
-    """The warnings of a project. ``macros``: the names of those that dbt knows."""
+    """The warnings of a project. ``macros``: the names of all macros that dbt knows."""
     for node in nodes:
         for name, meant in misspelt(str(getattr(node, "raw_code", "")), ARGUMENTS, macros).items():
             yield f"{node.unique_id} calls {name}(), a macro that does not exist: did you mean {meant}()?"
@@ -28,15 +28,15 @@ def warnings(nodes: Sequence[Any], macros: Collection[str]) -> Iterator[str]:
 
 
 def _is_passed_over(config: str, node: Any) -> bool:
-    """Whether a model of another materialization sets a config of ours."""
+    """Whether a model of another materialization sets a config of this package."""
     is_ours = node.config.materialized == MATERIALIZATION
     return not is_ours and node.resource_type == "model" and bool(node.config.get(config))
 
 
 def misspelt(raw_code: str, ours: Collection[str], known: Collection[str]) -> dict[str, str]:
-    """The names of macros that a model calls and that are nearly one of ours, each with the one that was meant.
+    """The names of macros that a model calls and that are similar to one of ours, each with the intended name.
 
-    ``raw_code``: the model's file. ``known``: the names of all macros that dbt finds.
+    ``raw_code``: the model's file. ``known``: the names of all macros that dbt knows.
     """
     return near_misses(dict.fromkeys(_called(raw_code)), ours, known)
 

@@ -1,4 +1,4 @@
-"""The statements of the strategies, which their macros ask for: ``adapter.ip.strategies``."""
+"""The statements of the strategies, which their macros request: ``adapter.ip.strategies``."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from ..project.graph import Node
 from .invocation import Room
 
 StrategyArguments = Mapping[str, Any]
-"""What dbt's macros of strategies get: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
+"""The arguments of dbt's strategy macros: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
 ``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
 
 _OF_CHANGES = "get_incremental_apply_changes_sql"
-"""The macro that makes the statement of ``apply_changes``."""
+"""The macro that generates the statement of ``apply_changes``."""
 
 
 class StrategyHooks(Room):
     """The statements of the strategies, for models of this package and for dbt's own incremental models."""
 
     def of(self, node: Node) -> StrategyConfig:
-        """The strategy of a model and its predicates. Raises ConfigError for one that its materialization lacks."""
+        """The strategy of a model and its predicates. Raises ConfigError if its materialization does not support it."""
         found = strategy_config(node["config"])
         is_ours = node["config"].get("materialized") == MATERIALIZATION
         if found.name == Strategy.APPLY_CHANGES.value and not is_ours:
@@ -52,8 +52,8 @@ class StrategyHooks(Room):
     def reads_rows(self, node: Node) -> bool:
         """Whether the statement of a model may read the view of its new rows.
 
-        Those of ``apply_changes`` and ``history`` read the changelog alone, unless the project has a macro of its own
-        for it.
+        The statements of ``apply_changes`` and ``history`` read only the changelog, unless the project has its own
+        macro for the strategy.
         """
         strategy = self._invocations.opened(node).run.plan.policy.strategy
         return not strategy.takes_changelog or _OF_CHANGES in self._invocations.jinja_scope().macros
@@ -63,7 +63,7 @@ class StrategyHooks(Room):
         return Statement(append_sql(*_common(arguments)))
 
     def merge(self, node: Node, arguments: StrategyArguments) -> Statement:
-        """The statement of ``merge``: an INSERT where whole rows are replaced, which are then deleted; else a MERGE."""
+        """The statement of ``merge``: an INSERT and a DELETE if whole rows are replaced, otherwise a MERGE."""
         target, rows, columns = _common(arguments)
         if self._replaces(node, arguments):
             if self._plan(node).policy.sequence_by:
@@ -74,7 +74,7 @@ class StrategyHooks(Room):
         return Statement(merge_sql(target, rows, columns, keys, updated, predicates, node["unique_id"]))
 
     def apply_changes(self, node: Node, arguments: StrategyArguments) -> Statement:
-        """The statement of ``apply_changes``: the same, by the changelog that the model's SQL gives."""
+        """The statement of ``apply_changes``, as that of ``merge``, for the changelog that the model's SQL returns."""
         plan, log = self._plan(node), arguments["changelog_relation"]
         target, _, columns = _common(arguments)
         if self._replaces(node, arguments) and self._can_hold(node, log):
@@ -90,9 +90,9 @@ class StrategyHooks(Room):
         )
 
     def history(self, node: Node, arguments: StrategyArguments) -> Statement:
-        """The statement of ``history``, by the changelog that the model's SQL gives.
+        """The statement of ``history``, for the changelog that the model's SQL returns.
 
-        Raises ConfigError where the table is no history, or the SQL lacks a column of a history of events.
+        Raises ConfigError if the table is not a history, or if the SQL lacks a column that a history of events needs.
         """
         plan, columns = self._plan(node), tuple(arguments["dest_columns"])
         added = tuple(column.name for column in arguments["added_columns"])
@@ -117,7 +117,7 @@ class StrategyHooks(Room):
     def insert_overwrite(self, node: Node, arguments: StrategyArguments) -> Statement:
         """The statement of ``insert_overwrite``.
 
-        Raises ConfigError where a window is processed again that does not consist of whole partitions.
+        Raises ConfigError for an event-time window that does not consist of whole partitions.
         """
         target, rows, columns = _common(arguments)
         found, config = self._invocations.if_opened(node), node["config"]
@@ -135,7 +135,7 @@ class StrategyHooks(Room):
         return Statement(insert_overwrite_sql(target, rows, columns, values))
 
     def delete_insert(self, arguments: StrategyArguments) -> Statement:
-        """The statement of dbt's ``delete+insert``; without a key it is an append."""
+        """The statement of dbt's ``delete+insert``. Without a key, it is an append."""
         target, rows, columns = _common(arguments)
         if not arguments["unique_key"]:
             return self.append(arguments)
@@ -150,12 +150,12 @@ class StrategyHooks(Room):
         return Statement(microbatch_sql(*_common(arguments), str(event_time), window, predicates))
 
     def _replaces(self, node: Node, arguments: StrategyArguments) -> bool:
-        """Whether the rows that are replaced may be deleted, instead of updated: if the new ones have all columns.
+        """Whether the replaced rows may be deleted instead of updated, because the new rows have all columns.
 
-        Raises ConfigError where they may not, and the model replaces whole groups or has ``sequence_by``.
+        Raises ConfigError if they may not, and the model replaces whole groups or has ``sequence_by``.
         """
         found = self._invocations.if_opened(node)
-        if found is None:  # dbt's own incremental model, which shares the statement
+        if found is None:  # dbt's own incremental model, which uses the same statement
             return False
         plan, names = found.run.plan, {column.name for column in arguments["dest_columns"]}
         missing = [column.name for column in arguments["target_columns"] if column.name not in names]
@@ -166,13 +166,16 @@ class StrategyHooks(Room):
         return plan.policy.replaces_rows and not missing and not arguments["incremental_predicates"]
 
     def _followed(self, node: Node, sql: str, then: Then, columns: Sequence[Column]) -> Statement:
-        """A statement that another one follows. It is noted, as a project's own macro may give its text on."""
+        """A statement that is followed by another one.
+
+        It is recorded, because a project's macro may pass on only its text.
+        """
         statement = Statement(sql, then, tuple(columns))
         self._invocations.opened(node).statement = statement
         return statement
 
     def _changes_view(self, node: Node, new_rows: BaseRelation) -> str:
-        """The view of the newest of the new rows, in the place of their relation."""
+        """The view of the newest of the new rows, which replaces their relation."""
         view = changes_view(self._plan(node))
         found: str = new_rows.incorporate(path={"identifier": view}).render()
         return found
@@ -184,10 +187,10 @@ class StrategyHooks(Room):
 
 
 def _common(arguments: StrategyArguments) -> tuple[str, str, Sequence[Column]]:
-    """What every statement needs: the target, the relation of the new rows, and their columns."""
+    """The common values of all statements: the target, the relation of the new rows, and their columns."""
     return arguments["target_relation"].render(), arguments["temp_relation"].render(), arguments["dest_columns"]
 
 
 def _updated(columns: Sequence[Column], config: Mapping[str, Any]) -> list[Column]:
-    """The columns that a MERGE updates in matched rows. Raises ConfigError for one that the model does not give."""
+    """The columns that a MERGE updates in matched rows. Raises ConfigError for one that the model does not return."""
     return updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))

@@ -1,4 +1,4 @@
-"""The tables that dbt's nodes and relations stand for."""
+"""The tables of dbt's nodes and relations."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .adapter import Adapter
 
 
 class TablesInUse:
-    """Names of tables, and their relations."""
+    """Converts between dbt's nodes and relations and table names."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
 
     @property
     def default_catalog(self) -> str:
-        """The catalog of a relation that names none."""
+        """The default catalog of relations."""
         return str(self._adapter.config.credentials.database)
 
     def named(self, graph: Mapping[str, Any]) -> project.ProjectTables:
-        """The own tables of the project's nodes."""
+        """The tables of the project's nodes."""
         return project.ProjectTables(graph, self.default_catalog)
 
     def in_use(self, node: Node, selected: Collection[str]) -> TableName:
-        """The table that dbt's ref() or source() gives for a node: under --defer that of another environment.
+        """The table of a node's ref() or source(). With --defer, it may be that of another environment.
 
-        ``selected``: the unique ids that this invocation builds. The rule is dbt's: the own table, where there is one,
-        unless --favor-state prefers the other for what is not selected.
+        ``selected``: the unique ids that this invocation builds. As in dbt, the node's own table is used if it exists,
+        unless --favor-state prefers the other one for nodes that are not selected.
         """
         own, deferred = project.table_of(node, self.default_catalog), node.get("defer_relation")
         if not deferred:
@@ -46,11 +46,11 @@ class TablesInUse:
         return project.table_of(deferred, self.default_catalog) if found is None else own
 
     def column_types(self, relation: BaseRelation) -> Mapping[str, str]:
-        """The types of a relation's columns by their names, both as Spark has them."""
+        """The Spark types of a relation's columns, by name."""
         return {column.name: str(column.dtype) for column in self._adapter.get_columns_in_relation(relation)}
 
     def relation(self, name: TableName) -> BaseRelation:
-        """A table as a relation of dbt."""
+        """The dbt relation of a table."""
         found: BaseRelation = self._adapter.Relation.create(
             database=name.catalog, schema=name.namespace, identifier=name.name, type=RelationType.Table
         )

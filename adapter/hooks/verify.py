@@ -49,10 +49,10 @@ from .rebuild_query import RebuildQueries, RebuildQuery
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A comparison that can be carried out. ``about``: what the report says of it before.
+    """A comparison that is ready to run. ``about``: the report before the comparison.
 
-    ``permitted``: differences that are no fault; ``if_differing``: notes on those that may be none. ``in_part``: some
-    rows or columns of the table are not compared.
+    ``permitted``: differences that are not errors. ``if_differing``: notes on differences that may not be errors.
+    ``in_part``: whether some rows or columns of the table are not compared.
     """
 
     comparison: Comparison
@@ -63,7 +63,7 @@ class _Prepared:
 
 
 class VerifyHooks:
-    """What compares tables with their rebuilds, without writing either."""
+    """Compares tables with their rebuilds, without writing either."""
 
     def __init__(
         self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks, python: PythonModelHooks
@@ -77,9 +77,9 @@ class VerifyHooks:
     def verify(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
         """Compare the tables of models with their rebuilds from the snapshots of their checkpoints.
 
-        ``arguments``: ``model`` or ``select``, neither for all models; ``sample``, a share of the keys; ``format``
-        (``text`` or ``json``). Raises ConfigError for an argument that does not fit, and for --defer without a
-        manifest. What one model fails with is a part of the report.
+        ``arguments``: ``model`` or ``select``, or neither for all models; ``sample``, a share of the keys; ``format``
+        (``text`` or ``json``). Raises ConfigError for an invalid argument, and for --defer without a manifest. The
+        error of one model is part of the report.
         """
         wanted, share = output_format(arguments), share_of(arguments.get("sample"))
         graph = self._deferred(graph)
@@ -88,11 +88,11 @@ class VerifyHooks:
         return Report([self._verified(node, graph, share) for node in nodes], wanted == "json")
 
     def _deferred(self, graph: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The project's graph; under --defer with the relations of the other environment."""
+        """The project's graph. With --defer, it has the relations of the other environment."""
         config = self._adapter.config
         if not is_deferring(config):
             return graph
-        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's is its manifest
+        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
         folder = state_folder(config)
         if folder is None or not defer_to(manifest, config, folder):
             raise verification_errors.no_state(folder)
@@ -100,15 +100,15 @@ class VerifyHooks:
         return merged
 
     def require_equal(self, report: Report) -> None:
-        """Raise DifferenceError where a table differs from its rebuild."""
+        """Raise DifferenceError if a table differs from its rebuild."""
         if report.differing:
             raise verification_errors.tables_differ(report.differing)
 
     def failing_rows(self, graph: Mapping[str, Any], tested: object, sample: object, *, partial: bool) -> str:
         """The query of ``ip_equals_rebuild``: the keys in which a table differs from its rebuild.
 
-        ``tested``: the relation. ``partial``: under ``--empty`` or ``--sample``. Raises ConfigError where that is no
-        table of this package, and IncomparableError where it cannot be compared.
+        ``tested``: the relation. ``partial``: with ``--empty`` or ``--sample``. Raises ConfigError if it is not a table
+        of this package, and IncomparableError if it cannot be compared.
         """
         share, known = share_of(sample), project.models(graph)
         nodes = [each for each in known if isinstance(tested, BaseRelation) and self._is_of(each, tested)]
@@ -154,7 +154,10 @@ class VerifyHooks:
         return replace(prepared.about, result=result, rows=int(rows), found=differences, notes=notes, reason=reason)
 
     def _recorded(self, about: Verification, table: TableName) -> Verification:
-        """Record a comparison in a property of the table, for the status page. A table that it may not alter stays."""
+        """Record a comparison in a property of the table, for the status page.
+
+        Without permission, the table is unchanged.
+        """
         if about.snapshot_id is None or about.epoch is None or about.found is None:
             return about
         now_ms = int(time.time() * 1000)
@@ -168,7 +171,7 @@ class VerifyHooks:
 
     @contextmanager
     def _prepared(self, node: Node, graph: Mapping[str, Any], share: float) -> Iterator[_Prepared]:
-        """A comparison, with the sources pinned meanwhile. Raises IncomparableError, and as a compilation does."""
+        """A comparison, with pinned sources in the block. Raises IncomparableError, and the errors of a compilation."""
         model, name = str(node["unique_id"]), project.table_of(node, self._tables.default_catalog)
         scope = self._invocations.jinja_scope()
         target, checkpoint = self._checkpoint_state(model, name)
@@ -203,7 +206,7 @@ class VerifyHooks:
             )
 
     def _checkpoint_state(self, model: str, name: TableName) -> tuple[History, Checkpoint]:
-        """A model's table and the checkpoint of its rows. Raises IncomparableError where there is none."""
+        """A model's table and the checkpoint of its rows. Raises IncomparableError without a checkpoint."""
         reader = self._adapter.metadata_reader()
         target = reader.load(name)
         if target is None:
@@ -215,7 +218,7 @@ class VerifyHooks:
         return target, found.checkpoint
 
     def _table_side(self, query: RebuildQuery, target: History, checkpoint: Checkpoint) -> tuple[str, list[str]]:
-        """The rows of a table to be compared, and a note of those that are not: ended versions that no log has.
+        """The rows of a table to compare, and a note on those that are excluded: ended versions that no log contains.
 
         Raises IncomparableError for the history of a log that may not have all events.
         """
@@ -248,14 +251,14 @@ class VerifyHooks:
     ) -> Iterator[str]:
         change = logic_change(logic_of(node, graph, self._invocations.jinja_scope()), checkpoint, target)
         if change is not None:
-            yield f"the logic of the model has changed since run {change.after}: rows of earlier runs may be stale"
+            yield f"the logic of the model has changed since run {change.after}: rows of earlier runs may be outdated"
             yield from change.differences
         if query.unpinned:
-            yield f"read as it is now, since no macro reads it: {', '.join(map(str, query.unpinned))}"
+            yield f"read in its current state, because no macro reads it: {', '.join(map(str, query.unpinned))}"
 
 
 def _missing(found: CheckpointState, model: str, target: History) -> str | None:
-    """Why a table has no rows to compare; None where it has."""
+    """Why a table has no rows to compare. None if it has."""
     if target.current_snapshot_id is None:
         return "has no snapshot"
     if found.half_published is not None:
@@ -268,19 +271,21 @@ def _missing(found: CheckpointState, model: str, target: History) -> str | None:
 
 
 def _key(query: RebuildQuery, columns: ComparedColumns) -> tuple[str, ...]:
-    """The compared columns that identify a row; none where one of the key is not compared."""
+    """The compared columns that identify a row. Empty if a column of the key is not compared."""
     names = {each.name.lower(): each.name for each in columns.compared}
     wanted = [plain_name(name).lower() for name in query.key]
     return tuple(names[name] for name in wanted) if all(name in names for name in wanted) else ()
 
 
 def _if_differing(query: RebuildQuery) -> list[str]:
-    """Notes on what may differ without a fault of a run."""
+    """Notes on differences that may not be errors of a run."""
     notes = []
     choosing = [] if query.code is None else choosing_sql(query.code)
     if choosing:
         notes.append(f"{', '.join(choosing)}: the result may depend on the order in which Spark reads rows")
     whole = sorted(map(str, query.plan.only_pinned))
     if whole and query.plan.policy.strategy is not Strategy.AUTO:
-        notes.append(f"rows keep what they were built with from {', '.join(whole)}, which the model reads as a whole")
+        notes.append(
+            f"rows keep values from when they were built, of {', '.join(whole)}, which the model reads as a whole"
+        )
     return notes

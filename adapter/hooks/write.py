@@ -1,4 +1,4 @@
-"""What the materializations call: ``adapter.ip.write``."""
+"""The methods for writing: ``adapter.ip.write``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("SparkIceberg")
 
 _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
-"""Strategies that find rows of the target by Iceberg's metadata columns."""
+"""Strategies that locate rows of the target by Iceberg's metadata columns."""
 
 
 class WriteHooks(Room):
@@ -65,14 +65,14 @@ class WriteHooks(Room):
         self._plain_sql = plain_sql
 
     def require_settings(self, node: Node, everywhere: bool = False) -> None:
-        """Refuse to write for a node under settings of the session with which our SQL would mean something else.
+        """Raise ConfigError if a session setting would change the meaning of this package's SQL.
 
-        ``everywhere``: only those that also harm what is no incremental processing. Raises ConfigError.
+        ``everywhere``: checks only settings that also harm other materializations.
         """
         require_settings(self._adapter.spark, node["unique_id"], everywhere=everywhere)
 
     def kept_columns(self, columns: Sequence[Column], model: str) -> list[Column]:
-        """The columns of the rows of a changelog. Raises ConfigError unless it says what to do with each row."""
+        """The columns of the rows of a changelog. Raises ConfigError if it has no change type."""
         kept = [column for column in columns if column.name.lower() != CHANGE_TYPE]
         if len(kept) == len(columns):
             raise model_errors.no_change_type(model, [column.name for column in columns])
@@ -90,10 +90,10 @@ class WriteHooks(Room):
         given: Sequence[Column],
         columns: Sequence[Column],
     ) -> SchemaChanges[Column]:
-        """How a target is altered before a model's rows go into it. Logs which of their columns are passed over.
+        """The changes to a target's columns before a model's rows are written. Logs the columns that are not written.
 
-        Nothing is altered yet. Raises ConfigError where that would change or lose a value unsaid, and where the new
-        rows would not replace the same rows as before.
+        Nothing is altered yet. Raises ConfigError if this would silently change or lose a value, or if the new rows
+        would not replace the same rows as before.
         """
         table, model = self._adapter.lookup.table_name(target), node["unique_id"]
         reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
@@ -122,9 +122,9 @@ class WriteHooks(Room):
         return changes
 
     def _partition_fields(self, node: Node, target: BaseRelation) -> Sequence[str]:
-        """The partition fields of the table of a model with insert_overwrite; none for other strategies.
+        """The partition fields of the table of a model with insert_overwrite. Empty for other strategies.
 
-        Raises ConfigError for a table that is partitioned in another way than the model is configured.
+        Raises ConfigError if the table is partitioned differently from the model's config.
         """
         if strategy_config(node["config"]).name != Strategy.INSERT_OVERWRITE.value:
             return ()
@@ -142,10 +142,10 @@ class WriteHooks(Room):
     def built_rows(
         self, node: Node, rows: BaseRelation, columns: Sequence[Column], changelog: BaseRelation | None
     ) -> str:
-        """The query of the rows of a keyed table that is built as a whole: of each key one; see ``Writer.built_rows``.
+        """The query of the rows of a keyed table that is built as a whole, as in ``Writer.built_rows``.
 
-        Raises ConfigError where the configs of a merge name a column that the model does not give: a first build does
-        not merge, so it would succeed, and the second run fail.
+        Raises ConfigError if a config of a merge names a column that the model does not return. A first build does not
+        merge, so it would succeed, and the second run would fail.
         """
         config = node["config"]
         key_columns(columns, config.get("unique_key"))
@@ -160,7 +160,7 @@ class WriteHooks(Room):
         )
 
     def rebuild(self, node: Node, sql: str) -> IncrementalResponse:
-        """Build the table as a whole by a CREATE OR REPLACE TABLE AS, with the checkpoint in its commit."""
+        """Build the table with a CREATE OR REPLACE TABLE AS statement, with the checkpoint in its commit."""
         try:
             return self._response(node, self._writer(node).rebuild(sql))
         finally:
@@ -169,10 +169,10 @@ class WriteHooks(Room):
     def apply(
         self, node: Node, statement: Statement | str, new_rows: BaseRelation, changelog: BaseRelation | None
     ) -> IncrementalResponse:
-        """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
+        """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.
 
-        ``statement``: of a strategy of ours, or the text of a project's own macro, which may have got it from ours:
-        then the same follows it. ``new_rows``, ``changelog``: what it reads.
+        ``statement``: that of a strategy of this package, or the text of a project's own macro. If the macro passes on
+        the text of ours, the same second statement follows. ``new_rows``, ``changelog``: the relations that it reads.
         """
         noted = self._invocations.opened(node).statement or Statement("")
         given = statement if isinstance(statement, Statement) else replace(noted, sql=str(statement))
@@ -183,14 +183,14 @@ class WriteHooks(Room):
     def update_incrementally(
         self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]
     ) -> IncrementalResponse:
-        """Make the table of a model with the strategy ``auto`` equal to its SQL.
+        """Update the table of a model with the strategy ``auto`` to the result of its SQL.
 
-        ``query``: of all rows; ``given``: its columns. ``synced``: the table's columns under on_schema_change.
+        ``query``: returns all rows. ``given``: its columns. ``synced``: the table's columns under on_schema_change.
         """
         return self._response(node, self._plain_sql().apply(node, query, given, synced))
 
     def finish(self, node: Node) -> IncrementalResponse:
-        """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
+        """End a run that writes no rows. Moves the checkpoint if the sources have commits without rows."""
         if self._plan(node).action is Action.ADVANCE:
             self.require_settings(node)
         return self._response(node, self._writer(node).finish())
@@ -206,7 +206,7 @@ class WriteHooks(Room):
         )
 
     def _response(self, node: Node, published: Published | None) -> IncrementalResponse:
-        """What a run reports that has ended, with the lateness of the rows that it applied."""
+        """The response of a completed run, with the lateness of the applied rows."""
         found = self._invocations.opened(node)
         plan = found.run.plan
         found.run.state.published = None if published is None else published.snapshot

@@ -1,1 +1,1 @@
-"""OpenLineage: what each node of a dbt run read and wrote, as events of the OpenLineage specification."""
+"""OpenLineage events of what each node of a dbt run read and wrote."""

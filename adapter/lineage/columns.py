@@ -1,4 +1,4 @@
-"""Which columns of its inputs each column of a query's result is computed from, as sqlglot finds it."""
+"""The input columns from which each column of a query's result is computed, as determined by sqlglot."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DIALECT = "spark"
 
 @dataclass(frozen=True, order=True)
 class Origin:
-    """A column that another one is computed from.
+    """A column from which another one is computed.
 
-    ``subtype``: as OpenLineage names it: ``IDENTITY``, ``TRANSFORMATION`` or ``AGGREGATION``.
+    ``subtype``: OpenLineage's ``IDENTITY``, ``TRANSFORMATION`` or ``AGGREGATION``.
     """
 
     table: TableName
@@ -29,7 +29,7 @@ class Origin:
 def column_lineage(
     sql: str, inputs: Mapping[TableName, Mapping[str, str]], output: Collection[str]
 ) -> dict[str, tuple[Origin, ...]]:
-    """The origins of each column of ``output`` that has any. Raises SqlglotError for SQL that cannot be read.
+    """The origins of each column of ``output`` that has any. Raises SqlglotError for SQL that cannot be parsed.
 
     ``inputs``: the columns of each table with their types.
     """
@@ -88,11 +88,11 @@ _SUBTYPES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 
 
 def _subtype(expression: Any) -> str:
-    """What an item of a SELECT does to the columns that it names."""
+    """How an expression in a SELECT uses the columns in it."""
     from sqlglot import exp
 
     if isinstance(expression, exp.Query):
-        return "IDENTITY"  # the query of a set operation: its items follow
+        return "IDENTITY"  # the query of a set operation, whose expressions follow
     if expression.find(exp.AggFunc) is not None:
         return "AGGREGATION"
     return "IDENTITY" if isinstance(expression.unalias(), exp.Column) else "TRANSFORMATION"
@@ -103,7 +103,7 @@ def _key(table: TableName) -> tuple[str, ...]:
 
 
 def _nested(inputs: Mapping[TableName, Mapping[str, str]]) -> dict[str, Any]:
-    """The columns of tables as sqlglot takes them: by catalog, namespace and name."""
+    """The columns of tables as nested mappings for sqlglot: by catalog, namespace and name."""
     nested: dict[str, Any] = {}
     for table, columns in inputs.items():
         nested.setdefault(table.catalog, {}).setdefault(table.namespace, {})[table.name] = dict(columns)

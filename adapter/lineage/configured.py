@@ -1,4 +1,4 @@
-"""Whether OpenLineage is configured, by the means of its own client, and installed."""
+"""Whether OpenLineage's client is installed, and configured by its own means."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .facts import Parent
 
 _FILE = "openlineage.yml"
 _NAMESPACE = "dbt"
-"""Of jobs, unless the environment names another one; also that of OpenLineage's own integration of dbt."""
+"""The default namespace of jobs, as in OpenLineage's own dbt integration."""
 
 
 def is_configured(environment: Mapping[str, str], working: Path, home: Path | None) -> bool:
-    """Whether a receiver is named by a variable of the environment, or a configuration file exists.
+    """Whether an environment variable names a receiver, or a configuration file exists.
 
-    ``working``, ``home``: the folder that dbt was started in, and the user's, if there is one. A file that this user
-    cannot read does not count.
+    ``working``, ``home``: the folder in which dbt was started, and the user's home folder, if any. A file that this
+    user cannot read does not count.
     """
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return False
@@ -30,12 +30,12 @@ def is_configured(environment: Mapping[str, str], working: Path, home: Path | No
         files.append(home / ".openlineage" / _FILE)
     if named:
         files.append(Path(named))
-    # not Path.is_file: it raises where a folder is closed to this user
+    # not Path.is_file, which raises an error in a folder without permission
     return any(os.path.isfile(file) for file in files)  # noqa: PTH113
 
 
 def home() -> Path | None:
-    """The user's folder; None for a user without one, as in some containers."""
+    """The user's home folder. None for a user without one, as in some containers."""
     try:
         return Path.home()
     except RuntimeError:
@@ -43,7 +43,7 @@ def home() -> Path | None:
 
 
 def is_installed() -> bool:
-    """Whether the client is installed, without an import of it."""
+    """Whether the client is installed. Does not import it."""
     return find_spec("openlineage") is not None and find_spec("openlineage.client") is not None
 
 
@@ -53,13 +53,13 @@ def job_namespace(environment: Mapping[str, str]) -> str:
 
 
 def outer_run(environment: Mapping[str, str]) -> Parent | None:
-    """The run that started dbt, such as a scheduler's task; None where the environment names none."""
+    """The run that started dbt, such as a scheduler's task. None if the environment names none."""
     root = _run(environment.get("OPENLINEAGE_ROOT_PARENT_ID", ""))
     return _run(environment.get("OPENLINEAGE_PARENT_ID", ""), root)
 
 
 def _run(text: str, root: Parent | None = None) -> Parent | None:
-    """A run by its namespace, its job and its id, joined by slashes."""
+    """Parse a run: namespace, job and id, separated by slashes."""
     parts = text.split("/")
     if len(parts) != 3:
         return None

@@ -36,7 +36,7 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class Events:
-    """Builds events. ``version``: the adapter's, which each event and facet names as its producer."""
+    """Builds events. ``version``: that of the adapter, which is in the producer of each event and facet."""
 
     def __init__(self, version: str, dbt_version: str) -> None:
         self._version = version
@@ -44,7 +44,7 @@ class Events:
         self._producer = f"pkg:pypi/dbt-spark-iceberg@{version}"
 
     def run_event(self, found: Event) -> event.RunEvent:
-        """An event as the client sends it."""
+        """An event for the client."""
         touched = found.touched
         return event.RunEvent(
             eventType=event.RunState(found.state.value),
@@ -149,14 +149,14 @@ class Events:
     def _column_lineage(
         self, output: Dataset, touched: Touched
     ) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
-        """The origins of the output's columns; None where there are none, or sqlglot cannot read the SQL."""
+        """The origins of the output's columns. None if there are none, or if sqlglot cannot parse the SQL."""
         if touched.plain_sql is None:
             return None
         read = {each.table: {column.name: column.type for column in each.columns} for each in touched.inputs}
         try:
             found = column_lineage(touched.plain_sql, read, [column.name for column in output.columns])
         except (SqlglotError, RecursionError) as error:
-            logger.debug(f"The columns of {output.table} have no lineage: sqlglot cannot read the SQL: {error}")
+            logger.debug(f"The columns of {output.table} have no lineage: sqlglot cannot parse the SQL: {error}")
             return None
         names = {each.table: dataset_name(each.location) for each in touched.inputs}
         fields = {

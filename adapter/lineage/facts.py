@@ -1,4 +1,4 @@
-"""What an event says, before it is put into OpenLineage's classes."""
+"""The content of events, without OpenLineage's classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class State(str, Enum):
-    """The states of a run that events announce."""
+    """The states of a run in events."""
 
     START = "START"
     COMPLETE = "COMPLETE"
@@ -25,7 +25,7 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Statistics:
-    """How many rows, bytes and data files a run read or added."""
+    """The numbers of rows, bytes and data files that a run read or added."""
 
     rows: int
     size: int
@@ -36,9 +36,9 @@ class Statistics:
 class Dataset:
     """An Iceberg table that a run read or wrote.
 
-    ``location``: of the table's files. ``catalog``: Spark's settings of its catalog, without the prefix.
-    ``version``: the id of the snapshot that was read or written; None where it is not known exactly.
-    ``statistics``: of what was read or added; None where the metadata do not have them.
+    ``location``: the location of its files. ``catalog``: Spark's settings of its catalog, without the prefix.
+    ``version``: the id of the snapshot that was read or written; None if not known exactly. ``statistics``: what was
+    read or added; None if the metadata lacks them.
     """
 
     table: TableName
@@ -51,11 +51,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Touched:
-    """The tables that a node read, and the one that it builds.
+    """The tables that a node read, and the table that it builds.
 
-    ``wrote``: whether it has committed to that one.
-    ``sql``: its compiled SQL; None for a seed and for Python. ``plain_sql``: the same, with the names of tables in
-    place of what macros stand for.
+    ``wrote``: whether it has committed to that table. ``sql``: its compiled SQL; None for a seed and for Python.
+    ``plain_sql``: the SQL with table names in place of the SQL that macros generated.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -67,7 +66,7 @@ class Touched:
 
 @dataclass(frozen=True)
 class Parent:
-    """The run that started another one. ``root``: the run that started them all; None where it is this one."""
+    """The run that started another run. ``root``: the outermost run; None if it is this one."""
 
     namespace: str
     job: str

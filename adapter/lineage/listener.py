@@ -1,4 +1,4 @@
-"""From dbt's own events to those of OpenLineage."""
+"""Converting dbt's events to OpenLineage events."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _WITHOUT_TABLE = ("view", "ephemeral")
 _JOB_TYPES = {"model": "MODEL", "seed": "SEED", "snapshot": "SNAPSHOT"}
 _STATES = {"success": State.COMPLETE, "no-op": State.COMPLETE, "skipped": State.ABORT}
 _WAIT_SECONDS = 5.0
-"""How long the end of a command waits for the receiver."""
+"""The maximum time that the end of a command waits for the receiver."""
 
 
 @dataclass
 class _NodeRun:
-    """The run of a node. ``depth``: how many of dbt's runs of it are under way, as the batches of a model are."""
+    """The run of a node. ``depth``: the number of dbt's runs of it in progress, such as the batches of a model."""
 
     unique_id: str
     job_type: str
@@ -38,12 +38,12 @@ class _NodeRun:
 
 
 class Listener:
-    """Sends the events of one dbt command: of the command itself, and of each node that builds a table."""
+    """Sends the events of one dbt command: for the command, and for each node that builds a table."""
 
     def __init__(
         self, parent: Parent, outer: Parent | None, recorder: Recorder, open_sender: Callable[[], Sender]
     ) -> None:
-        """``parent``: the command's run. ``outer``: the run that started dbt, None where it is not known."""
+        """``parent``: the command's run. ``outer``: the run that started dbt; None if unknown."""
         self._parent = parent
         self._outer = outer
         self._recorder = recorder
@@ -54,7 +54,7 @@ class Listener:
         self._lock = threading.Lock()
 
     def hear(self, message: Any) -> None:
-        """Take one of dbt's events. Never raises: dbt would take that for an error of the node."""
+        """Handle a dbt event. Never raises an error, because dbt would attribute it to the node."""
         try:
             match message.info.name:
                 case "NodeStart":
@@ -67,7 +67,7 @@ class Listener:
             self._note(error)
 
     def before(self, node: Any) -> Any:
-        """Look at a node's tables before its statements. Returns what ``after`` takes; None where nothing follows."""
+        """Read a node's tables before its statements. Returns the argument for ``after``; None if no event follows."""
         run = self._runs.get(node.unique_id)
         if run is None:
             return None
@@ -80,7 +80,7 @@ class Listener:
         return node
 
     def after(self, node: Any) -> None:
-        """Look at a node's tables after its statements, whether they have succeeded or not."""
+        """Read a node's tables after its statements, whether they succeeded or not."""
         run = self._runs.get(node.unique_id)
         if run is None or run.before is None:
             return
@@ -114,7 +114,7 @@ class Listener:
                 self._send(self._of_node(run, state, result.message if state is State.FAIL else None))
 
     def _completed(self, success: bool) -> None:
-        """End the command: nodes that dbt has not ended were interrupted."""
+        """End the command. Nodes that dbt has not completed were interrupted."""
         with self._lock:
             sender, self._sender = self._sender, None
             runs, self._runs = list(self._runs.values()), {}
@@ -151,13 +151,13 @@ class Listener:
             self._sender.put(event)
 
     def _note(self, error: Exception) -> None:
-        """Remember the first failure, for the one warning at the end of the command."""
+        """Store the first failure, for the single warning at the end of the command."""
         logger.debug(f"Lineage: {type(error).__name__}: {error}")
         self._failure = self._failure or f"{type(error).__name__}: {error}"
 
 
 def _without_secrets(text: str) -> str:
-    """A text without the values of dbt's secret variables of the environment."""
+    """A text without the values of dbt's secret environment variables."""
     return str(scrub_secrets(text, env_secrets()))
 
 

@@ -1,7 +1,7 @@
 """The names of datasets, by OpenLineage's naming conventions.
 
-A table is named by its location, and has a symlink by its catalog, as in the events of OpenLineage's Spark listener.
-So the graphs of both join.
+A table is named by its location, and has a symlink with its name in the catalog, as in the events of OpenLineage's
+Spark listener. The events of both therefore form one graph.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _OBJECT_STORES = {
     **dict.fromkeys(("abfs", "abfss"), "abfss"),
     **dict.fromkeys(("wasb", "wasbs"), "wasbs"),
 }
-"""The schemes of object stores, with the one that the conventions name."""
+"""The schemes of object stores, with the scheme in the conventions."""
 
 
 def dataset_name(location: str) -> tuple[str, str]:
-    """The namespace and the name of a table by its location."""
+    """The namespace and name of a table, from its location."""
     scheme, authority, path = _split(location)
     if scheme == "file":
         return scheme, path or "/"
@@ -34,16 +34,16 @@ def dataset_name(location: str) -> tuple[str, str]:
 
 
 def symlink(table: TableName, catalog: Mapping[str, str]) -> tuple[str, str] | None:
-    """The namespace and the name of a table in its catalog; None where Spark's settings do not have them.
+    """The namespace and name of a table in its catalog. None if Spark's settings do not contain them.
 
-    ``catalog``: Spark's settings of the catalog. Glue is named by the AWS account, which no setting has.
+    ``catalog``: Spark's settings of the catalog. Glue needs the AWS account, which is not in the settings.
     """
     namespace = _catalog_namespace(kind_of(catalog), catalog)
     return None if namespace is None else (namespace, f"{table.namespace}.{table.name}")
 
 
 def catalog_uri(catalog: Mapping[str, str]) -> str | None:
-    """The URI of a catalog without credentials and parameters; None where it has none."""
+    """The URI of a catalog without credentials and parameters. None without a URI."""
     uri = catalog.get("uri")
     return mask(uri.partition("?")[0]) if uri else None
 
@@ -59,7 +59,7 @@ def _catalog_namespace(kind: str, catalog: Mapping[str, str]) -> str | None:
 
 
 def _split(location: str) -> tuple[str, str, str]:
-    """The scheme, the authority and the path of a location, without a slash at the end. A path alone is local."""
+    """The scheme, authority and path of a location, without a trailing slash. A path without a scheme is local."""
     found = _URI.fullmatch(location)
     if found is None:
         return "file", "", location.rstrip("/")

@@ -1,4 +1,4 @@
-"""What a node read and wrote, by the plan of its run and the metadata of its tables."""
+"""The tables that a node read and wrote, from the plan of its run and the metadata of its tables."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Settings = Callable[[], Mapping[str, str]]
 class Look:
     """A node's tables before its statements.
 
-    ``read``: the current snapshots of those that it reads; absent where that is not known. ``written``: that of its own
-    table; None where it has none.
+    ``read``: the current snapshots of the tables that it reads; unknown ones are absent. ``written``: that of its own
+    table; None without one.
     """
 
     read: Mapping[TableName, int | None]
@@ -41,26 +41,26 @@ class Look:
 
 
 class Recorder:
-    """Looks at the tables of nodes, on the threads and by the connections that run these."""
+    """Reads the tables of nodes, in the threads and over the connections that run the nodes."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, settings: Settings) -> None:
-        """``settings``: gives Spark's settings of catalogs."""
+        """``settings``: returns Spark's settings of catalogs."""
         self._adapter = adapter
         self._invocations = invocations
         self._tables = TablesInUse(adapter)
         self._settings = settings
 
     def look(self, unique_id: str) -> Look:
-        """A node's tables as they are now; of those that it reads, without statements."""
+        """The current state of a node's tables. Tables that it reads are loaded without statements."""
         reader, node = self._adapter.metadata_reader(), self._node(unique_id)
         read = {table: self._head(reader.load_without_statement, table) for table in self._read_by(node)}
         return Look(read, self._head(reader.load, self._written_by(node)))
 
     def touched(self, unique_id: str, before: Look, compiled_code: str | None) -> Touched:
-        """What a node has read and written. ``compiled_code``: its SQL; None for a seed and for Python.
+        """The tables that a node has read and written. ``compiled_code``: its SQL; None for a seed and for Python.
 
-        A table whose run has captured it has that snapshot as its version. Any other one has the snapshot that was
-        current both before and after the statements; if these differ, its version is not known.
+        The version of a captured table is the captured snapshot. The version of another table is the snapshot that was
+        current both before and after the statements. If these differ, it is unknown.
         """
         node, run = self._node(unique_id), self._invocations.run_of(unique_id)
         captured = {} if run is None else run.plan.captured
@@ -89,7 +89,7 @@ class Recorder:
 
     @property
     def _graph(self) -> Mapping[str, Any]:
-        """Dbt's graph, as macros see it."""
+        """The graph of dbt, as in macros."""
         found: Mapping[str, Any] = self._adapter.get_macro_resolver().flat_graph
         return found
 
@@ -98,7 +98,7 @@ class Recorder:
         return found
 
     def _head(self, load: Callable[[TableName], History | None], table: TableName) -> int | None:
-        """The current snapshot of a table; None where there is none, or it is not known."""
+        """The current snapshot of a table. None without one, or if it is unknown."""
         try:
             history = load(table)
         except IncrementalError:
@@ -117,7 +117,7 @@ class Recorder:
         return replace(dataset, version=head) if before.read.get(table) == head else dataset
 
     def _output(self, table: TableName, run: Run | None, before: Look) -> tuple[Dataset | None, bool]:
-        """The table that a node builds, and whether it has committed to it."""
+        """The table that a node builds, and whether the node has committed to it."""
         found = self._loaded(table)
         if found is None:
             return None, False
@@ -133,7 +133,7 @@ class Recorder:
         return None if found is None else found[0]
 
     def _loaded(self, table: TableName) -> tuple[Dataset, History] | None:
-        """A table as it is now; None where it is no Iceberg table, or cannot be read."""
+        """The current state of a table. None if it is not an Iceberg table, or cannot be read."""
         reader = self._adapter.metadata_reader()
         try:
             found = reader.load_with_layout(table)
@@ -142,13 +142,13 @@ class Recorder:
             history, layout = found
             location = history.location or reader.folders(table)[0]
         except IncrementalError as error:
-            logger.debug(f"{table} is left out of the lineage: {error}")
+            logger.debug(f"{table} is omitted from the lineage: {error}")
             return None
         columns = () if layout is None else layout.columns
         return Dataset(table, location, settings_of(table.catalog, self._settings()), columns), history
 
     def _plain_sql(self, node: Node, sql: str) -> str:
-        """A model's SQL with the name of the table in place of what a macro has put there for it."""
+        """A model's SQL with table names in place of the SQL that macros generated for them."""
         opened = self._invocations.if_opened(node)
         given = {} if opened is None else opened.given
         for text in sorted(given, key=len, reverse=True):
@@ -159,9 +159,9 @@ class Recorder:
 
 
 def own_commits(history: History, run: Run | None, before: int | None) -> Sequence[Snapshot] | None:
-    """The commits of a node's run, oldest first; none where it wrote nothing. None where they are not known.
+    """The commits of a node's run, oldest first. Empty if it wrote nothing. None if they are unknown.
 
-    A run without a plan counts the commits since ``before``: one, unless other writers committed too.
+    A run without a plan counts the commits since ``before``. There is one, unless other writers committed too.
     """
     if run is not None:
         published = run.state.published
@@ -176,7 +176,7 @@ def own_commits(history: History, run: Run | None, before: int | None) -> Sequen
 
 
 def unit_of(history: History, published: Snapshot) -> Sequence[Snapshot]:
-    """What a run has published together, which may be several commits."""
+    """The commits that a run published together."""
     unit = [published]
     for snapshot in list(history.ancestors(published.parent_id)):
         if PART_KEY not in snapshot.summary:
@@ -186,7 +186,7 @@ def unit_of(history: History, published: Snapshot) -> Sequence[Snapshot]:
 
 
 def added_by(commits: Sequence[Snapshot]) -> Statistics:
-    """What commits have written, by their summaries: the rows without those that a statement left as they were."""
+    """What commits have added, from their summaries, without rows that a statement copied unchanged."""
     files, _, size = (sum(each) for each in zip((0, 0, 0), *map(added, commits), strict=True))
     return Statistics(sum(map(written, commits)), size, files)
 

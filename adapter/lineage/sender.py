@@ -1,4 +1,4 @@
-"""Sending events on a thread of its own: a receiver that is slow or down neither delays nor fails a run."""
+"""Sending events in a separate thread, so that a slow or unavailable receiver neither delays nor fails a run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _CLIENT = "openlineage"
 
 
 class Sender:
-    """Sends events in their order. After an event that cannot be sent, no more are tried."""
+    """Sends events in order. After the first event that cannot be sent, no more events are sent."""
 
     def __init__(self, build: Callable[[], Callable[[Event], Any]]) -> None:
-        """``build``: called on the thread, gives what puts an event into the client's classes."""
+        """``build``: called in the thread; returns the function that converts and sends an event."""
         self._build = build
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._failure: str | None = None
@@ -29,21 +29,21 @@ class Sender:
         self._thread.start()
 
     def put(self, event: Event) -> None:
-        """Have an event sent, without waiting for it."""
+        """Queue an event, without waiting for it."""
         self._events.put(event)
 
     def close(self, seconds: float) -> str | None:
-        """Wait until all events are sent, for some seconds at most; returns what has failed, None where nothing has."""
+        """Wait up to some seconds until all events are sent. Returns the error, or None."""
         self._deadline = time.monotonic() + seconds
         self._events.put(None)
         self._thread.join(seconds)
         if self._failure is None and self._thread.is_alive():
-            return f"The receiver has not taken the events within {seconds:g} seconds."
+            return f"The receiver has not accepted the events within {seconds:g} seconds."
         return self._failure
 
     def _send(self) -> None:
-        """Send until the queue is closed, or one event cannot be sent."""
-        logging.getLogger(_CLIENT).addHandler(logging.NullHandler())  # or Python prints what the client warns of
+        """Send events until the queue is closed, or until an event cannot be sent."""
+        logging.getLogger(_CLIENT).addHandler(logging.NullHandler())  # otherwise, Python prints the client's warnings
         try:
             from openlineage.client import OpenLineageClient
 
@@ -51,5 +51,5 @@ class Sender:
             while (event := self._events.get()) is not None:
                 client.emit(run_event(event))
             client.close(max(self._deadline - time.monotonic(), 0.1))
-        except Exception as error:  # noqa: BLE001 (whatever it is, it must not reach the run)
+        except Exception as error:  # noqa: BLE001 (no error may affect the run)
             self._failure = f"{type(error).__name__}: {error}"

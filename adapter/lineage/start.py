@@ -1,4 +1,4 @@
-"""Listening to a dbt command, where OpenLineage is installed and configured."""
+"""Listening to a dbt command, if OpenLineage is installed and configured."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 logger = AdapterLogger("SparkIceberg")
 
 _BUILDING = frozenset(("build", "retry", "run", "seed", "snapshot"))
-"""dbt's commands that build tables, as it names them itself."""
+"""The commands that build tables, with dbt's own names."""
 
 
 def listen(adapter: Adapter, invocations: Invocations, settings: Settings, version: str) -> Listener | None:
-    """Have dbt report the events of its command, if they are wanted; None otherwise.
+    """Register a listener for the events of dbt's command, if it is configured. None otherwise.
 
-    ``settings``: gives Spark's settings of catalogs. ``version``: the adapter's.
+    ``settings``: returns Spark's settings of catalogs. ``version``: that of the adapter.
     """
     command = getattr(getattr(adapter.config, "args", None), "which", None)
     if command not in _BUILDING or not configured.is_configured(os.environ, Path.cwd(), configured.home()):
@@ -56,7 +56,7 @@ def listen(adapter: Adapter, invocations: Invocations, settings: Settings, versi
 
 
 def _builder(version: str) -> Callable[[Event], Any]:
-    """What puts an event into the classes of OpenLineage's client, which take a while to import."""
+    """Converts events to the classes of OpenLineage's client, whose import is slow."""
     from dbt.version import __version__ as dbt_version
 
     from .events import Events

@@ -1,1 +1,1 @@
-"""What ``dbt run-operation`` calls."""
+"""The operations of ``dbt run-operation``."""

@@ -1,4 +1,4 @@
-"""The arguments of macros and operations, as people type them."""
+"""The arguments of macros and operations, as users write them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ARGUMENTS = {
     "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
     "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp", "accept_sql"),
 }
-"""What each macro takes, in its order."""
+"""The arguments of each macro, in order."""
 
 
 def output_format(arguments: Mapping[str, Any], known: Sequence[str] = ("text", "json")) -> str:
-    """The argument format: one of these, the first if it is not given. Raises ConfigError for another."""
+    """The argument format: one of ``known``, by default the first. Raises ConfigError for another value."""
     wanted = str(arguments.get("format") or known[0])
     if wanted not in known:
         raise operation_errors.unknown_format(wanted, known)
@@ -42,7 +42,7 @@ def output_format(arguments: Mapping[str, Any], known: Sequence[str] = ("text", 
 
 
 def output_file(arguments: Mapping[str, Any], wanted: str) -> Path | None:
-    """The argument output: where a page goes. Raises ConfigError where it is missing, or the format is no page."""
+    """The argument output: the path of a page. Raises ConfigError if it is missing, or if the format is not html."""
     output = arguments.get("output")
     if (wanted == "html") != bool(output):
         raise operation_errors.output_and_format(wanted, output)
@@ -50,7 +50,7 @@ def output_file(arguments: Mapping[str, Any], wanted: str) -> Path | None:
 
 
 def whole_number(value: object, name: str) -> int | None:
-    """A whole number, None where it was not given. Raises ConfigError for anything else."""
+    """An integer. None if it was omitted. Raises ConfigError for another value."""
     if value is None:
         return None
     text = str(value)
@@ -60,14 +60,14 @@ def whole_number(value: object, name: str) -> int | None:
 
 
 def flag(value: object, name: str) -> bool:
-    """Whether something is asked for; false where it was not given. Raises ConfigError for anything else."""
+    """A boolean. False if it was omitted. Raises ConfigError for another value."""
     if value is None or isinstance(value, bool):
         return bool(value)
     raise operation_errors.not_a_flag(name, str(value))
 
 
 def share(value: object) -> float:
-    """A share of the keys; 1 where it was not given. Raises ConfigError for anything but a number above 0, up to 1."""
+    """The share of keys, above 0 and up to 1. 1 if it was omitted. Raises ConfigError for another value."""
     if value is None:
         return 1.0
     try:
@@ -80,7 +80,7 @@ def share(value: object) -> float:
 
 
 def time_span(value: object, name: str) -> timedelta | None:
-    """A duration above 0, None where it was not given. Raises ConfigError for anything else."""
+    """A duration above 0. None if it was omitted. Raises ConfigError for another value."""
     found = duration(value)
     if value is not None and not found:
         raise operation_errors.not_a_duration(name, str(value))
@@ -93,9 +93,9 @@ def models_of(
     operation: str,
     materializations: Collection[str] = (MATERIALIZATION,),
 ) -> list[project.Node]:
-    """The models that ``model`` or ``select`` name; without either, all of these materializations.
+    """The models in ``model`` or ``select``. Without either, all models with these materializations.
 
-    Raises ConfigError for both, and for names that are not known.
+    Raises ConfigError for both arguments, and for unknown names.
     """
     model, select = arguments.get("model"), arguments.get("select")
     if model is not None and select is not None:

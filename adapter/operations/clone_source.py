@@ -1,4 +1,4 @@
-"""What ``ip_clone_source`` does: a clone of a source's table, so that a model can be tried on rows that stay."""
+"""``ip_clone_source``: clones a source's table, so that a model can be tested on stable rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ from .arguments import flag, time_span
 def clone_source(
     spark: Spark, reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]
 ) -> str:
-    """Clone the table of a source into a schema, which is made if it is not there; returns what was done.
+    """Clone a source's table to a schema, which is created if it does not exist. Returns what was done.
 
-    ``arguments``: ``source``, its table's name or the end of it; ``schema``; ``retention``, for how long the source
-    keeps the files; ``full_refresh``, to replace what is there.
-    Raises ConfigError for an argument that does not fit, and where it would replace what is no clone; and as
-    ``CloneMaker.make`` does.
+    ``arguments``: ``source``, the name of the table or the end of it; ``schema``; ``retention``, how long the source
+    keeps the files; ``full_refresh``, whether to replace an existing table. Raises ConfigError for an invalid argument,
+    and if it would replace a table that is not a clone; and the errors of ``CloneMaker.make``.
     """
     schema = arguments.get("schema")
     if not isinstance(schema, str) or not schema:
@@ -42,7 +41,7 @@ def clone_source(
     replaces = _exists(spark, clone)
     if replaces:
         if not flag(arguments.get("full_refresh"), "full_refresh"):
-            return f"{clone} is there already"
+            return f"{clone} already exists"
         there = reader.load(clone)
         if there is not None and clone_of(there) is None:
             raise operation_errors.not_a_clone(clone)

@@ -1,4 +1,4 @@
-"""What ``ip_maintain`` does: the maintenance of the models' tables, table by table."""
+"""``ip_maintain``: the maintenance of the models' tables, table by table."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from .maintain_report import Done, Report, TableReport, progress
 from .maintain_sql import Step, steps
 
 RunProcedure = Callable[[str], Mapping[str, Any]]
-"""Runs a statement, and gives what it returned by the names of its columns; empty where that is nothing."""
+"""Executes a statement, and returns its result by column name. Empty without a result."""
 
 
 @dataclass(frozen=True)
 class _Consumer:
-    """Where a model of the project stands. ``error``: why its checkpoint cannot be read.
+    """A model of the project and its positions. ``error``: why its checkpoint cannot be read.
 
-    ``nets``: whether it reads net changes, whatever its checkpoint says.
+    ``nets``: whether it reads net changes, regardless of its checkpoint.
     """
 
     model: str
@@ -52,10 +52,10 @@ class _Consumer:
 
 @dataclass
 class _Maintenance:
-    """One call of the operation: what reads, and what is known of all models of the project.
+    """One call of the operation: its readers, and the facts about all models of the project.
 
-    ``folders``: where the project's tables have their files, if folders are to be listed; ``unlocated``: the tables of
-    which that is not known.
+    ``folders``: the folders of the project's tables, if folders are listed. ``unlocated``: the tables whose folders are
+    unknown.
     """
 
     reader: MetadataReader
@@ -73,12 +73,12 @@ def maintain(
     names: project.ProjectTables,
     arguments: Mapping[str, Any],
 ) -> Report:
-    """Keep up the tables of the project's models, or of some, or say what would be done.
+    """Maintain the tables of all or some of the project's models, or report what would be done.
 
-    ``note`` is given a line of progress before each step. ``arguments``: ``model`` or ``select``; ``format``;
-    ``dry_run``, for which neither ``call`` nor ``note`` is called; ``sources``, ``max_snapshot_age``, ``orphan_files``.
-    What fails for one table is in its report, and the others are still maintained.
-    Raises ConfigError for an argument that does not fit.
+    ``note``: receives a line of progress before each step. ``arguments``: ``model`` or ``select``; ``format``;
+    ``dry_run``, with which neither ``call`` nor ``note`` is called; ``sources``, ``max_snapshot_age``,
+    ``orphan_files``. The failure of one table is in its report, and does not stop the others. Raises ConfigError for an
+    invalid argument.
     """
     wanted = output_format(arguments)
     dry_run, with_sources, orphan_files = (
@@ -107,21 +107,21 @@ def maintain(
 def _consumer(reader: MetadataReader, names: project.ProjectTables, node: project.Node) -> _Consumer:
     model, target = str(node["unique_id"]), names.of(node)
     consumer = _Consumer(model, target, list(names.read_by(node)))
-    with suppress(ConfigError):  # the model's own run says it
+    with suppress(ConfigError):  # the model's own run reports it
         policy = policy_of(node["config"], model)
         consumer = replace(consumer, nets=policy.nets_rewrites)
     try:
         history = reader.load(target)
         found = None if history is None else target_checkpoint(history, reader)
     except NotIcebergError:
-        return consumer  # a view in its place: the next run builds it
+        return consumer  # a view with this name: the next run replaces it
     except IncrementalError as error:
         return replace(consumer, error=str(error.msg).partition("\n")[0])
     return consumer if found is None else replace(consumer, checkpoint=found.checkpoint or found.unproven)
 
 
 def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with_sources: bool) -> list[TableName]:
-    """The tables to be maintained, if they exist: those of models with what stands beside them, and sources."""
+    """The existing tables to maintain: those of models, their tables of deletions and audits, and sources."""
     found: dict[TableName, None] = {}
     for node in nodes:
         parents = project.read_by(names.graph, node) if with_sources else ()
@@ -133,7 +133,7 @@ def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with
 
 
 def _all_tables(names: project.ProjectTables) -> set[TableName]:
-    """The tables of the whole project, whoever builds them, and those that stand beside models."""
+    """The tables of the whole project, including those of deletions and audits."""
     nodes = [each for each in names.graph["nodes"].values() if each["resource_type"] in ("model", "seed", "snapshot")]
     targets = {names.of(each) for each in nodes}
     sources = {names.of(each) for each in names.graph["sources"].values()}
@@ -143,7 +143,7 @@ def _all_tables(names: project.ProjectTables) -> set[TableName]:
 def _folders(
     reader: MetadataReader, tables: Iterable[TableName]
 ) -> tuple[dict[TableName, Sequence[str]], Sequence[TableName]]:
-    """The folders of some tables, and those tables of which they are not known; neither of what is not Iceberg's."""
+    """The folders of tables, and the tables whose folders are unknown. Tables of other formats are omitted."""
     found: dict[TableName, Sequence[str]] = {}
     unlocated: list[TableName] = []
     for table in sorted(tables, key=str):
@@ -159,7 +159,7 @@ def _folders(
 def _maintain(
     maintenance: _Maintenance, table: TableName, carry_out: Callable[[Step, TablePlan], Done], *, orphan_files: bool
 ) -> TableReport | None:
-    """Keep up one table; None where there is nothing of this package in its place."""
+    """Maintain one table. None if it is not a table of this package."""
     try:
         plan = _plan(maintenance, table)
         if plan is not None:
@@ -209,7 +209,7 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
 
 
 def _readers(consumers: Sequence[_Consumer], table: TableName) -> Iterator[Reader]:
-    """The models of the whole project that read a table, be it their own one of deletions."""
+    """The models of the whole project that read a table, which may be their own table of deletions."""
     name = str(table)
     for each in consumers:
         if each.checkpoint is None:
@@ -226,12 +226,12 @@ def _needed(history: History) -> frozenset[int]:
     try:
         mirrored = mirrored_by(history)
     except UnreadableCheckpoint:
-        mirrored = None  # the consumer has the error, and so no snapshot expires
+        mirrored = None  # the consumer has the error, so no snapshot expires
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
 def _branches(maintenance: _Maintenance, history: History, consumer: _Consumer | None) -> OwnBranches:
-    """The branches of runs in a table; those of a table that is no model's of this project are not ours to drop."""
+    """The staging branches of a table. Those of a table that is not a model of this project are never dropped."""
     epoch = 0 if consumer is None or consumer.checkpoint is None else consumer.checkpoint.epoch
     names = alive(history, epoch)
     since = seen_since(names, chain([history], maintenance.reader.older(history))) if names else {}

@@ -1,4 +1,4 @@
-"""The report of maintenance: for each table what was done or would be, why, and what it saves; text and JSON."""
+"""The report of maintenance as text and JSON: for each table, what was or would be done, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .maintain_sql import Step
 
 @dataclass(frozen=True)
 class Done:
-    """A step, and what its statement returned; None in a dry run."""
+    """A step and the result of its statement. None in a dry run."""
 
     step: Step
     returned: Mapping[str, Any] | None
@@ -24,7 +24,7 @@ class Done:
 
 @dataclass(frozen=True)
 class TableReport:
-    """What was done for a table, in this order; ``error``: why the next step failed, or the table was not read."""
+    """The steps of a table, in order. ``error``: why the next step failed, or why the table cannot be read."""
 
     plan: TablePlan
     done: tuple[Done, ...]
@@ -46,7 +46,7 @@ class Report:
 
     @property
     def shown(self) -> str:
-        """The report in the format that was asked for."""
+        """The report in the requested format."""
         return as_json(self) if self.format == "json" else as_text(self)
 
 
@@ -73,7 +73,7 @@ def as_json(report: Report) -> str:
 
 
 def planned(part: PlanPart | None) -> Mapping[str, Any]:
-    """The numbers of a part of the plan; sizes in bytes, times in ms."""
+    """The numbers of a part of the plan. Sizes are in bytes, times in ms."""
     if part is None or isinstance(part, str):
         return {} if part is None else {"branch": part}
     numbers = {key: value for key, value in asdict(part).items() if key != "paths"}
@@ -81,7 +81,7 @@ def planned(part: PlanPart | None) -> Mapping[str, Any]:
 
 
 def as_text(report: Report) -> str:
-    """The report as lines to read."""
+    """The report as text."""
     if not report.tables:
         return "No table of the models was found."
     lines = ["Dry run: this is what would be done."] if report.dry_run else []
@@ -96,7 +96,7 @@ def as_text(report: Report) -> str:
 
 
 def progress(plan: TablePlan, step: Step, place: str) -> str:
-    """The line that says which step begins. ``place``: that of the table among all, such as ``2 of 7``."""
+    """The log line of a step that begins. ``place``: the position of the table among all tables, such as ``2 of 7``."""
     return f"{plan.table} ({place}): {step.action.value}: {wording.why(step.action, step.part)}"
 
 

@@ -1,4 +1,4 @@
-"""The statements of a maintenance run: Iceberg's own procedures."""
+"""The statements of maintenance: Iceberg's own procedures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from iceberg_incremental.table.history import TableName
 
 @dataclass(frozen=True)
 class Step:
-    """One action and its statement. ``part``: of the plan, which it carries out, or the branch that it drops."""
+    """A step and its statement. ``part``: the part of the plan that it carries out, or the branch that it drops."""
 
     action: StepKind
     sql: str
@@ -22,9 +22,9 @@ class Step:
 
 
 def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
-    """The steps of a table's maintenance. ``orphan_files``: whether to look for files that no metadata list.
+    """The steps of a table's maintenance. ``orphan_files``: whether to remove files that no metadata lists.
 
-    Snapshots expire before files are rewritten: what the metadata said when the plan was made then holds for both.
+    Snapshots expire before files are rewritten, so that the metadata in the plan is valid for both.
     """
     table = plan.table
     if plan.is_left:
@@ -43,7 +43,7 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     if plan.manifests is not None:
         yield _call(StepKind.REWRITE_MANIFESTS, table, {}, plan.manifests)
     if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
-        yield _call(StepKind.REMOVE_ORPHANS, table, {})  # older than three days, which is Iceberg's default
+        yield _call(StepKind.REMOVE_ORPHANS, table, {})  # older than three days, Iceberg's default
 
 
 def _call(action: StepKind, table: TableName, arguments: Mapping[str, str], part: PlanPart | None = None) -> Step:
@@ -57,7 +57,10 @@ def _expiry(expiry: Expiry) -> Mapping[str, str]:
 
 
 def _options(rewrite: DataRewrite | DeleteRewrite, more: Mapping[str, float] | None = None) -> Mapping[str, str]:
-    """What has Iceberg choose the files that were planned. One commit has them all: one conflict at most for a run."""
+    """The options with which Iceberg selects the planned files.
+
+    One commit rewrites all, so a run has at most one conflict.
+    """
     options = {
         "target-file-size-bytes": rewrite.target,
         "min-file-size-bytes": rewrite.below,

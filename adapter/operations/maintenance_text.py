@@ -1,4 +1,4 @@
-"""The sentences of ``ip_maintain``: why something is done for a table, and why something is not."""
+"""The texts of ``ip_maintain``: why a step is taken for a table, and why a step is skipped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
 from iceberg_incremental.quantities import counted, instant, size_text
 
 _COUNT = re.compile(r"(deleted|rewritten|added|removed|failed)_(\w+?)(?:_count)?")
-"""A column in which Iceberg's procedures return how many files they touched, or how many bytes."""
+"""A result column of Iceberg's procedures with a number of files or bytes."""
 
 
 def why(action: StepKind, part: PlanPart | None) -> str:
-    """For what reason an action is taken. ``part``: of the plan, which it carries out, or the branch that it drops."""
+    """The reason for a step. ``part``: the part of the plan that the step carries out, or the branch that it drops."""
     match part:
         case Expiry():
             return _expiry(part)
@@ -27,16 +27,16 @@ def why(action: StepKind, part: PlanPart | None) -> str:
         case ManifestRewrite():
             return _manifests(part)
         case str():
-            return f"{part}, which a run left"
+            return f"{part}, left behind by a run"
     if action is StepKind.DROP_TABLE:
-        return "a run that judged its rows there left it"
-    return "files older than 3 days that no metadata list, as a listing of the table's folder shows"
+        return "left behind by the audit of a run"
+    return "files in the table's folder that no metadata lists and that are older than 3 days"
 
 
 def result(returned: Mapping[str, Any]) -> str:
-    """What a statement has done, from what it returned by the names of its columns; counts of 0 are left out.
+    """What a statement did, from the columns that it returned. Counts of 0 are omitted.
 
-    A statement that is no procedure returns nothing.
+    ``returned``: empty for a statement that is not a procedure.
     """
     said = [_count(name, value) for name, value in returned.items() if value]
     return ", ".join(said) or ("no file changed" if returned else "dropped")
@@ -53,43 +53,40 @@ def _count(name: str, value: Any) -> str:
 
 
 def left_alone(plan: TablePlan) -> list[str]:
-    """What is not done for a table, and why."""
+    """The steps that are skipped for a table, and why."""
     notes = []
     if plan.fresh:
-        notes.append(f"left alone: {', '.join(plan.fresh)} may belong to a run that is under way")
+        notes.append(f"left alone: {', '.join(plan.fresh)} may belong to a run that is in progress")
     if plan.hinders:
-        notes.append(f"not compacted: {', '.join(plan.hinders)} must run first, to read what was committed so far")
+        notes.append(f"not compacted: {', '.join(plan.hinders)} must run first, to read the commits so far")
     notes += [
-        f"no snapshot expires: where {model} stands is not known. {cause}" for model, cause in plan.unknown.items()
+        f"no snapshot expires: the checkpoint of {model} cannot be read. {cause}"
+        for model, cause in plan.unknown.items()
     ]
     if plan.is_shared:
-        notes.append("no snapshot expires: other tables may have the same files (a clone, or gc.enabled is false)")
+        notes.append("no snapshot expires: other tables may use the same files (clones, or gc.enabled is false)")
     if plan.listed_with:
         others = ", ".join(map(str, plan.listed_with))
-        notes.append(
-            f"no orphan files are looked for: {others} has files in the same folder, which would be taken for some"
-        )
+        notes.append(f"orphan files stay: {others} has files in the same folder, which would be removed as orphans")
     if plan.unlocated:
         others = ", ".join(map(str, plan.unlocated))
-        notes.append(
-            f"no orphan files are looked for: where {others} has files is not known, and may be the same folder"
-        )
+        notes.append(f"orphan files stay: the folder of {others} is unknown, and may be the same")
     held = plan.held_back
     if isinstance(held, RetainedForReader):
         notes.append(
-            f"{counted(held.snapshots, 'snapshot')} beyond the table's retention stay for {held.by}, which needs those "
-            f"since {instant(held.since_ms)}"
+            f"{counted(held.snapshots, 'snapshot')} beyond the table's retention stay for {held.by}, which needs all "
+            f"snapshots since {instant(held.since_ms)}"
         )
     if isinstance(held, ExpiryRisk) and held.branch is None:
         notes.append(
-            "no snapshot expires: the times of the table's commits run backwards, by which any expiry takes what "
-            f"{held.by} still needs. Run that model"
+            "no snapshot expires: the times of the table's commits are not in order, so any expiry would remove "
+            f"snapshots that {held.by} still needs. Run that model"
         )
     elif isinstance(held, ExpiryRisk):
         notes.append(
-            f"no snapshot expires: the branch {held.branch} has a retention of its own, by which any expiry takes what "
-            f"{held.by} still needs. Run that model, or `ALTER TABLE {plan.table.sql} CREATE OR REPLACE BRANCH "
-            f"{held.branch} RETAIN …` with a longer one"
+            f"no snapshot expires: the branch {held.branch} has its own retention, so any expiry would remove "
+            f"snapshots that {held.by} still needs. Run that model, or set a longer retention: `ALTER TABLE "
+            f"{plan.table.sql} CREATE OR REPLACE BRANCH {held.branch} RETAIN …`"
         )
     return notes
 
@@ -109,7 +106,7 @@ def _data(data: DataRewrite) -> str:
 
 
 def _deletes(deletes: DeleteRewrite) -> str:
-    dangling = f", {deletes.dangling:,} of them for data files that are gone," if deletes.dangling else ""
+    dangling = f", {deletes.dangling:,} of them for missing data files," if deletes.dangling else ""
     return f"{counted(deletes.files, 'file')} of position deletes{dangling} into {deletes.files_after:,}"
 
 
@@ -123,7 +120,7 @@ def _expiry(expiry: Expiry) -> str:
         f"{len(expiry.snapshots):,} of {counted(expiry.of, 'snapshot')}, those before {instant(expiry.older_than_ms)}"
     )
     if expiry.size:  # summaries do not show what rebuilds have left behind
-        said += f", and at least {size_text(expiry.size)} of files that no other has"
+        said += f", with at least {size_text(expiry.size)} of files that only they use"
     if expiry.refs:
-        said += f"; the refs whose time has come: {', '.join(expiry.refs)}"
+        said += f"; expired branches and tags: {', '.join(expiry.refs)}"
     return said

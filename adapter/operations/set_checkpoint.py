@@ -1,4 +1,4 @@
-"""Setting a checkpoint by hand: to rewind a model, or to adopt a table that was built another way."""
+"""Setting a checkpoint by hand: to set a model back, or to adopt a table that was built another way."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def set_checkpoint(
     invocation_id: str,
     arguments: Mapping[str, Any],
 ) -> str:
-    """Write a checkpoint into the property of a model's table; returns what was set, to be shown.
+    """Write a checkpoint to the property of a model's table. Returns the report.
 
-    ``arguments``: model, and source with snapshot_id or timestamp; accept_sql.
-    Raises IncrementalError in all its kinds.
+    ``arguments``: ``model``; ``source`` with ``snapshot_id`` or ``timestamp``; ``accept_sql``. Raises
+    IncrementalErrors.
     """
     node = project.model_named(names.graph, arguments.get("model"))
     name = names.of(node)
@@ -71,7 +71,7 @@ def set_checkpoint(
         )
     said = [wording.checkpoint_set(name, checkpoint)]
     if accepted is not None:
-        said.append(f"All rows of {name} count as written by the present logic of {checkpoint.model}.")
+        said.append(f"All rows of {name} now count as written by the current logic of {checkpoint.model}.")
     present = known.checkpoint or known.unproven
     for each, before in ({} if present is None else present.sources).items():
         now = checkpoint.sources[each]
@@ -80,14 +80,14 @@ def set_checkpoint(
                 said.append(wording.reads_again(checkpoint.model, each, before))
         elif now.snapshot_id != before.snapshot_id:
             said.append(wording.skips(checkpoint.model, each, before, _skipped(reader, each, before, now)))
-    publisher.set_checkpoint(target, checkpoint, accepted)  # at the end: what raises an error has set nothing
+    publisher.set_checkpoint(target, checkpoint, accepted)  # last, so that nothing is set if an error is raised
     return "\n".join(said)
 
 
 def _require_sound(target: History, model: str, known: CheckpointState) -> None:
-    """Raise IncrementalError where a table stands otherwise than its checkpoint says.
+    """Raise IncrementalError if a table's rows do not match its checkpoint.
 
-    Who only accepts the SQL has not looked at its rows, and does not say how far the model has read.
+    Accepting the SQL says nothing about the rows and the positions.
     """
     if known.half_published is not None:
         raise staging_errors.half_published(target, model, known.half_published)
@@ -96,7 +96,7 @@ def _require_sound(target: History, model: str, known: CheckpointState) -> None:
 
 
 def _skipped(reader: MetadataReader, source: str, before: Position, now: Position) -> list[Snapshot] | None:
-    """The commits that touched rows between two positions; None if the history does not lead from one to the other."""
+    """The commits that changed rows between two positions. None if the history does not connect them."""
     table = TableName.parse(source)
     history = None if table is None else reader.load(table)
     end = None if history is None else history.snapshots.get(now.snapshot_id or 0)
@@ -117,14 +117,14 @@ def new_checkpoint(
     timestamp: str | None,
     invocation_id: str,
 ) -> Checkpoint:
-    """The checkpoint to write into the target's property.
+    """The checkpoint to write to the target's property.
 
-    ``source``: the source whose position is set; None to keep the positions and only make the checkpoint one of this
-    model. The position is given as a snapshot of the source, or as a time (ISO 8601, UTC where
-    it names no offset): then it is the last snapshot that was committed no later.
+    ``source``: the source whose position is set. None keeps the positions, and assigns the checkpoint to this model.
+    ``snapshot_id``: a snapshot of the source. ``timestamp``: a time in ISO 8601 (UTC without an offset), for the last
+    snapshot up to that time.
 
-    Raises ConfigError for an argument that does not fit, CheckpointError where there is no checkpoint to keep, or where
-    a model that reads net changes would be set back.
+    Raises ConfigError for an invalid argument, and CheckpointError if there is no checkpoint to keep, or if a model
+    that reads net changes would be set back.
     """
     found = target_checkpoint(target, reader)
     if found.partial:
@@ -133,7 +133,7 @@ def new_checkpoint(
     known = None if present is None else present.sequence
     sequence = sequence_of(policy, None if known is None else known.deletions)
     if sequence is not None and known is not None and known.key:
-        sequence = replace(sequence, key=known.key)  # rows that lost under this key are not in the table
+        sequence = replace(sequence, key=known.key)  # rows that were older under this key are not in the table
     if source is None:
         if snapshot_id is not None or timestamp is not None:
             raise operation_errors.position_without_source()
@@ -175,13 +175,14 @@ def new_checkpoint(
 def _is_back(position: Position, before: Position) -> bool:
     """Whether a position is earlier than another one.
 
-    Net changes since then leave out what changed and changed back, but the table holds what it was in between.
+    Net changes since an earlier position omit rows that changed and changed back, but the table has the value from in
+    between.
     """
     return position.snapshot_id != before.snapshot_id and is_later(before, position) is True
 
 
 def _by_hand(position: Position) -> Position:
-    """A position that is kept as it is: nothing was consumed to reach it."""
+    """A position that is kept unchanged: no rows were read to reach it."""
     return replace(position, continues=False, from_snapshot_id=None)
 
 
@@ -216,10 +217,10 @@ def _milliseconds(timestamp: str) -> int:
 
 
 def _not_whole(history: RecordedHistory | None) -> RecordedHistory | None:
-    """What is recorded of a history whose next run may pass over events of its log."""
+    """The record of a history whose next run may skip events of its log."""
     return None if history is None else replace(history, has_whole_log=False)
 
 
 def _unread(logic: RecordedLogic | None) -> RecordedLogic | None:
-    """The logic of rows that need not be those of other positions: a table of plain SQL is rebuilt from there."""
+    """The logic of rows that may not match other positions. A table of plain SQL is then rebuilt."""
     return None if logic is None else replace(logic, reading=None)

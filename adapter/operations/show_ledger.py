@@ -1,4 +1,4 @@
-"""What ``ip_ledger`` shows: the ledgers of models, or what one commit of a model read."""
+"""``ip_ledger``: the ledgers of models, or the SQL of what one commit of a model read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .arguments import models_of, output_format, whole_number
 
 @dataclass(frozen=True)
 class _Accounts:
-    """What the ledger of a model is made from. ``known``: the checkpoints of its table, at least one."""
+    """The inputs of a model's ledger. ``known``: the checkpoints of its table, at least one."""
 
     node: project.Node
     target: History
@@ -43,11 +43,11 @@ class _Accounts:
 
 
 def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]) -> str:
-    """The ledgers of models as text or JSON; with an epoch, the SQL of what that commit of one model read.
+    """The ledgers of models as text or JSON. With an epoch, the SQL of what that commit of one model read.
 
-    ``arguments``: ``model`` or ``select``, neither for all models; ``format`` (``text`` or ``json``); ``epoch``.
-    Raises CheckpointError where the ranges are not proven contiguous, where the counts do not add up, or where the
-    model that ``model`` names has no checkpoint; ConfigError for an argument that does not fit.
+    ``arguments``: ``model`` or ``select``, or neither for all models; ``format`` (``text`` or ``json``); ``epoch``.
+    Raises CheckpointError if the ranges have a gap or overlap, if the counts do not add up, or if the model in
+    ``model`` has no checkpoint; and ConfigError for an invalid argument.
     """
     wanted, epoch = output_format(arguments), whole_number(arguments.get("epoch"), "epoch")
     nodes = models_of(names.graph, arguments, "ip_ledger")
@@ -92,13 +92,13 @@ def _ledgers(reader: MetadataReader, names: project.ProjectTables, nodes: Sequen
 
 
 def _require_sound(text: str, found: Ledger) -> None:
-    """Raise CheckpointError, with what is shown of it, where a ledger does not add up."""
+    """Raise CheckpointError, with the text of the ledger, if a ledger does not add up."""
     if found.first_wrong is not None or found.first_broken is not None:
         raise ledger_errors.ledger_broken(text, found.target, found.first_wrong, found.first_broken)
 
 
 def _accounts(reader: MetadataReader, name: TableName, node: project.Node) -> _Accounts | None:
-    """What the ledger of a model is made from; None without a checkpoint."""
+    """The inputs of a model's ledger. None without a checkpoint."""
     target = reader.load(name)
     known = [] if target is None else _entries(reader, target)
     if target is None or not known:
@@ -136,9 +136,9 @@ def _history_or_none(reader: MetadataReader, table: TableName) -> History | None
 
 
 def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, History], policy: Policy) -> list[str]:
-    """For each source, the relation that a commit's run read.
+    """The relation that a commit's run read, for each source.
 
-    Raises CheckpointError for one that has expired, and for a commit that read no range of commits.
+    Raises CheckpointError if a snapshot has expired, and for a commit that read no range of commits.
     """
     positions = entry.checkpoint.sources
     ranges = [position for position in positions.values() if not position.as_of]

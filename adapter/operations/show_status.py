@@ -1,4 +1,4 @@
-"""What ``ip_status`` shows: what the next run of each model and incremental snapshot would do, as the run finds it."""
+"""``ip_status``: what the next run of each incremental model and snapshot would do, determined as in a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..status_page import write_page
 from .arguments import models_of, output_file, output_format
 
 SNAPSHOT = "snapshot"
-"""The resource type of dbt's snapshots, and their materialization."""
+"""The resource type of dbt's snapshots, which is also their materialization."""
 _NEXT_RUN = {
     Action.APPLY: "applies what is pending",
     Action.ADVANCE: "moves the checkpoint only",
@@ -48,11 +48,11 @@ def status(
     project_name: str,
     arguments: Mapping[str, Any],
 ) -> str:
-    """The status of the project's incremental models and snapshots, or of some, as text or JSON, or written as a page.
+    """The status of all or some of the project's incremental models and snapshots, as text, JSON or HTML page.
 
-    Reads metadata only. ``arguments``: format (``text``, ``json`` or ``html``); model, or select; output, the file of
-    the page. Raises ConfigError for a value that is not known, where the page's library is not installed, and where
-    the file cannot be written.
+    Reads only metadata. ``arguments``: ``format`` (``text``, ``json`` or ``html``); ``model`` or ``select``;
+    ``output``, the file of the page. Raises ConfigError for an invalid argument, if the page's library is not
+    installed, and if the file cannot be written.
     """
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
@@ -68,7 +68,7 @@ def status(
 
 
 class StatusReader:
-    """Reads the status of a project's models at one point in time, from metadata only."""
+    """Reads the status of a project's models at one point in time, from metadata alone."""
 
     def __init__(self, reader: MetadataReader, names: project.ProjectTables, scope: JinjaScope) -> None:
         self._reader = reader
@@ -77,17 +77,17 @@ class StatusReader:
         self._scope = scope
 
     def project_status(self, project_name: str, nodes: Sequence[project.Node]) -> ProjectStatus:
-        """All that the status page shows of some models."""
+        """The data of the status page for some models."""
         pairs = [(node, found) for node in nodes if (found := self._status(node)) is not None]
         shown, statuses = [node for node, _ in pairs], [found for _, found in pairs]
         return see(self._cuts, self._names, project_name, shown, statuses, int(time.time() * 1000))
 
     def statuses(self, nodes: Iterable[project.Node]) -> list[ModelStatus]:
-        """The status of some of the project's incremental models, and of snapshots that have a checkpoint."""
+        """The status of some incremental models, and of snapshots that have a checkpoint."""
         return [found for node in nodes if (found := self._status(node)) is not None]
 
     def _status(self, node: project.Node) -> ModelStatus | None:
-        """The status of a model or a snapshot; None for a snapshot whose runs compare whole tables."""
+        """The status of a model or a snapshot. None for a snapshot whose runs compare whole tables."""
         model, name = str(node["unique_id"]), self._names.of(node)
         if str(node["resource_type"]) == SNAPSHOT:
             return self._snapshot(model, name)
@@ -112,7 +112,7 @@ class StatusReader:
         return _of_table(self._of_run(plan, parents), plan)
 
     def _snapshot(self, model: str, name: TableName) -> ModelStatus | None:
-        """The status of a snapshot; None where it has no checkpoint."""
+        """The status of a snapshot. None without a checkpoint."""
         try:
             found = pending_snapshot(self._reader, self._cuts, model=model, target=name)
             if found is None:
@@ -155,7 +155,7 @@ class StatusReader:
 
 
 def _of_table(status: ModelStatus, plan: RunPlan) -> ModelStatus:
-    """A status with what the table itself says: of which table it is a clone, and the versions that were written."""
+    """A status with facts from the table: the origin of a clone, and the versions that were written."""
     if plan.target is None:
         return status
     clone = clone_of(plan.target)
@@ -167,7 +167,7 @@ def _of_table(status: ModelStatus, plan: RunPlan) -> ModelStatus:
 def _source(
     plan: RunPlan, cuts: Cuts, source: TableName, read: SourceRead, read_before: Position | None, now_ms: int
 ) -> SourceStatus:
-    """A source's status. ``read_before``: up to where the table that is rebuilt has read it."""
+    """A source's status. ``read_before``: the position of the table that is rebuilt."""
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     if read.found is None:
         pending = "missing" if isinstance(read.error, SourceMissingError) else "not readable"
@@ -178,7 +178,7 @@ def _source(
 
 
 def _epoch(reader: MetadataReader, name: TableName) -> int:
-    """The epoch of a table's checkpoint, 0 where there is none or it cannot be read."""
+    """The epoch of a table's checkpoint. 0 without one, or if it cannot be read."""
     try:
         target = reader.load(name)
         return 0 if target is None else last_epoch(target, reader)
@@ -187,17 +187,17 @@ def _epoch(reader: MetadataReader, name: TableName) -> int:
 
 
 def _sources(plan: RunPlan, parents: Collection[TableName]) -> list[TableName]:
-    """What the run may read: in a rebuild any parent; else those of the checkpoint, and those that are new."""
+    """The sources that the run may read: in a rebuild, all parents; otherwise those of the checkpoint, and new ones."""
     if plan.checkpoint is None:
         return list(parents)
-    if plan.policy.strategy is Strategy.AUTO:  # also what is behind views
+    if plan.policy.strategy is Strategy.AUTO:  # including those behind views
         return [table for name in plan.checkpoint.sources if (table := TableName.parse(name))]
     known = [table for name in plan.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
     return [*known, *sorted(plan.reads.always - {*known})]
 
 
 def _read_before(plan: RunPlan, reader: MetadataReader) -> Mapping[str, Position]:
-    """How far the table that a policy has rebuilt has read its sources."""
+    """The positions of the table that a policy rebuilds."""
     if not plan.by_policy or plan.target is None:
         return {}
     checkpoint = target_checkpoint(plan.target, reader).checkpoint

@@ -1,4 +1,4 @@
-"""What ``dbt docs generate`` shows of a table beside its columns: statistics, from the metadata alone."""
+"""The statistics of a table for ``dbt docs generate``, from metadata alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOTALS = {
 
 
 def table_stats(history: History, layout: Layout | None) -> Stats:
-    """A table's statistics; one that its metadata do not have is left out."""
+    """A table's statistics. Those that its metadata lacks are omitted."""
     return {
         "format_version": ("Format Version", history.format_version, "Version of the Iceberg format"),
         **_layout_stats(layout),
@@ -36,7 +36,7 @@ def table_stats(history: History, layout: Layout | None) -> Stats:
 
 def _update_method(history: History) -> Stats:
     text = history.properties.get(UPDATE_METHOD_KEY)
-    return {"update_method": ("Update Method", text, "How a run keeps the table equal to its SQL")} if text else {}
+    return {"update_method": ("Update Method", text, "How runs update the table incrementally")} if text else {}
 
 
 def _layout_stats(layout: Layout | None) -> Stats:
@@ -65,7 +65,7 @@ def _total(history: History, key: str) -> int | None:
 
 
 def _row_stats(history: History) -> Stats:
-    """The number of rows; Spark's own counts deleted rows too."""
+    """The number of rows. Spark's own number includes deleted rows."""
     if _total(history, "total-records") is None:
         return {}
     count = RowCount(0) if history.current is None else rows_at(history, history.current)

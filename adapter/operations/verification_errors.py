@@ -35,20 +35,20 @@ def not_one_table(found: str) -> ConfigError:
     """The data test ``ip_equals_rebuild`` is on a relation that this package did not build."""
     return ConfigError(
         f"ip_equals_rebuild cannot compare {found}.\n"
-        "  Expected: a model with materialized: iceberg_incremental_snapshot, and no config where in the test.\n"
+        "  Expected: a model with materialized: iceberg_incremental_snapshot, and a test without the config `where`.\n"
         f"  Found: {found}.\n"
-        "  To fix: remove the test, or remove its config where."
+        "  To fix: remove the test, or its config `where`."
     )
 
 
 @indexed
 def no_state(folder: object) -> ConfigError:
-    """``ip_verify --defer`` has no manifest to defer to."""
+    """The folder in ``--state`` for ``ip_verify --defer`` has no manifest, or ``--state`` is missing."""
     return ConfigError(
         "ip_verify has no manifest to defer to.\n"
         "  Expected: with --defer, a folder with the manifest.json of another environment.\n"
         f"  Found: {'no --state' if folder is None else f'no manifest.json in {folder}'}.\n"
-        "  To fix: add --state <folder>, or leave --defer out."
+        "  To fix: add --state <folder>, or remove --defer."
     )
 
 
@@ -58,7 +58,7 @@ def rows_left_out(model: str) -> IncomparableError:
     return IncomparableError(
         f"{model} cannot be compared with its rebuild in an invocation with --empty or --sample.\n"
         "  Expected: all rows of the sources.\n"
-        "  Found: an option that leaves rows out.\n"
+        "  Found: an option that omits rows.\n"
         "  To fix: exclude the test with --exclude test_name:ip_equals_rebuild."
     )
 

@@ -1,1 +1,1 @@
-"""The profile: its fields, the embedded lakehouse, and the jars and settings that follow from it."""
+"""The profile: its fields, the embedded lakehouse, and the jars and settings for Spark."""

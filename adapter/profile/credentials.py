@@ -1,4 +1,4 @@
-"""The profile: that of dbt-spark, and the fields of the Iceberg catalog."""
+"""The profile: that of dbt-spark, with additional fields for Spark Connect and Iceberg."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ANSI = "spark.sql.ansi.enabled"
 # The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
 _OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
 
-# The beginning of a URL; on Windows, one letter and a colon are a drive.
+# The start of a URL. On Windows, one letter and a colon are a drive.
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/")
 
-# What Spark's connection string says, too.
+# Fields that Spark's connection string also contains.
 _IN_REMOTE = {"host", "port", "token", "use_ssl", "user"}
 
-# JSON Schema's types, as people call what they write in YAML.
+# JSON Schema's types, as names for YAML values.
 _KINDS = {
     "string": "text (in quotes, if it looks like a number)",
     "integer": "a whole number",
@@ -41,7 +41,7 @@ _KINDS = {
 
 
 class Method(StrEnum):
-    """How Spark is reached: dbt-spark's methods, and Spark Connect."""
+    """The connection methods: those of dbt-spark, and Spark Connect."""
 
     THRIFT = "thrift"
     HTTP = "http"
@@ -62,20 +62,20 @@ class MetadataReaderMode(StrEnum):
 class SparkIcebergCredentials(SparkCredentials):
     """A profile of type ``spark_iceberg``.
 
-    ``catalog``, dbt's ``database``, names a Spark catalog. ``warehouse``, with ``method: session``, asks for the
-    embedded lakehouse in that folder; a relative path starts at the folder of the dbt project. ``remote``, with
-    ``method: connect``, is Spark's connection string, in place of ``host``, ``port``, ``token``, ``use_ssl`` and
-    ``user``. ``pyiceberg`` gives PyIceberg's properties by catalog, where they cannot be derived from Spark's.
+    ``catalog``: dbt's ``database``, a Spark catalog. ``warehouse``: with ``method: session``, the folder of the
+    embedded lakehouse; a relative path starts at the folder of the dbt project. ``remote``: with ``method: connect``,
+    Spark's connection string, instead of ``host``, ``port``, ``token``, ``use_ssl`` and ``user``. ``pyiceberg``:
+    PyIceberg's properties by catalog, if they cannot be derived from Spark's settings.
     """
 
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
 
     method: Method = Method.SESSION  # type: ignore[assignment]
-    # YAML's numbers and booleans are allowed; the checks turn them into text.
+    # Numbers and booleans in YAML are allowed. They are converted to text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
-    # Seconds. dbt-spark's default of 5 would delay every statement that does not finish at once.
+    # Seconds. dbt-spark's default of 5 would delay every statement that does not end immediately.
     poll_interval: float = 0.2  # type: ignore[assignment]
-    # dbt-spark resends a statement if the connection is lost while it runs: an INSERT could run twice.
+    # dbt-spark sends a statement again if the connection is lost while it runs. An INSERT could run twice.
     query_retries: int = 0
     warehouse: str | None = None
     remote: str | None = None
@@ -84,9 +84,9 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @classmethod
     def validate(cls, data: Any) -> None:
-        """Raise ValidationError for a value that its field does not take; unlike dbt's, it names the field.
+        """Raise ValidationError for an invalid value. Unlike dbt's, the error names the field.
 
-        A value of another type is not shown: it may be a secret.
+        A value of a wrong type is not shown, because it may be a secret.
         """
         try:
             super().validate(data)
@@ -104,49 +104,49 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:
-        """Fill in what dbt-spark's profile requires and ours does not; raise for fields that are nearly one of ours."""
+        """Add the fields that only dbt-spark's profile requires, and raise an error for misspelled fields."""
         ours = {each.name for each in fields(cls) if not each.name.startswith("_")} | cls._ALIASES.keys()
         if wrong := near_misses(data, ours | {"threads"}, _OF_DBT):
-            lines = (f"  - `{name}` is not a field: did you mean `{meant}`?" for name, meant in wrong.items())
+            lines = (f"  - `{name}`: did you mean `{meant}`?" for name, meant in wrong.items())
             listing = "\n".join(lines)
-            raise DbtRuntimeError(f"The profile has fields that dbt-spark-iceberg does not know:\n{listing}")
+            raise DbtRuntimeError(f"The profile has unknown fields:\n{listing}")
         if data.get("method") == Method.CONNECT:
             if data.get("remote") and (twice := sorted(_IN_REMOTE & data.keys())):
                 raise DbtRuntimeError(
-                    f"The profile has `remote`, and {_names(twice)} beside it: expected the one or the others. "
-                    "`remote` names them all: sc://host:port/;use_ssl=true;token=…;user_id=…"
+                    f"The profile has `remote` together with {_names(twice)}: expected one or the other. "
+                    "`remote` contains all of these values: sc://host:port/;use_ssl=true;token=…;user_id=…"
                 )
             data = {"port": CONNECT_PORT, **data}
         return super().__pre_deserialize__({"method": "session", **data})
 
     def __post_init__(self) -> None:
-        """Check the profile; dbt-spark's own checks run without the fields that they do not know."""
+        """Check the profile. dbt-spark's own checks run without the fields that they do not support."""
         if self.schema is None:
             raise DbtRuntimeError(
-                "The profile names no `schema`: add the schema that dbt builds in, e.g. `schema: analytics`."
+                "The profile has no `schema`. Add the schema that dbt builds in, for example `schema: analytics`."
             )
         if not self.schema.strip() or "." in self.schema:
             raise DbtRuntimeError(
-                f"`schema` is {self.schema!r}: expected the name of a schema alone, without dots, such as analytics. "
-                "Name the catalog as `catalog`."
+                f"`schema` is {self.schema!r}: expected only the name of a schema, without dots, such as analytics. "
+                "Set the catalog with `catalog`."
             )
         self.catalogs_known = False
-        # A profile does not know its project: the adapter, which does, sets this.
+        # A profile does not know its project. The adapter sets this folder.
         self.project_folder = Path.cwd()
         session = self.method == Method.SESSION
         if self.warehouse is not None and not session:
             raise DbtRuntimeError(
-                "`warehouse` asks for the embedded lakehouse, which needs `method: session`; "
+                "`warehouse` is for the embedded lakehouse, which needs `method: session`, but "
                 f"the profile has `method: {self.method}`. "
-                "Remove `warehouse`, and name the server's catalog as `catalog`."
+                "Remove `warehouse`, and set `catalog` to the server's catalog."
             )
         self._require_folder()
         self._take_remote()
         self._require_host()
         if not session and self.host is None:
-            other = ", or Spark's connection string as `remote`" if self.method == Method.CONNECT else ""
+            other = ", or set `remote` to Spark's connection string" if self.method == Method.CONNECT else ""
             raise DbtRuntimeError(
-                f"`method: {self.method}` needs a `host`: add the host name of the Spark server{other}."
+                f"`method: {self.method}` needs a `host`. Add the host name of the Spark server{other}."
             )
 
         self.server_side_parameters = {
@@ -159,7 +159,7 @@ class SparkIcebergCredentials(SparkCredentials):
         try:
             super().__post_init__()
         except DbtRuntimeError as error:
-            # Where dbt-spark misses an extra of its own, we have one of the same name.
+            # If dbt-spark misses one of its extras, this package has an extra with the same name.
             raise DbtRuntimeError(error.msg.replace("dbt-spark[", "dbt-spark-iceberg[")) from error.__cause__
         self.database = catalog
         if session:
@@ -167,25 +167,25 @@ class SparkIcebergCredentials(SparkCredentials):
         if ansi is not None:
             self.server_side_parameters[ANSI] = ansi
         if not self.has_own_session:
-            # A server's session opens its catalogs on connecting: a later SET would be too late.
+            # A server's session opens its catalogs when it connects, so a later SET would have no effect.
             self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
 
     def _require_folder(self) -> None:
-        """Raise DbtRuntimeError unless ``warehouse`` is a path: a URL would be taken for a folder named ``s3:``."""
+        """Raise DbtRuntimeError unless ``warehouse`` is a path. A URL would become a folder named ``s3:``."""
         if self.warehouse is not None and (not self.warehouse.strip() or _URL.match(self.warehouse)):
             raise DbtRuntimeError(
                 f"`warehouse` is {mask(self.warehouse)!r}: expected the path of a folder on this machine, such as "
-                "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, leave out "
-                "`warehouse`, and configure a catalog of your own in server_side_parameters."
+                "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, remove "
+                "`warehouse`, and configure your own catalog in server_side_parameters."
             )
 
     def _take_remote(self) -> None:
-        """Have ``host`` and the others say what ``remote`` does."""
+        """Set ``host`` and the other fields from ``remote``."""
         if self.remote is None:
             return
         if self.method != Method.CONNECT:
             raise DbtRuntimeError(
-                f"`remote` is for `method: connect`; the profile has `method: {self.method}`. "
+                f"`remote` needs `method: connect`, but the profile has `method: {self.method}`. "
                 "Remove `remote`, or set `method: connect`."
             )
         server = Remote.parse(self.remote)
@@ -193,30 +193,30 @@ class SparkIcebergCredentials(SparkCredentials):
         self.token, self.user = server.token, server.user
 
     def _require_host(self) -> None:
-        """Raise DbtRuntimeError unless ``host`` is what a Spark Connect server's may be: a name or an address alone."""
+        """Raise DbtRuntimeError unless ``host`` is a name or address, for a Spark Connect server."""
         host = self.host or ""
-        with_port = host.count(":") == 1  # an address of IPv6 has more
+        with_port = host.count(":") == 1  # an IPv6 address has more
         if self.method == Method.CONNECT and (with_port or "/" in host):
             raise DbtRuntimeError(
-                f"`host` is {mask(host)!r}: expected the name or the address of the server alone, such as "
-                "spark.example.com, without a scheme, a port or a path. Give the port as `port`, and TLS as "
-                "`use_ssl: true`; or Spark's connection string, sc://…, as `remote`."
+                f"`host` is {mask(host)!r}: expected only the name or address of the server, such as "
+                "spark.example.com, without a scheme, port or path. Set `port` and `use_ssl` separately, or set "
+                "`remote` to Spark's connection string, sc://…."
             )
 
     def _catalog(self) -> str:
         if self.database:
             if "." in self.database:
                 raise DbtRuntimeError(
-                    f"`catalog` is {self.database!r}: expected the name of a catalog alone, without dots, as in "
-                    "spark.sql.catalog.<name>. Name the schema as `schema`."
+                    f"`catalog` is {self.database!r}: expected only the name of a catalog, without dots, as in "
+                    "spark.sql.catalog.<name>. Set the schema with `schema`."
                 )
             return self.database
         if self.warehouse is not None:
             return lakehouse.DEFAULT_CATALOG
-        fix = "name the Spark catalog that dbt builds in, e.g. `catalog: lake`"
+        fix = "Add the Spark catalog that dbt builds in, for example `catalog: lake`"
         if self.method == Method.SESSION:
-            fix += ", or ask for the embedded lakehouse with `warehouse: ./lakehouse`"
-        raise DbtRuntimeError(f"The profile names no `catalog`: {fix}.")
+            fix += ", or use the embedded lakehouse with `warehouse: ./lakehouse`"
+        raise DbtRuntimeError(f"The profile has no `catalog`. {fix}.")
 
     @property
     def type(self) -> str:
@@ -235,7 +235,7 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @property
     def has_own_session(self) -> bool:
-        """Whether each connection has PySpark's session itself, and not only a cursor."""
+        """Whether each connection has a PySpark session, and not only a cursor."""
         return self.method in (Method.SESSION, Method.CONNECT)
 
     @property

@@ -1,6 +1,6 @@
-"""The embedded lakehouse: the Spark settings of a catalog in a local folder, a pure function of its location.
+"""The embedded lakehouse: the Spark settings of a catalog in a local folder, as a pure function.
 
-The catalog is Iceberg's ``jdbc`` catalog on a SQLite file, which needs no server and serves several sessions at once.
+The catalog is Iceberg's ``jdbc`` catalog on a SQLite file. It needs no server, and several sessions can use it at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RUNTIME = re.compile(r"iceberg-spark-runtime-(\d+\.\d+)_")
 
 
 def minor_version(spark_version: str) -> str:
-    """``4.1`` of ``4.1.4``."""
+    """The minor version of a version, such as ``4.1`` for ``4.1.4``."""
     return ".".join(spark_version.split(".")[:2])
 
 
@@ -50,9 +50,9 @@ def named_runtimes(own: Mapping[str, str]) -> list[str]:
 
 
 def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str, str]) -> dict[str, str]:
-    """Every Spark setting of the embedded lakehouse; the user's settings, ``own``, override them.
+    """All Spark settings of the embedded lakehouse. The user's settings, ``own``, override them.
 
-    ``warehouse`` is an absolute path of a folder. Raises KeyError for a Spark without a known runtime.
+    ``warehouse``: the absolute path of a folder. Raises KeyError for a Spark without a known runtime.
     """
     prefix = f"spark.sql.catalog.{catalog}"
     confs = {

@@ -1,4 +1,4 @@
-"""The progress line: the running Spark statements, on one line of the terminal that is redrawn."""
+"""The progress line: the running Spark statements, in one line of the terminal that is redrawn."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def work_of(context: SparkContext, group: str) -> Work | None:
 
 
 def total(stages: Sequence[Stage]) -> Work | None:
-    """The work of stages, which are in the order of their ids.
+    """The work of stages, which are ordered by id.
 
-    One that is pending before the first active one is never run: its parents have lower ids, so it waits for nothing,
-    and its result is there from an earlier job. Where none is active, the one after the last complete one is next.
+    A stage that is pending before the first active one never runs: its parents have lower ids, so it waits for nothing,
+    and its result exists from an earlier job. Without active stages, the stage after the last complete one is next.
     """
     if not stages:
         return None
@@ -59,7 +59,7 @@ def total(stages: Sequence[Stage]) -> Work | None:
 
 
 def _stage(context: SparkContext, stage_id: int) -> Stage:
-    """A stage with its rows and bytes, which PySpark's own tracker leaves out."""
+    """A stage with its rows and bytes, which PySpark's own tracker omits."""
     found = context._jsc.sc().statusStore().lastStageAttempt(stage_id)
     return Stage(
         found.status().toString(),

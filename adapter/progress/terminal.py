@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from typing import Any, TextIO, cast
 
 _LOG = "stdout_log"
-"""The name of the Python logger by which dbt writes to the terminal."""
+"""The name of the Python logger with which dbt writes to the terminal."""
 
 _ERASE = "\r\x1b[K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _LEVELS = ("debug", "info")
 _USUAL_COLUMNS = 80
-"""Of a terminal that does not say."""
+"""The width of a terminal of unknown size."""
 
 
 def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
-    """Whether dbt's flags and the environment leave room for a line that is erased again.
+    """Whether dbt's flags and the environment permit a line that is erased again.
 
-    It is off in CI, with ``--quiet``, in a log of JSON or of warnings only, and where escape sequences are not wanted,
-    as with ``--no-use-colors``.
+    It is off in CI, with ``--quiet``, for JSON logs and logs of warnings only, and if escape sequences are not
+    permitted, as with ``--no-use-colors``.
     """
     return (
         environment.get("CI", "").lower() in ("", "false", "0")
@@ -36,7 +36,7 @@ def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
 
 
 class Terminal:
-    """Stands before the stream of dbt's log, and of ``print``: erases the line before they write, so that none mix."""
+    """Wraps the stream of dbt's log and of ``print``. Erases the line before each write, so that text is not mixed."""
 
     def __init__(self, handler: logging.StreamHandler[Any]) -> None:
         self._handler = handler
@@ -49,7 +49,7 @@ class Terminal:
 
     @classmethod
     def of_dbt(cls) -> Terminal | None:
-        """The terminal that dbt logs to; None where its log goes elsewhere."""
+        """The terminal that dbt logs to. None if its log is written elsewhere."""
         for handler in logging.getLogger(_LOG).handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream.isatty():
                 return cls(handler)
@@ -57,7 +57,7 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """How many characters fit on a line without a line break."""
+        """The number of characters that fit on a line."""
         try:
             columns = os.get_terminal_size(self._stream.fileno()).columns
         except OSError:
@@ -65,14 +65,14 @@ class Terminal:
         return (columns or _USUAL_COLUMNS) - 1
 
     def draw(self, text: str) -> None:
-        """Show a text as the last line, in place of the one before."""
+        """Show a text as the last line. It replaces the previous one."""
         with self._lock:
             self._stream.write(f"{_ERASE}{_DIM}{text}{_PLAIN}")
             self._stream.flush()
             self._drawn = True
 
     def close(self) -> None:
-        """Erase the line, and give the stream back to dbt."""
+        """Erase the line, and restore dbt's stream."""
         with self._lock:
             self._erase()
             self._stream.flush()
@@ -82,13 +82,13 @@ class Terminal:
             sys.stdout = self._stream
 
     def write(self, text: str) -> int:
-        """Write what is to stay, such as a log line of dbt."""
+        """Write permanent text, such as a log line of dbt."""
         with self._lock:
             self._erase()
             return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the stream's."""
+        """All other attributes are those of the stream."""
         return getattr(self._stream, name)
 
     def _erase(self) -> None:

@@ -1,4 +1,4 @@
-"""The line that shows the statements that run."""
+"""The text of the progress line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .work import Work
 
 @dataclass(frozen=True)
 class Running:
-    """A statement that runs: for what node, since how many seconds, and how far it is, where that is known."""
+    """A running statement: its node, its time in seconds, and its progress, if known."""
 
     name: str
     seconds: float
@@ -20,7 +20,7 @@ class Running:
 
 
 def line(running: Sequence[Running], width: int) -> str:
-    """All statements on one line of at most ``width`` characters; those that do not fit are counted."""
+    """All statements in one line of at most ``width`` characters. Statements that do not fit are counted."""
     shown = [_statement(each) for each in running]
     for count in range(len(shown), 0, -1):
         more = len(shown) - count

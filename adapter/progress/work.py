@@ -1,4 +1,4 @@
-"""How far a statement is."""
+"""The progress of a statement."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Work:
-    """What Spark has done of the jobs that a statement has started so far.
+    """The progress of the jobs that a statement has started so far.
 
-    ``stage``: the first stage that runs, from 1, of ``stages``. ``tasks``: of the stages that ran, run and will run.
-    ``rows`` and ``bytes`` that were read; 0 where Spark does not say.
+    ``stage``: the first running stage, from 1, out of ``stages``. ``tasks``: those of stages that have run, are running
+    or will run. ``rows``, ``bytes``: the amounts read; 0 if Spark does not report them.
     """
 
     stage: int
@@ -24,7 +24,7 @@ class Work:
 
 @runtime_checkable
 class WatchedWork(Protocol):
-    """A connection's handle that knows what its session is doing. One that does not has no such method."""
+    """A connection's handle that can report its session's progress. Other handles lack this method."""
 
     def progress(self) -> Work | None:
-        """What runs now, asked from another thread than the statement's; None where that is not known. Never raises."""
+        """The current progress, requested from another thread. None if unknown. Never raises an error."""

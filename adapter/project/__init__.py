@@ -1,1 +1,1 @@
-"""What the user's dbt project says: its models, their configuration and what their SQL reads."""
+"""The user's dbt project: its models, their configs, and what their SQL reads."""

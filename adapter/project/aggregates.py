@@ -23,10 +23,10 @@ _UNKNOWN_TO_SQLGLOT = frozenset(
         "try_sum",
     }
 )
-"""Aggregate functions of Spark that sqlglot takes for any function."""
+"""Aggregate functions of Spark that sqlglot does not recognize as aggregates."""
 
 _CHOOSING = (exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.FirstValue, exp.Last, exp.LastValue)
-"""They return a value of one row, and so choose among the versions of a row as ``row_number()`` does."""
+"""They return a value of one row, and so choose among the versions of a row, as ``row_number()`` does."""
 
 _OF_SINGLE_ROWS = (
     *_CHOOSING,
@@ -39,25 +39,25 @@ _OF_SINGLE_ROWS = (
     exp.PercentRank,
     exp.Rank,
 )
-"""As window functions they rank rows, or return values of single rows."""
+"""As window functions, they rank rows or return values of single rows."""
 
 
 def own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression, without those inside of its subqueries."""
+    """The nodes of an expression, without those within its subqueries."""
     return expression.dfs(prune=lambda node: isinstance(node, exp.Query))
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node calls an aggregate function, also as a window function."""
+    """Whether a node calls an aggregate function, including as a window function."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _UNKNOWN_TO_SQLGLOT
-    if isinstance(node, exp.Any):  # any(x); of = any (subquery), the parent is the comparison
+    if isinstance(node, exp.Any):  # in any(x) and in = any (subquery); in the latter, the parent is the comparison
         return not isinstance(node.parent, exp.Binary)
     return isinstance(node, exp.AggFunc) and not isinstance(node, (exp.Grouping, exp.GroupingId))
 
 
 def window_of(node: exp.Expr) -> exp.Window | None:
-    """The window of a window function; None for an aggregate of a group."""
+    """The window of a window function. None for an aggregate of a group."""
     while isinstance(node.parent, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Window)):
         if node.arg_key != "this":
             return None
@@ -68,9 +68,9 @@ def window_of(node: exp.Expr) -> exp.Window | None:
 
 
 def sums_up(node: exp.Expr, beside: Collection[exp.Expr]) -> bool:
-    """Whether an aggregate depends on how many rows there are, instead of choosing one. ``beside``: the others.
+    """Whether an aggregate depends on the number of rows, instead of choosing one. ``beside``: the other aggregates.
 
-    ``max(ts)`` beside ``max_by(v, ts)`` chooses the same row, and ``max(struct(ts, v))`` a whole one.
+    ``max(ts)`` next to ``max_by(v, ts)`` chooses the same row, and ``max(struct(ts, v))`` chooses a whole row.
     """
     if window_of(node) is not None:
         return not isinstance(node, _OF_SINGLE_ROWS)

@@ -1,4 +1,4 @@
-"""What the macros stand for in a model's SQL, and what becomes of it there."""
+"""The captures of macros in a model's SQL, and how the SQL uses them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _CHANGES = frozenset({"ip_changes", "ip_changelog", SIGNED})
 
 @dataclass(frozen=True)
 class Captured:
-    """What a macro stands for in the SQL: its name, and the table that it reads."""
+    """The capture of a macro in the SQL: the name of the macro, and the table that it reads."""
 
     macro: str
     table: TableName
 
     @property
     def is_changes(self) -> bool:
-        """Whether these are changes alone; ``ip_changed_groups`` reads whole groups."""
+        """Whether it contains only changes. ``ip_changed_groups`` returns whole groups."""
         return self.macro in _CHANGES
 
     def __str__(self) -> str:
@@ -36,11 +36,11 @@ class Total:
 
 @dataclass(frozen=True)
 class Use:
-    """What becomes of the captured changes.
+    """How a query uses the captured changes.
 
-    ``totals``: the aggregates and window functions over them whose values get into the table. ``reads_own_table``:
-    whether the SQL returns or sums up rows of the model's own table. ``unsigned``: the signed changes that get into the
-    table although the SQL does not look at their sign.
+    ``totals``: the aggregates and window functions over them whose values are written to the table.
+    ``reads_own_table``: whether the SQL returns or sums rows of the model's own table. ``unsigned``: the signed changes
+    that are written to the table although the SQL does not read their sign.
     """
 
     totals: tuple[Total, ...] = ()

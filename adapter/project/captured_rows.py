@@ -1,9 +1,9 @@
-"""What a model's SQL does with the changes that it captures, by its parsed query.
+"""How a model's SQL uses the changes that it captures, from its parsed query.
 
-A strategy that replaces rows of the table is wrong for a value that depends on which other rows a run reads: the count
-of the new rows replaces the count of all rows. Each relation of the query is followed from its FROM clause to the
-model's table, to see whether such a value gets there. What only filters other relations does not count: a subquery of a
-WHERE clause, the right side of a semi join, distinct keys that are joined with a whole table.
+A strategy that replaces rows of the table is wrong for values that depend on which other rows a run reads: the count of
+the new rows would replace the count of all rows. Each relation of the query is followed from its FROM clause to the
+model's table, to determine whether such a value is written. Changes that only filter other relations do not count, such
+as a subquery of a WHERE clause, the right side of a semi join, or distinct keys that are joined with a whole table.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .captured import SIGNED, Captured, Total, Use
 from .sqlglot_dialect import SparkIceberg
 
 _ANY = "*"
-"""Stands for a column of a relation whose name is not known."""
+"""Represents a column of a relation whose name is unknown."""
 
 
 def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) -> Use | None:
-    """What a compiled query does with the changes in it; None where it cannot be parsed.
+    """How a compiled query uses its captured changes. None if it cannot be parsed.
 
-    ``given``: what the macros stand for, by the text that they put into the query. A text that stands for changes and
-    for a whole table, such as that of no rows, counts as a whole table. ``own``: the model's table.
+    ``given``: the captures of the macros, by the text that they add to the query. A text that represents both changes
+    and a whole table, such as that of no rows, counts as a whole table. ``own``: the model's table.
     """
-    texts = sorted(given, key=len, reverse=True)  # one text may be a part of another
+    texts = sorted(given, key=len, reverse=True)  # one text may be a part of another text
     names = {text: f"_ip_captured_{number}" for number, text in enumerate(texts)}
     pattern = "|".join(map(re.escape, texts))
     try:
         queries = SparkIceberg().parse(re.sub(pattern, lambda found: names[found.group()], sql))
-    except Exception:  # noqa: BLE001 (whatever a parser that is not ours trips over, the SQL is Spark's to judge)
+    except Exception:  # noqa: BLE001 (if the parser fails, Spark still checks the SQL)
         return None
     query = queries[0] if len(queries) == 1 else None
     if not isinstance(query, exp.Query):
@@ -47,9 +47,9 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
 
 
 def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:
-    """The signed changes in the result, where the query neither reads nor returns their sign."""
+    """The signed changes in the result, if the query neither reads nor returns their sign."""
     mentions = (each for each in query.find_all(exp.Column) if each.name.lower() == CHANGE_SIGN)
-    if any(not isinstance(each.parent, exp.Star) for each in mentions):  # not those of * except (…)
+    if any(not isinstance(each.parent, exp.Star) for each in mentions):  # without those of * except (…)
         return ()
     arrived = found.changes | found.keys | {total.captured for total in found.totals.values()}
     return tuple(each for each in arrived - found.complete if each.macro == SIGNED)
@@ -63,10 +63,10 @@ def _key(table: TableName) -> str:
 class _Relation:
     """A relation of the query.
 
-    ``changes``: the captured changes of which it has rows, perhaps filtered, joined, or of each key the newest.
-    ``keys``: those of which it has distinct values. ``totals``: the expressions over several changes by the columns
-    that they are in. ``tables``: the whole tables whose rows it has. ``complete``: the captured changes of which it has
-    all columns. ``columns``: its columns in lower case, None where they are not known.
+    ``changes``: the captured changes whose rows it contains, possibly filtered, joined, or reduced to the newest of
+    each key. ``keys``: the captured changes of which it has distinct values. ``totals``: the expressions over several
+    changes, by column. ``tables``: the whole tables whose rows it contains. ``complete``: the captured changes of which
+    it has all columns. ``columns``: its columns in lower case; None if unknown.
     """
 
     changes: frozenset[Captured] = frozenset()
@@ -81,14 +81,14 @@ class _Relation:
         return self.totals.get(column, self.totals.get(_ANY))
 
     def renamed(self, names: Sequence[str]) -> _Relation:
-        """The relation with other names for its columns."""
+        """The relation with other column names."""
         known = self.columns if self.columns is not None and len(self.columns) == len(names) else ()
         new = dict(zip(known, names, strict=False))
         totals = {new.get(column, _ANY): total for column, total in self.totals.items()}
         return replace(self, totals=totals, columns=tuple(names))
 
     def union(self, other: _Relation) -> _Relation:
-        """The rows of both."""
+        """The rows of both relations."""
         if self.columns is not None:
             other = other.renamed(self.columns)
         return replace(
@@ -102,21 +102,21 @@ class _Relation:
 
 
 _ByName = Mapping[str, Callable[[], _Relation]]
-"""The relations that WITH clauses name."""
+"""The relations in WITH clauses, by name."""
 
 
 class _QueryReader:
     """Reads the relations of one query."""
 
     def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr) -> None:
-        """``captured``: what the query has captured, by the name that stands for it."""
+        """``captured``: the captures in the query, by the name that represents them."""
         self._captured = captured
         clauses = [*query.find_all(exp.Where, exp.Having, exp.Qualify)]
         clauses += [each.args["on"] for each in query.find_all(exp.Join) if each.args.get("on") is not None]
         self._filtering = {column.name.lower() for clause in clauses for column in clause.find_all(exp.Column)}
 
     def relation(self, query: exp.Expr, names: _ByName) -> _Relation:
-        """What a query returns."""
+        """The result of a query."""
         if not isinstance(query, exp.Query):
             return _Relation()
         names = self._with(query, names)
@@ -135,7 +135,7 @@ class _QueryReader:
         return found
 
     def _aliased(self, node: exp.Expr, names: _ByName) -> _Relation:
-        """A CTE or subquery with the names that its alias gives to its columns."""
+        """A CTE or subquery with the column names of its alias."""
         found, columns = self.relation(node.this, names), node.alias_column_names
         return found.renamed([each.lower() for each in columns]) if columns else found
 
@@ -147,7 +147,7 @@ class _QueryReader:
         found = [each for part in select.expressions for each in self._outputs(part, scope, groups, names)]
         totals = {name: total for name, total, _ in found if total is not None}
         if having is not None and (total := self._total(having, scope, groups, names)) is not None:
-            totals[_ANY] = total  # it decides which rows there are
+            totals[_ANY] = total  # it determines which rows exist
         grouped = bool(groups) or select.args.get("group") is not None
         one_of_each = select.args.get("distinct") is not None or (grouped and all(sums_up(n, groups) for n in groups))
         listed = tuple(name for name, _, _ in found)
@@ -161,7 +161,7 @@ class _QueryReader:
         )
 
     def _sources(self, select: exp.Select, names: _ByName) -> Iterator[tuple[str, _Relation]]:
-        """What the FROM clause of a query reads, by alias; not what only filters it."""
+        """The relations that the FROM clause of a query reads, by alias, without those that only filter it."""
         clause = select.args.get("from_")
         nodes = [] if clause is None else [clause.this]
         nodes += [each.this for each in select.args.get("joins") or () if each.kind not in ("SEMI", "ANTI")]
@@ -169,7 +169,7 @@ class _QueryReader:
             yield from self._source(node, names)
 
     def _source(self, node: exp.Expr, names: _ByName) -> Iterator[tuple[str, _Relation]]:
-        """A relation of a FROM clause, or several that are joined in parentheses."""
+        """A relation of a FROM clause, or several relations that are joined in parentheses."""
         if isinstance(node, exp.Table):
             found = self._table(node, names)
         elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
@@ -197,7 +197,7 @@ class _QueryReader:
     def _outputs(
         self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName
     ) -> Iterator[tuple[str, Total | None, frozenset[Captured]]]:
-        """The columns that a part of a SELECT clause returns: name, total, and what it returns all columns of."""
+        """The columns of an expression in a SELECT clause: name, total, and captures of which it has all columns."""
         star = part if isinstance(part, exp.Star) else part.this if isinstance(part, exp.Column) else None
         if not isinstance(star, exp.Star):
             yield part.alias_or_name.lower(), self._total(part, scope, groups, names), frozenset()
@@ -209,7 +209,7 @@ class _QueryReader:
             yield from ((name, total, complete) for name, total in columns.items() if name not in left_out)
 
     def _total(self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName) -> Total | None:
-        """The expression over several changes that a value is computed from, if there is one."""
+        """The expression over several changes from which a value is computed. None without one."""
         for node in own_nodes(part):
             found = None
             if isinstance(node, exp.Subquery) and node.arg_key != "query":
@@ -224,15 +224,15 @@ class _QueryReader:
         return None
 
     def _only_filters(self, part: exp.Expr, node: exp.Expr) -> bool:
-        """Whether a column that a window function gives is one by which rows are chosen, such as a number of copies."""
+        """Whether a window function only selects rows, for example by a number of copies."""
         return window_of(node) is not None and part.alias.lower() in self._filtering
 
 
 class _Scope:
-    """What the FROM clause of one SELECT reads."""
+    """The relations in the FROM clause of one SELECT."""
 
     def __init__(self, sources: Sequence[tuple[str, _Relation]]) -> None:
-        """``sources``: its relations with their aliases. Joined with its whole table, changes only filter that."""
+        """``sources``: the relations with their aliases. Changes that are joined with their table only filter it."""
         tables = {table for _, each in sources for table in each.tables}
         self._sources = [
             (alias, replace(each, changes=frozenset(c for c in each.changes if _key(c.table) not in tables)))
@@ -245,21 +245,21 @@ class _Scope:
             self.keys = frozenset(captured for _, each in self._sources for captured in each.keys)
 
     def starred(self, star: exp.Expr) -> list[_Relation]:
-        """The relations whose columns ``*`` or ``alias.*`` stands for."""
+        """The relations whose columns ``*`` or ``alias.*`` represents."""
         alias = star.table.lower() if isinstance(star, exp.Column) else ""
         return [each for name, each in self._sources if not alias or name == alias]
 
     def total_of(self, column: exp.Column) -> Total | None:
-        """The total that a column of these relations has."""
+        """The total in a column of these relations."""
         names = [each.name.lower() for each in column.parts]
         for each in self._meant(column):
-            found = each.total(names[-1]) or each.totals.get(names[0])  # the first is that of a struct
+            found = each.total(names[-1]) or each.totals.get(names[0])  # the first name is that of a struct
             if found is not None:
                 return found
         return None
 
     def captured_by(self, aggregate: exp.Expr) -> Captured | None:
-        """The changes whose rows an aggregate sums up."""
+        """The changes whose rows an aggregate sums."""
         columns = [node for node in own_nodes(aggregate) if isinstance(node, exp.Column)]
         meant = [each for column in columns for each in self._meant(column)] or [each for _, each in self._sources]
         arrived = (captured for each in meant for captured in (*each.changes, *(each.keys & self.keys)))
@@ -272,12 +272,12 @@ class _Scope:
 
 
 def _captured(captured: frozenset[Captured]) -> _Relation:
-    """What a macro stands for."""
+    """The relation of a macro's captures."""
     if all(each.is_changes for each in captured):
         return _Relation(changes=captured, complete=captured)
     return _Relation(tables=frozenset(_key(each.table) for each in captured))
 
 
 def _shown(node: exp.Expr) -> str:
-    """An expression as Spark's SQL, in lower case as far as that is sqlglot's own."""
+    """An expression as Spark SQL. The parts that sqlglot generates are in lower case."""
     return node.sql(SparkIceberg, normalize_functions="lower")

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def compiled_code(config: RuntimeConfig, manifest: Manifest, unique_id: str) -> str:
-    """A model's SQL as a run would send it, with ephemeral models as CTEs. Raises what dbt's compilation raises.
+    """A model's SQL as in a run, with ephemeral models as CTEs. Raises the errors of dbt's compilation.
 
-    Only dbt's compiler gives a model its own context: in an operation, ``render()`` knows no ephemeral models, and
-    ``config`` and ``this`` are those of the macro.
+    Only dbt's compiler provides the context of a model. In an operation, ``render()`` does not support ephemeral
+    models, and ``config`` and ``this`` are those of the macro.
     """
     from dbt.compilation import Compiler
 
-    node = deepcopy(manifest.nodes[unique_id])  # a manifest may serve more than one command
+    node = deepcopy(manifest.nodes[unique_id])  # several commands may use one manifest
     return str(Compiler(config).compile_node(node, manifest, write=False).compiled_code)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""Which relations a model's SQL may read the changes of, in branches of its Jinja that a run need not come to.
+"""The relations whose changes a model's SQL may read in branches of its Jinja that a run need not execute.
 
-What a run renders, it captures. But a model may read a relation as a whole in its first build, and its changes under
-``{% if is_incremental() %}``; so that its checkpoint is right from the first build on, its SQL is asked as it is
-written. Only calls that stand under a condition count here, in the model or in the project's macros that it calls.
+A run captures what it renders. However, a model may read a relation as a whole in its first build, and its changes
+under ``{% if is_incremental() %}``. To record a correct checkpoint from the first build on, the model's code is
+analyzed. Only calls under a condition count here, in the model or in the project's macros that it calls.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .reference import Reference
 _ROW_CHANGES = frozenset({"ip_changes"})
 _NET_CHANGES = frozenset({"ip_changelog", "ip_signed_changes", "ip_changed_groups", "ip_range"})
 CHANGES = _ROW_CHANGES | _NET_CHANGES
-"""The macros that read the changes of a relation, and not all of it."""
+"""The macros that read the changes of a relation instead of the whole relation."""
 _WHOLE = frozenset({"ip_as_of", "ip_changed_groups"})
-"""The macros that read a relation as a whole: their first argument."""
+"""The macros that read their first argument as a whole."""
 _INCREMENTAL = "is_incremental"
 
 Macros = Mapping[str, Sequence[str]]
-"""The SQL of a project's own macros by name; those of several packages or adapters may share one."""
+"""The SQL of a project's own macros by name. Macros of several packages or adapters may have the same name."""
 
 
 def reads_of(
     model: Mapping[str, Any], parents: Mapping[TableName, Mapping[str, Any]], macros: Macros
 ) -> ConditionalReads:
-    """What some runs of a model may read the changes of.
+    """The relations whose changes any run of a model may read.
 
-    ``model``: its node. ``parents``: the nodes that it refers to, by their tables. ``macros``: the project's own.
-    Raises ConfigError for a call in Python that is not literal.
+    ``model``: its node. ``parents``: the nodes that it refers to, by table. ``macros``: those of the project. Raises
+    ConfigError for a Python call with arguments that are not literals.
     """
     text = str(model.get("raw_code") or "")
     if model.get("language") == "python":
@@ -48,7 +48,7 @@ def reads_of(
 
 
 def written_in_python(calls: Iterable[PythonCall]) -> Reads[Reference]:
-    """What a model in Python reads: every run captures all of its calls."""
+    """The reads of a Python model. Every run captures all of its calls."""
     always, rows, whole = set[Reference](), set[Reference](), set[Reference]()
     for call in calls:
         changing = call.parents("changes_of", 2) if call.name == "ip_changed_groups" else ()
@@ -62,7 +62,7 @@ def written_in_python(calls: Iterable[PythonCall]) -> Reads[Reference]:
 
 
 def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str, Any]]) -> ConditionalReads:
-    """The tables that are meant. ``parents``: the nodes that the model refers to, by their tables."""
+    """The tables of the references. ``parents``: the nodes that the model refers to, by table."""
 
     def tables(references: frozenset[Reference]) -> frozenset[TableName]:
         return frozenset(table for reference in references for table in meant(reference))
@@ -86,7 +86,7 @@ def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str,
 
 
 def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
-    """The conditional reads in a model's SQL as it is written."""
+    """The conditional reads in a model's SQL template."""
     calls = list(_calls(raw_sql))
     if None in calls:
         return Reads(every=True)
@@ -113,9 +113,9 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
 
 @dataclass(frozen=True)
 class _JinjaCall:
-    """A call by its plain name; ``references``: what its relations are, None where that is not a literal.
+    """A call by name. ``references``: its relations; None for one that is not a literal.
 
-    ``certain``: those of them that no other assignment replaces; ``whole``: the same of what it reads as a whole.
+    ``certain``: those of them that no other assignment replaces. ``whole``: those that it reads as a whole.
     """
 
     name: str
@@ -128,7 +128,7 @@ class _JinjaCall:
 
 @dataclass(frozen=True)
 class _Branch:
-    """Where a node of the template stands: under a condition, and under is_incremental() alone."""
+    """The place of a node in the template: whether it is under a condition, and whether only under is_incremental()."""
 
     conditional: bool = False
     incremental: bool = False
@@ -139,7 +139,7 @@ class _Branch:
 
 
 def _is_incremental(test: nodes.Node, holds: bool) -> bool:
-    """Whether a test has this outcome in all runs, and only those, for which is_incremental() is true."""
+    """Whether a test has this outcome in exactly the runs for which is_incremental() is true."""
     if isinstance(test, nodes.Not):
         return _is_incremental(test.node, not holds)
     return holds and isinstance(test, nodes.Call) and _name_of(test) == _INCREMENTAL
@@ -147,21 +147,21 @@ def _is_incremental(test: nodes.Node, holds: bool) -> bool:
 
 @dataclass(frozen=True)
 class _MacroReads:
-    """Whether a macro reads changes at all, and whether it does so under a condition of its own."""
+    """Whether a macro reads changes, and whether it does so under its own condition."""
 
     reads: bool = False
     conditional: bool = False
 
 
 class _ProjectMacros:
-    """What a project's macros read, themselves or by macros that they call; parsed when they are asked for."""
+    """The reads of a project's macros, including the macros that they call. Parsed on demand."""
 
     def __init__(self, macros: Macros) -> None:
         self._macros = macros
         self._known: dict[str, _MacroReads] = {}
 
     def of(self, name: str) -> _MacroReads:
-        """What the macros of a name read; nothing where there is none."""
+        """The reads of the macros with a name. Empty if there is none."""
         if name in self._known or name not in self._macros:
             return self._known.get(name, _MacroReads())
         self._known[name] = found = _MacroReads()  # for a macro that calls itself
@@ -180,7 +180,7 @@ class _ProjectMacros:
 
 
 def _calls(text: str, of_macro: bool = False) -> Iterator[_JinjaCall | None]:
-    """The calls in a template; None where it cannot be parsed."""
+    """The calls in a template. None if it cannot be parsed."""
     try:
         template = get_environment().parse(text)
     except jinja2.TemplateError:
@@ -214,7 +214,7 @@ def _call(name: str, node: nodes.Call, place: _Branch, assigned: Mapping[str, Se
 
 
 def _children(node: nodes.Node, place: _Branch) -> Iterator[tuple[nodes.Node, _Branch]]:
-    """The nodes below, and where they stand."""
+    """The child nodes and their places."""
     if isinstance(node, nodes.If):
         yield node.test, place
         yield from ((each, place.under(node.test, True)) for each in node.body)
@@ -234,7 +234,7 @@ def _children(node: nodes.Node, place: _Branch) -> Iterator[tuple[nodes.Node, _B
 
 
 def _name_of(call: nodes.Call) -> str | None:
-    """The plain name of what is called: ``f(…)``, ``package.f(…)`` and ``adapter.dispatch('f')(…)``."""
+    """The name of the called function: ``f(…)``, ``package.f(…)`` and ``adapter.dispatch('f')(…)``."""
     called = call.node
     if isinstance(called, nodes.Name):
         return called.name
@@ -246,12 +246,12 @@ def _name_of(call: nodes.Call) -> str | None:
 
 
 def _known(references: Iterable[Reference | None]) -> frozenset[Reference]:
-    """The relations that a call names, as far as they are literals."""
+    """The relations of a call that are literals."""
     return frozenset(reference for reference in references if reference is not None)
 
 
 def _changing(macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[Reference | None]:
-    """The relations whose changes a call reads, by its arguments."""
+    """The relations whose changes a call reads, from its arguments."""
     others = _argument(call, "changes_of", 2) if macro == "ip_changed_groups" else None
     yield from _relations(call, assigned, others)
 
@@ -259,7 +259,7 @@ def _changing(macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[node
 def _relations(
     call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]], instead: nodes.Node | None = None
 ) -> Iterator[Reference | None]:
-    """The relations that a call is given first, or what stands ``instead`` of these."""
+    """The relations in the first argument of a call, or in the node ``instead``."""
     value = instead or _argument(call, "relation", 0)
     if value is None or call.dyn_args is not None or call.dyn_kwargs is not None:
         yield None
@@ -289,5 +289,5 @@ def _references(
 
 
 def constant(node: nodes.Node | None) -> str | None:
-    """The text that a piece of Jinja is; None if it is none, or computed."""
+    """The text of a Jinja expression. None if it is not a text, or is computed."""
     return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None

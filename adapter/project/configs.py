@@ -1,4 +1,4 @@
-"""The names of a model's configs; ``website/configs.py`` describes each."""
+"""The names of a model's configs. ``website/configs.py`` describes each of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIGS = (
     *("merge_fixed_columns", "merge_update_columns", "merge_exclude_columns", "incremental_predicates"),
     *("partition_by", "tblproperties", "full_refresh", "catalog_name", "file_format"),
 )
-"""What the materialization reads. A config of nearly one of these names is refused: it would be passed over."""
+"""The configs that the materialization reads. A similar name is refused, because dbt would ignore it."""
 
 ONLY_HERE = ("audit", "sequence_by")
-"""Configs that people rely on, and that other materializations pass over."""
+"""Configs that users rely on, and that other materializations ignore."""

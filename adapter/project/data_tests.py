@@ -1,4 +1,4 @@
-"""The generic data tests of a model in dbt's graph: what each checks, and how it is judged."""
+"""The generic data tests of a model in dbt's graph: their arguments, and how their results are judged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from iceberg_incremental.table.history import TableName
 from .graph import Node, parent_ids, reached_from
 
 RelationOf = Callable[[str], object]
-"""Gives the relation of a node, by its unique id."""
+"""Returns the relation of a node, by its unique id."""
 
 Render = Callable[[str], str]
 """Renders Jinja in the context of the model."""
 
-# As dbt knows an argument that is a call; see add_rendered_test_kwargs of dbt-core.
+# dbt's notation for an argument that is a call; see add_rendered_test_kwargs of dbt-core.
 _CALL = re.compile(r"\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*")
 _REFERENCE = re.compile(r"(?:\{\{)?\s*(ref|source)\s*(\(.+\))\s*(?:\}\})?\s*")
 
@@ -28,10 +28,10 @@ FAIL, WARN, PASS = "fail", "warn", "pass"
 
 @dataclass(frozen=True)
 class DataTest:
-    """A generic test of a ``model``. ``macro``: by its name and package, None for one of dbt or the project.
+    """A generic test of a ``model``. ``macro``: its name, and its package; None for macros of dbt or the project.
 
-    ``arguments``: as the project's YAML has them, the model left out. ``others``: unique ids of what it reads beside
-    the model. The further values are its configs, by dbt's names.
+    ``arguments``: those in the project's YAML, without the model. ``others``: the unique ids of other nodes that it
+    reads. The other values are its configs, with dbt's names.
     """
 
     unique_id: str
@@ -49,7 +49,7 @@ class DataTest:
     limit: int | None = None
 
     def verdict(self, *, should_warn: bool, should_error: bool) -> str:
-        """FAIL, WARN or PASS, by what the test's own SQL says; the rule is dbt's."""
+        """FAIL, WARN or PASS, from the result of the test's SQL. The rule is dbt's."""
         if self.severity.upper() == "ERROR" and should_error:
             return FAIL
         return WARN if should_warn else PASS
@@ -57,7 +57,7 @@ class DataTest:
 
 @dataclass
 class Audit:
-    """A test of a run, with its arguments as its macro gets them. ``failures``: None until it was carried out."""
+    """A test in a run, with the arguments of its macro. ``failures``: None before it has run."""
 
     test: DataTest
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -94,15 +94,15 @@ def _data_test(node: Node, model: str) -> DataTest:
 
 
 def built_at_any_time(graph: Mapping[str, Any], model: str, selected: Collection[str]) -> frozenset[str]:
-    """What this invocation may build before the model or after it: what is selected, and not upstream of it."""
+    """The nodes that this invocation may build before or after the model: selected, and not upstream of it."""
     upstream = reached_from([model], lambda each: parent_ids(graph["nodes"].get(each, {})))
     return frozenset(selected) - upstream.keys()
 
 
 def rendered(test: DataTest, graph: Mapping[str, Any], reference: RelationOf, render: Render) -> dict[str, Any]:
-    """A test's arguments as dbt gives them to its macro: calls of ref() and source() are relations.
+    """A test's arguments as dbt passes them to its macro. Calls of ref() and source() become relations.
 
-    Raises ValueError, with what was found, for a reference that is none of what the test reads, or is no literal.
+    Raises ValueError, with the reference, for one that is not a literal or not among the nodes that the test reads.
     """
 
     def value_of(value: Any, name: str | None) -> Any:
@@ -122,10 +122,10 @@ def rendered(test: DataTest, graph: Mapping[str, Any], reference: RelationOf, re
 
 
 def reads_elsewhere(sql: str, staged: str, table: TableName) -> str | None:
-    """Why the SQL of a test would judge other rows than those that are staged; None where it judges these.
+    """Why the SQL of a test would not test the staged rows. None if it does.
 
-    A macro may put a name together from the parts of ``model``, and so read what is published. ``staged``: the relation
-    that it was given, as SQL; ``table``: the model's.
+    A macro may compose a name from the parts of ``model``, and thereby read the published table. ``staged``: the
+    relation that it received, as SQL. ``table``: the model's table.
     """
     if staged not in sql:
         return "its SQL does not read {{ model }}, the relation that it is given"
@@ -142,7 +142,7 @@ def _any_length_of(table: TableName) -> str:
 
 
 def _native(text: str) -> Any:
-    """What Jinja's native rendering makes of a text."""
+    """The value of a text in Jinja's native rendering."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -150,7 +150,7 @@ def _native(text: str) -> Any:
 
 
 def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any]) -> str:
-    """The unique id that a call of ref() or source() names, among what the test reads."""
+    """The unique id of a ref() or source() call, among the nodes that the test reads."""
     given = _positional(arguments)
     if given is None:
         raise ValueError(f"{kind}{arguments}, where an audit takes {kind}() of literal names alone")
@@ -161,7 +161,7 @@ def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any
 
 
 def _positional(arguments: str) -> tuple[Any, ...] | None:
-    """The arguments of a call without those that have a name, as ``v=2``; None where these are no literals."""
+    """The positional arguments of a call, without named ones such as ``v=2``. None if they are not literals."""
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
         return tuple(ast.literal_eval(each) for each in call.args) if isinstance(call, ast.Call) else None

@@ -1,4 +1,4 @@
-"""``--defer`` in an operation: dbt-core accepts the flag there, and follows it in commands that build nodes only."""
+"""``--defer`` in an operation. dbt-core accepts the flag there, but applies it only in commands that build nodes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def state_folder(config: RuntimeConfig) -> Path | None:
 
 
 def defer_to(manifest: Manifest, config: RuntimeConfig, folder: Path) -> bool:
-    """Give a manifest's nodes their relations in another environment; False where its manifest is not there.
+    """Set the relations of a manifest's nodes to those of another environment. False if its manifest does not exist.
 
-    Raises what dbt raises for a manifest of another version.
+    Raises dbt's error for a manifest of another version.
     """
     from dbt.contracts.state import PreviousState
 

@@ -1,4 +1,4 @@
-"""Where dbt looks for the macros of packages: the adapter has its own version of some of them."""
+"""The search order of dbt for macros of packages, because the adapter has its own versions of some of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ ADAPTED = ("audit_helper", "dbt_artifacts", "dbt_utils")
 
 
 def search_adapter(config: Any) -> None:
-    """Have dbt search the adapter after the project and before the package, as `dispatch` in dbt_project.yml would.
+    """Let dbt search the adapter after the project and before the package, as `dispatch` in dbt_project.yml would.
 
-    A search order of the project's own stays as it is. `dbt debug` has no project, so its config has no `dispatch`.
+    The project's own search orders do not change. `dbt debug` has no project, so its config has no `dispatch`.
     """
     orders = getattr(config, "dispatch", None)
     if orders is None:
@@ -19,5 +19,5 @@ def search_adapter(config: Any) -> None:
     configured = {order["macro_namespace"] for order in orders}
     for package in ADAPTED:
         if package not in configured:
-            # dbt keeps the macros of all adapters under the name of its own package.
+            # dbt stores the macros of all adapters under the name of its own package.
             orders.append({"macro_namespace": package, "search_order": [config.project_name, "dbt", package]})

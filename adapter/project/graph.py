@@ -1,4 +1,4 @@
-"""Finding models and their parents in dbt's graph, for the operations that are not run by a model."""
+"""Finding models and their parents in dbt's graph, for operations, which do not run in a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OURS = (MATERIALIZATION,)
 
 @dataclass(frozen=True)
 class ProjectTables:
-    """The tables of a project's nodes. ``graph``: dbt's; ``default_catalog``: for nodes that name no catalog."""
+    """The tables of a project's nodes. ``graph``: dbt's graph. ``default_catalog``: for nodes without a catalog."""
 
     graph: Mapping[str, Any]
     default_catalog: str
@@ -35,15 +35,15 @@ class ProjectTables:
 
 
 def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
-    """The project's models of some materializations, by unique id. That of snapshots is ``snapshot``."""
+    """The project's models with some materializations, by unique id. That of snapshots is ``snapshot``."""
     found = [node for node in graph["nodes"].values() if _is_model(node, materializations)]
     return sorted(found, key=lambda node: str(node["unique_id"]))
 
 
 def model_named(graph: Mapping[str, Any], name: object, materializations: Collection[str] = _OURS) -> Node:
-    """The model of some materializations with a name or unique id.
+    """The model with a name or unique id, among those with some materializations.
 
-    Raises ConfigError where there is none, or more than one of that name.
+    Raises ConfigError if there is none, or more than one.
     """
     known = models(graph, materializations)
     found = [node for node in known if name in (node["name"], node["unique_id"])]
@@ -53,11 +53,11 @@ def model_named(graph: Mapping[str, Any], name: object, materializations: Collec
 
 
 def models_selected(graph: Mapping[str, Any], select: object, materializations: Collection[str] = _OURS) -> list[Node]:
-    """The models of some materializations that a selection names, in the manner of dbt's --select.
+    """The models with some materializations in a selection, in the syntax of dbt's --select.
 
-    Words (or the items of a list) are a union, what commas join is an intersection. A term is a name or unique id,
-    with wildcards; ``tag:`` a tag; ``path:`` a file or folder of the project; a word with a slash is a path.
-    Raises ConfigError for a method or graph operator that is not known, and where nothing is selected.
+    Words, or the items of a list, form a union. Commas form an intersection. A term is a name or unique id with
+    wildcards; ``tag:`` and a tag; ``path:`` and a file or folder of the project; or a word with a slash, which is a
+    path. Raises ConfigError for an unknown method or a graph operator, and if nothing is selected.
     """
     words = [str(each) for each in select] if isinstance(select, (list, tuple)) else str(select).split()
     terms = [word.split(",") for word in words]
@@ -98,7 +98,7 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
 
 
 def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> dict[str, None]:
-    """Some names, and all that can be reached from them; ``following``: those that come next after one."""
+    """Some names, and all names that can be reached from them. ``following``: returns the successors of a name."""
     found: dict[str, None] = {}
     ahead = list(start)
     while ahead:
@@ -110,9 +110,9 @@ def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]
 
 
 def sources_of(graph: Mapping[str, Any], node: Node, is_part: Callable[[Node], bool] | None = None) -> Iterator[Node]:
-    """The same, also what the ephemeral models refer to that are a part of its SQL; each once.
+    """As ``parents_of``, including the parents of ephemeral models in its SQL. Each node occurs once.
 
-    ``is_part``: whether a node is a part of those that refer to it, if not only ephemeral models are.
+    ``is_part``: whether a node is part of the nodes that refer to it; by default, ephemeral models are.
     """
     is_part = is_part or is_ephemeral
 
@@ -127,44 +127,44 @@ def sources_of(graph: Mapping[str, Any], node: Node, is_part: Callable[[Node], b
 
 
 def read_by(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
-    """The nodes whose tables a model captures: its parents; under ``auto`` also those behind views."""
+    """The nodes whose tables a model captures: its parents and, with ``auto``, the tables behind views."""
     is_auto = node["config"].get("incremental_strategy") == Strategy.AUTO.value
     return sources_of(graph, node, _is_query) if is_auto else parents_of(graph, node)
 
 
 def tables_behind(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
-    """The nodes whose tables a node reads, also those behind views and ephemeral models; each once."""
+    """The nodes whose tables a node reads, including those behind views and ephemeral models. Each node occurs once."""
     return sources_of(graph, node, _is_query)
 
 
 def parent_ids(node: Node) -> Sequence[str]:
-    """The unique ids of what a node refers to. Nodes that cannot refer to others, such as seeds, have no such list."""
+    """The unique ids that a node refers to. Nodes without references, such as seeds, lack this list."""
     found: Sequence[str] = node.get("depends_on", {}).get("nodes", ())
     return found
 
 
 def is_ephemeral(node: Node) -> bool:
-    """Whether a node is a part of those that refer to it, and never built."""
+    """Whether a node is part of the nodes that refer to it, and is never built."""
     materialized: object = node.get("config", {}).get("materialized")
     return materialized == "ephemeral"
 
 
 def _is_query(node: Node) -> bool:
-    """Whether a node has no rows of its own, but a query that is run where it is read."""
+    """Whether a node has no rows, but a query that is executed when it is read."""
     return is_ephemeral(node) or node.get("config", {}).get("materialized") == "view"
 
 
 def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """Which of some nodes, by unique id, are ephemeral models."""
+    """The unique ids of the ephemeral models among some nodes."""
     return sorted(name for name in names if is_ephemeral(graph["nodes"].get(name, {})))
 
 
 def outside_parents(
     graph: Mapping[str, Any], selected: Collection[str], table: Callable[[Node], TableName]
 ) -> set[TableName]:
-    """The tables that the selected models of this materialization read, and that are not selected themselves.
+    """The tables that the selected models of this materialization read, without selected ones.
 
-    ``table``: that of a node.
+    ``table``: returns the table of a node.
     """
     return {
         table(parent)
@@ -182,9 +182,9 @@ def table_of(node: Node, default_catalog: str) -> TableName:
 
 
 def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
-    """The table that a person means: its canonical name, or a part of it that only one candidate ends with.
+    """The candidate that a user's text names: its canonical name, or a unique suffix of it.
 
-    Raises ConfigError where none or several of the candidates fit.
+    Raises ConfigError if no candidate or more than one matches.
     """
     found = [table for table in candidates if text == str(table)]
     found = found or [table for table in candidates if str(table).endswith(f".{text}")]

@@ -1,4 +1,4 @@
-"""The names that a piece of Jinja reads: macros, variables, attributes of the target, and so on."""
+"""The names that a Jinja template reads: macros, variables, attributes of the target, and others."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jinja2 import nodes
 from .conditional_reads import Macros, constant
 
 _DIFFERS = frozenset({"flags", "is_incremental", "should_full_refresh", "this"})
-"""What a template asks to tell a first build from later runs."""
+"""The names with which a template distinguishes a first build from later runs."""
 
 
 @dataclass
 class Names:
     """The names in a template.
 
-    ``called``: whatever may be a macro, also by its name as text, for ``adapter.dispatch()`` and ``context[…]``.
-    ``variables``: of ``var()``; ``environment``: of ``env_var()``; ``target``: its attributes; ``config``: of
-    ``config.get()`` and ``config.require()``. Each of these holds None if a name is computed, or for the target as a
-    whole. ``node``: what is read of ``model``, by keys from the outside in. ``is_whole``: False where some Jinja
-    cannot be read, so that there may be more names.
+    ``called``: all names that may be macros, including text for ``adapter.dispatch()`` and ``context[…]``.
+    ``variables``: those of ``var()``. ``environment``: those of ``env_var()``. ``target``: its attributes. ``config``:
+    those of ``config.get()`` and ``config.require()``. Each of these contains None if a name is computed, or if the
+    target is used as a whole. ``node``: what is read from ``model``, as keys from the outside in. ``is_whole``: False
+    if some Jinja cannot be read, so that there may be more names.
     """
 
     called: set[str] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Names:
     is_whole: bool = True
 
     def add(self, template: str) -> None:
-        """Add what a template reads. A call of ``config()`` does not count: dbt has resolved its values."""
+        """Add the names that a template reads. Calls of ``config()`` are skipped, because dbt has resolved them."""
         try:
             _visit(get_environment().parse(template), self)
         except jinja2.TemplateError:  # dbt reports what it cannot compile
@@ -50,9 +50,9 @@ def names_in(template: str) -> Names:
 
 
 def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
-    """The names that a template reads, itself or in the macros that it calls; and the texts of these macros, by name.
+    """The names that a template and the macros that it calls read, and the texts of these macros, by name.
 
-    ``macros``: the project's own.
+    ``macros``: those of the project.
     """
     names, called, ahead = Names(), dict[str, Sequence[str]](), [template]
     while ahead:
@@ -64,16 +64,16 @@ def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[st
 
 
 def same_in_every_run(sql: str, macros: Macros) -> bool:
-    """Whether a model's SQL, as it is written, asks for nothing that differs between its runs.
+    """Whether a model's template reads nothing that differs between its runs.
 
-    ``macros``: the project's own, in which it may ask too. A template that cannot be parsed may ask for anything.
+    ``macros``: those of the project, which are included. A template that cannot be parsed may read anything.
     """
     names, _ = reached(sql, macros)
     return names.is_whole and names.called.isdisjoint(_DIFFERS)
 
 
 def is_set_in(template: str, names: Collection[str]) -> bool:
-    """Whether a template sets one of these names to a text, by ``{% set name %} … {% endset %}``.
+    """Whether a template sets one of these names to a text with ``{% set name %} … {% endset %}``.
 
     Raises jinja2.TemplateError for Jinja that cannot be read.
     """
@@ -97,7 +97,7 @@ def _visit(node: nodes.Node, found: Names) -> None:
 
 
 def _call(call: nodes.Call) -> tuple[str, str | None]:
-    """The set that the argument of a call belongs to, empty for none, and that argument."""
+    """The set to which the argument of a call belongs (empty for none), and the argument."""
     called = call.node
     if isinstance(called, nodes.Name):
         return {"var": "variables", "env_var": "environment"}.get(called.name, ""), _argument(call)
@@ -107,7 +107,7 @@ def _call(call: nodes.Call) -> tuple[str, str | None]:
 
 
 def _attribute(node: nodes.Node) -> tuple[str, str | None]:
-    """The same for a name, or for what is read of an object."""
+    """The set and the name for a name, or for an attribute of an object."""
     if isinstance(node, nodes.Name):
         return ("called", node.name) if node.name != "target" else ("target", None)
     if isinstance(node, nodes.Getattr):
@@ -119,7 +119,7 @@ def _attribute(node: nodes.Node) -> tuple[str, str | None]:
 
 
 def _keys(node: nodes.Node) -> tuple[str, ...] | None:
-    """The keys by which something is read of ``model``, by ``.``, ``[]`` or ``.get()``; None if it is not of it."""
+    """The keys of a value that is read from ``model``, with ``.``, ``[]`` or ``.get()``. None for other values."""
     if isinstance(node, nodes.Name):
         return () if node.name == "model" else None
     if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr) and node.node.attr == "get":
@@ -138,5 +138,5 @@ def _name(node: nodes.Node) -> str:
 
 
 def _argument(call: nodes.Call) -> str | None:
-    """The first argument of a call; None if it is computed."""
+    """The first argument of a call. None if it is computed."""
     return constant(call.args[0] if call.args else next((each.value for each in call.kwargs), None))

@@ -1,4 +1,4 @@
-"""What the Jinja of a dbt project can read besides its own text: macros, variables, the target, the environment."""
+"""The values that the Jinja of a dbt project can read: macros, variables, the target, and the environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 
 @dataclass(frozen=True)
 class JinjaScope:
-    """``macros``: as ``own_macros`` returns them. ``variables``: the values of ``var()`` in a package, by name.
+    """``macros``: as in ``own_macros``. ``variables``: returns the values of ``var()`` in a package, by name.
 
     ``target``: the attributes of ``target``. ``environment``: the environment variables.
     """
@@ -33,7 +33,7 @@ class JinjaScope:
         """The scope of a project. ``macros``: those of dbt's manifest."""
 
         def variables(package: str) -> Mapping[str, Any]:
-            # in dbt's order: --vars before the project before the package
+            # in dbt's order: --vars, then the project, then the package
             node: Any = SimpleNamespace(package_name=package)  # all that dbt needs of it
             found: dict[str, Any] = {}
             if package != config.project_name and package in (packages := config.load_dependencies()):
@@ -46,22 +46,22 @@ class JinjaScope:
 def own_macros(macros: Iterable[Any]) -> Macros:
     """The SQL of the macros of the project and its packages by name, without those of dbt and its adapters.
 
-    ``macros``: those of dbt's manifest, whose order changes when dbt parses only the files that have changed. The texts
-    of several macros with one name have an order of their own.
+    ``macros``: those of dbt's manifest, whose order changes when dbt parses only changed files. The texts of several
+    macros with one name are therefore sorted.
     """
     found: dict[str, list[str]] = {}
     for macro in macros:
         if macro.package_name not in _OWN_PACKAGES:
             for name in _names_of(macro.name):
                 found.setdefault(name, []).append(macro.macro_sql)
-    # in an order of their own: a partial parse puts the macros of an edited file last
+    # sorted, because a partial parse moves the macros of an edited file to the end
     return {name: sorted(texts) for name, texts in found.items()}
 
 
 def _names_of(macro: str) -> set[str]:
-    """The names by which a macro may be called: ``default__f`` is what ``dispatch('f')`` finds.
+    """The names by which a macro can be called. For example, ``dispatch('f')`` finds ``default__f``.
 
-    Both ``f`` and the prefix may have underscores: ``default___f``, ``spark_iceberg__my__f``.
+    Both ``f`` and the prefix may contain underscores: ``default___f``, ``spark_iceberg__my__f``.
     """
     places = (at for at in range(1, len(macro) - 2) if macro.startswith("__", at))
     return {macro, *(macro[at + 2 :] for at in places)}

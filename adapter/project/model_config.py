@@ -1,4 +1,4 @@
-"""A model's configuration, checked as a whole before any SQL runs."""
+"""A model's configs, which are checked together before any SQL runs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .configs import CONFIGS
 from .history_config import HISTORY_CONFIGS, history_config
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
-"""Configs with which a MERGE keeps a part of a matched row, or matches by more than the key."""
+"""Configs with which a MERGE keeps parts of a matched row, or matches by more than the key."""
 
 
 def policy_of(config: Mapping[str, Any], model: str) -> Policy:
-    """Read a model's configuration.
+    """Read a model's configs.
 
-    ``config``: the node's config as dbt resolved it. ``model``: its unique id, for the error.
-    Raises ConfigError, which names all that is wrong at once.
+    ``config``: the node's config as resolved by dbt. ``model``: its unique id, for the error. Raises a ConfigError that
+    lists all errors.
     """
     read = _Configs(config)
     wrong = read.wrong
@@ -112,7 +112,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
 
 
 def _require_history_configs(config: Mapping[str, Any], wrong: list[str], *, is_history: bool) -> None:
-    """Configs that only histories take, and those that they do not take."""
+    """Check the configs that only histories support, and those that they do not support."""
     if not is_history:
         given = [name for name in HISTORY_CONFIGS if config.get(name) is not None]
         wrong += [f"{name} is set, which only 'history' takes: remove it" for name in given]
@@ -141,14 +141,14 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 class _Configs:
-    """The configs of a model, each with what it is expected to be. ``wrong``: what is wrong with those read so far."""
+    """The configs of a model, each with its expected values. ``wrong``: the errors found so far."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = config
         self.wrong: list[str] = []
 
     def read(self, key: str, default: _Value, accepted: Callable[[Any], _Value | None], expected: str) -> _Value:
-        """What is accepted of a config's value; the default where that is None, or the config is not set."""
+        """The accepted value of a config. The default if the config is not set, or if its value is not accepted."""
         value = self._config.get(key)
         found = None if value is None else accepted(value)
         if value is not None and found is None:
@@ -192,7 +192,7 @@ class _Configs:
 
 
 def _on_history_break(value: object, wrong: list[str]) -> Mapping[Cause, OnBreak]:
-    """One policy for every cause, or a mapping by cause that leaves the others at their defaults."""
+    """One policy for all causes, or a mapping by cause, in which missing causes have their defaults."""
     if value is None:
         return dict(DEFAULT_ON_BREAK)
     by_cause: Mapping[Any, Any] = value if isinstance(value, Mapping) else {cause.value: value for cause in Cause}

@@ -1,8 +1,8 @@
-"""The logic of a model: everything in its project that decides which rows it writes. Its fingerprint is recorded.
+"""The logic of a model: everything in its project that determines its rows. Its fingerprint is recorded.
 
-Two logics have the same fingerprint if they differ in white space, comments, and configs that decide no row. Relations
-count as they are written, ``ref('orders')``: the same model in another environment has the same logic. What Jinja
-computes while it runs (``run_query()``, ``run_started_at``, ``invocation_id``) does not count.
+Fingerprints ignore white space, comments, and configs that do not affect rows. Relations count as they are written,
+such as ``ref('orders')``, so the same model has the same logic in each environment. Values that Jinja computes at run
+time (``run_query()``, ``run_started_at``, ``invocation_id``) do not count.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from .jinja_scope import JinjaScope
 from .normal_form import jinja_in_quotes, python_form, sql_tokens
 
 _VERSION = "1"
-"""Of the way in which fingerprints are computed. A recorded fingerprint of another version is accepted once."""
+"""The version of the computation. A recorded fingerprint of another version is accepted once."""
 _MAX_ENCODED = 30_000
-"""Longer documents are not kept: Hive metastores limit the length of a property."""
+"""Longer documents are not stored, because Hive metastores limit the length of a property."""
 _MAX_DECODED = 4_194_304
 _SHOWN_LINES = 12
 _SQL, _PYTHON = "SQL", "Python"
-"""The parts of the model itself, under names that stay when it is renamed."""
+"""The names of the parts of the model itself, which do not change when it is renamed."""
 _COLUMN_LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_fixed_columns", "sequence_by")
 _OF_NODE = ("config", "meta", "columns", "description", "tags", "version")
-"""What the project's files say of a model, and its SQL may read as ``model.columns``."""
+"""Metadata of the project's files that a model's SQL can read, such as ``model.columns``."""
 _TEXTS = ("incremental_predicates", "predicates", "sql_header")
 
 
 @dataclass(frozen=True)
 class ModelLogic:
-    """What decides the rows of a model.
+    """What determines the rows of a model.
 
-    ``code``: the texts by the name of each part, the model's own first. ``values``: what these texts read, by
-    expression, for example ``var('region')``. ``config``: the configs that decide rows. Values are JSON.
+    ``code``: the texts of all parts by name, the model's own first. ``values``: the values that these texts read, by
+    expression, for example ``var('region')``. ``config``: the configs that affect rows. Values are JSON.
     """
 
     code: Mapping[str, str]
@@ -62,7 +62,7 @@ class ModelLogic:
         return f"{_VERSION}:{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
     def normal(self, part: str) -> str | list[str] | None:
-        """A part without what does not count in it; as it is where its layout is that of quoted text."""
+        """The normal form of a part, without what does not affect rows. Unchanged if it is part of quoted text."""
         text = self.code.get(part)
         if text is None or part == _PYTHON:
             return None if text is None else python_form(text)
@@ -73,13 +73,13 @@ class ModelLogic:
 
     @cached_property
     def _in_quotes(self) -> frozenset[str]:
-        """The names of what Jinja puts into quoted text, in any part."""
+        """The names that Jinja inserts into quoted text, in any part."""
         texts = (text for part, text in self.code.items() if part != _PYTHON)
         return frozenset(name for text in texts for name in names_in(_in_quotes(text)).called)
 
     @cached_property
     def _quoted(self) -> frozenset[str]:
-        """The macros whose text may become part of a quoted one."""
+        """The macros whose text may become part of quoted text."""
 
         def called(name: str) -> Iterable[str]:
             return names_in(self.code[_macro(name)]).called if _macro(name) in self.code else ()
@@ -87,23 +87,23 @@ class ModelLogic:
         return frozenset(map(_macro, reached_from(self._in_quotes, called)))
 
     def encoded(self) -> str | None:
-        """The table property; None for a logic that is too long."""
+        """The value of the table property. None if the logic is too long."""
         text = json.dumps([self.code, self.values, self.config])
         encoded = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
         return encoded if len(encoded) <= _MAX_ENCODED else None
 
     def is_comparable(self, fingerprint: str) -> bool:
-        """Whether a recorded fingerprint was computed as this version does."""
+        """Whether a recorded fingerprint was computed in the same way as in this version."""
         return fingerprint.startswith(f"{_VERSION}:")
 
     def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
-        """How it differs from an earlier logic, which a table property holds, in a few lines."""
+        """The differences from an earlier logic, which is in a table property, in a few lines."""
         before = decoded(recorded, fingerprint)
         return () if before is None else differences(before, self)
 
 
 def decoded(text: str | None, fingerprint: str) -> ModelLogic | None:
-    """The logic with this fingerprint, as a table property holds it; None where that holds another one, or none."""
+    """The logic in a table property, if it has this fingerprint. None otherwise."""
     try:
         unpacker = zlib.decompressobj()
         packed = base64.b64decode(text or "", validate=True)
@@ -115,7 +115,7 @@ def decoded(text: str | None, fingerprint: str) -> ModelLogic | None:
 
 
 def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLogic:
-    """The logic of a model. ``graph``: dbt's, for the ephemeral models that it refers to."""
+    """The logic of a model. ``graph``: dbt's graph, for the ephemeral models that it refers to."""
     text = str(node.get("raw_code") or "")
     if node.get("language") == "python":
         return ModelLogic({_PYTHON: text}, _python_values(text, node), _config(node))
@@ -133,7 +133,7 @@ def logic_of(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> ModelLo
 
 
 def differences(before: ModelLogic, now: ModelLogic) -> list[str]:
-    """How a logic differs from an earlier one, in a few lines: of code as a diff, of the rest as old and new value."""
+    """The differences from an earlier logic, in a few lines: code as a diff, other values as old and new value."""
     lines: list[str] = []
     for part in dict.fromkeys([*before.code, *now.code]):
         old, new = before.code.get(part), now.code.get(part)
@@ -163,7 +163,7 @@ def _shown(value: str | None) -> str:
 
 
 def _macro(name: str) -> str:
-    """The part of a logic that holds the macros of a name."""
+    """The part of a logic for the macros with a name."""
     return f"macro {name}"
 
 
@@ -175,7 +175,7 @@ def _in_quotes(text: str) -> str:
 
 
 def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
-    """The ephemeral models that a model consists of, by unique id."""
+    """The ephemeral models in a model's SQL, by unique id."""
     nodes = graph["nodes"]
 
     def parents(name: str) -> Sequence[str]:
@@ -186,9 +186,9 @@ def _ephemeral(node: Node, graph: Mapping[str, Any]) -> Iterator[tuple[str, Node
 
 
 def _values(names: Names, node: Node, scope: JinjaScope) -> Iterator[tuple[str, str]]:
-    """The values that some names have for a model; all that there are where a name is computed.
+    """The values of names for a model. If a name is computed, all possible values are included.
 
-    An environment variable may be secret, so its value is a hash.
+    An environment variable may be secret, so its value is hashed.
     """
     variables = scope.variables(str(node["package_name"])) if names.variables else {}
     for name in _each(names.variables, variables):
@@ -209,7 +209,7 @@ def _values(names: Names, node: Node, scope: JinjaScope) -> Iterator[tuple[str, 
 
 
 def _at(value: Any, keys: Sequence[str]) -> Any:
-    """What some keys lead to, as far as they do: the last may name a method."""
+    """The value at the keys, as far as they exist. The last key may be a method."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             break
@@ -222,7 +222,7 @@ def _each(names: Iterable[str | None], every: Iterable[str]) -> list[str]:
 
 
 def _python_values(code: str, node: Node) -> dict[str, str]:
-    """The configs that a model in Python reads by ``dbt.config.get()``."""
+    """The configs that a Python model reads with ``dbt.config.get()``."""
     try:
         calls = [each for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Call)]
     except SyntaxError:
@@ -243,7 +243,7 @@ def _configured(node: Node, name: str) -> Any:
 
 
 def _config(node: Node) -> dict[str, str]:
-    """The configs that decide which rows a model writes, in one spelling; those that are not set are left out."""
+    """The configs that affect a model's rows, in one notation. Configs that are not set are omitted."""
     config = node["config"]
     strategy = config.get("incremental_strategy") or "append"
     found: dict[str, Any] = {"incremental_strategy": strategy, "unique_key": sorted(_columns(config, "unique_key"))}
@@ -261,7 +261,7 @@ def _columns(config: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _listed(value: object) -> object:
-    """A config that takes one text or several, as the latter."""
+    """A config that accepts one text or a list, as a list."""
     return [value] if isinstance(value, str) and value else value
 
 
@@ -270,7 +270,7 @@ def _json(value: object) -> str:
 
 
 def _with_text_keys(value: object) -> object:
-    """A value as JSON can hold it: YAML has keys of all types, such as dates."""
+    """A value that JSON supports. YAML keys can have any type, such as dates."""
     if isinstance(value, Mapping):
         return {str(key): _with_text_keys(each) for key, each in value.items()}
     return [_with_text_keys(each) for each in value] if isinstance(value, (list, tuple)) else value

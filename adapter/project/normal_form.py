@@ -1,4 +1,4 @@
-"""A model's code without what does not decide its rows: white space, comments, and its config() call."""
+"""A model's code without the parts that do not affect its rows: white space, comments, and its config() call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dbt_common.clients.jinja import get_environment
 
 _VALUE, _BLOCK, _BRANCH = "\ue000", "\ue001", "\ue002"
-"""Stand for pieces of Jinja while the SQL around them is split: private characters, which no SQL has.
-
-``{{ … }}``, which renders to text; ``{% … %}``, which renders to nothing; and those that separate alternatives.
-"""
+"""Placeholders for Jinja while the surrounding SQL is split. They are private-use characters, which SQL does not
+contain: for ``{{ … }}``, which renders to text; for ``{% … %}``, which renders to nothing; and for separators of
+alternatives."""
 _HOLES = re.compile(f"[{_VALUE}{_BLOCK}{_BRANCH}]")
 _BRANCHES = ("else", "elif")
 
@@ -37,7 +36,7 @@ _CLOSING = {"variable_begin": "variable_end", "block_begin": "block_end", "raw_b
 
 
 def sql_tokens(template: str) -> list[str]:
-    """The tokens of a SQL text with Jinja. Two texts of the same tokens render to SQL of the same meaning.
+    """The tokens of SQL with Jinja. Two texts with the same tokens render to SQL with the same meaning.
 
     Raises jinja2.TemplateError for Jinja that cannot be read.
     """
@@ -47,7 +46,7 @@ def sql_tokens(template: str) -> list[str]:
 
 
 def jinja_in_quotes(template: str) -> str:
-    """The values that Jinja puts into quoted text, as a template of their own: there, white space is no layout.
+    """The expressions that Jinja inserts into quoted text, as a template, because white space matters there.
 
     Raises jinja2.TemplateError for Jinja that cannot be read.
     """
@@ -62,9 +61,9 @@ def jinja_in_quotes(template: str) -> str:
 
 
 def python_form(code: str) -> str:
-    """Python code without layout, comments and the call of ``dbt.config()``; as it is if it cannot be read.
+    """Python code without layout, comments and the call of ``dbt.config()``. Unchanged if it cannot be parsed.
 
-    Any version of Python returns the same text, which ``ast.unparse`` and ``ast.dump`` do not.
+    Unlike ``ast.unparse`` and ``ast.dump``, it returns the same text in all versions of Python.
     """
     try:
         tree = ast.parse(code)
@@ -78,9 +77,9 @@ def _dumped(node: object) -> str:
         return f"[{' '.join(map(_dumped, node))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
-    if isinstance(node, ast.JoinedStr):  # Python 3.12 has empty texts in an f-string
+    if isinstance(node, ast.JoinedStr):  # in Python 3.12, f-strings contain empty texts
         node.values = [each for each in node.values if not (isinstance(each, ast.Constant) and each.value == "")]
-    # later versions have further fields, which are empty where the code does not use them
+    # later versions have additional fields, which are empty if the code does not use them
     fields = [(name, value) for name, value in ast.iter_fields(node) if value is not None and value != []]
     return f"{type(node).__name__}({' '.join(f'{name}={_dumped(value)}' for name, value in fields)})"
 
@@ -115,7 +114,7 @@ def _with_holes(template: str) -> tuple[str, list[str]]:
             inside, end = [], _CLOSING[kind]
         elif kind == "data":
             text.append(_HOLES.sub(" ", value))
-    if inside:  # Jinja that does not end: dbt reports it
+    if inside:  # Jinja without an end: dbt reports it
         pieces.append(" ".join(inside))
         text.append(_VALUE)
     return "".join(text), pieces
@@ -128,7 +127,7 @@ def _hole(end: str, tokens: Sequence[str]) -> str:
 
 
 def _literal(token: str) -> str:
-    """A Jinja string in one kind of quotes; its escapes are read as Jinja reads them."""
+    """A Jinja string with one kind of quotes, and with resolved escapes."""
     return repr(token[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape"))
 
 
@@ -148,7 +147,7 @@ def _sql_tokens(text: str) -> Iterator[str]:
 
 
 def _end_of_brackets(text: str, at: int) -> int:
-    """The end of a bracketed comment, which may hold others, as in Spark."""
+    """The end of a bracketed comment. Comments can be nested, as in Spark."""
     depth = 1
     while depth and (found := _BRACKETS.search(text, at)) is not None:
         depth += 1 if found[0] == "/*" else -1

@@ -1,4 +1,4 @@
-"""The SQL of a model with the strategy ``auto``, as a run reads it: the relations that it names, and where."""
+"""The SQL of a model with the strategy ``auto``, as a run reads it, with the relations that it names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LEVELS = 20
 
 @dataclass(frozen=True)
 class View:
-    """A view: its query, its columns with their types, and the catalog and namespace of names without one."""
+    """A view: its query, its columns with their types, and the default catalog and namespace of its names."""
 
     sql: str
     columns: Mapping[str, str]
@@ -29,10 +29,10 @@ class View:
 
 @dataclass
 class PlainSql:
-    """The compiled SQL of a model, views replaced by their queries. ``sources``: what a run captures of its tables.
+    """The compiled SQL of a model, with views replaced by their queries. ``sources``: the captures of its tables.
 
-    ``refusal``: why it cannot be updated incrementally, None where it can. ``mentions``: the places where it names
-    tables; empty where it cannot be parsed, and is run as it is. ``views``: by name, with their queries as in it.
+    ``refusal``: why it cannot be updated incrementally; None if it can. ``mentions``: the places where it names tables;
+    empty if it cannot be parsed and is executed unchanged. ``views``: the queries of its views, by name.
     """
 
     sql: str
@@ -43,26 +43,26 @@ class PlainSql:
 
     @property
     def views_digest(self) -> str:
-        """A digest of the views, by which a change of one is noticed."""
+        """A digest of the views, to detect changes."""
         views = sorted(f"{name} {view}" for name, (view, _) in self.views.items())
         return hashlib.sha256("\n".join(views).encode()).hexdigest()[:32]
 
     def relation(self, table: TableName) -> str:
-        """A table as a run reads it; as it is now, where no run has captured it."""
+        """The relation of a table in a run. The current table if no run has captured it."""
         source = self.sources.get(table)
         return table.sql if source is None else as_of_sql(source.planned)
 
     def pinned(self, relation: Callable[[TableName], str]) -> str:
-        """The SQL with each table replaced by what ``relation`` gives for it."""
+        """The SQL with each table replaced by the result of ``relation``."""
         return replaced(self.sql, self.mentions, [relation(each.relation) for each in self.mentions])
 
 
 def plain_sql(
     sql: str, catalog: str, parents: Collection[TableName], view: Callable[[TableName], View | None]
 ) -> PlainSql:
-    """Read a model's SQL. ``catalog``: of names without one. ``parents``: what ref() and source() stand for.
+    """Read a model's SQL. ``catalog``: the default for names. ``parents``: the tables of ref() and source().
 
-    ``view``: gives the view of a name, None for what is none. SQL that is not incremental has its refusal.
+    ``view``: returns the view with a name; None for other relations. SQL that is not incremental has a refusal.
     """
     inliner = _Inliner(parents, view)
     try:
@@ -90,7 +90,7 @@ class _Inliner:
         return replaced(sql, found, [self._text(each.relation, level) for each in found])
 
     def _known(self, mention: Mention, sql: str, level: int) -> TableName:
-        """The relation that is meant: of the model's own SQL, one of its parents."""
+        """The relation of a name. In the model's own SQL, it must be one of the parents."""
         if level:
             return mention.relation
         exact = [each for each in self._parents if each == mention.relation]

@@ -1,7 +1,7 @@
-"""The ``dbt.ip_…`` calls of a model in Python, found as dbt finds ``dbt.ref``: in the text, by literal arguments.
+"""The ``dbt.ip_…`` calls of a Python model, found like dbt's ``dbt.ref`` calls: in the text, with literal arguments.
 
-What a run reads is captured before the model's code runs, so it must be known without running it. All calls are
-captured, under whatever condition they stand; a run whose code leaves one out fails.
+Changes are captured before the model's code runs, so calls must be found without running it. All calls are captured,
+also under conditions. A run whose code does not execute one of them fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MODULE = "dbt"
 
 @dataclass(frozen=True)
 class Parent:
-    """A ``dbt.ref(…)`` or ``dbt.source(…)`` in an argument. ``version``: the one that a ref names."""
+    """A ``dbt.ref(…)`` or ``dbt.source(…)`` in an argument. ``version``: the version in a ref."""
 
     reference: Reference
     version: object = None
@@ -28,26 +28,26 @@ class Parent:
 
 @dataclass(frozen=True)
 class PythonCall:
-    """A call of one of the functions; in its arguments stands a Parent for each ref and source, else their values."""
+    """A call of one of the functions. In its arguments, refs and sources are Parents, and others are values."""
 
     name: str
     positional: tuple[Any, ...]
     named: Mapping[str, Any]
 
     def argument(self, name: str, place: int) -> Any:
-        """An argument by its name or place; None where it is not given."""
+        """An argument by name or position. None if it is missing."""
         return self.named.get(name, self.positional[place] if place < len(self.positional) else None)
 
     def parents(self, argument: str = "relation", place: int = 0) -> tuple[Parent, ...]:
-        """The refs and sources of an argument, which may be a list of them."""
+        """The refs and sources in an argument, which may be a list."""
         value = self.argument(argument, place)
         return tuple(each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Parent))
 
 
 def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCall]:
-    """The calls ``dbt.name(…)`` of some functions in a model's text, in its order.
+    """The calls ``dbt.name(…)`` of some functions in a model's text, in order.
 
-    Raises ConfigError for one whose arguments are not literals, or that is not given a ref or source.
+    Raises ConfigError for a call whose arguments are not literals, or that has no ref or source.
     """
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and _called(node) in names]
     for node in sorted(found, key=lambda each: (each.lineno, each.col_offset)):
@@ -62,7 +62,7 @@ def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCa
 
 
 def require_known(source: str, names: Sequence[str], model: str) -> None:
-    """Raise ConfigError for a call ``dbt.ip_…`` in a model's text of a function that is none of the names."""
+    """Raise ConfigError for a call ``dbt.ip_…`` in a model's text of a function that is not in ``names``."""
     for node in ast.walk(ast.parse(source)):
         name = _called(node) or ""
         if isinstance(node, ast.Call) and name.startswith("ip_") and name not in names:
@@ -70,12 +70,12 @@ def require_known(source: str, names: Sequence[str], model: str) -> None:
 
 
 def key_of(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """What tells one call from others: its arguments, relations by their names in Spark."""
+    """The identity of a call: its name and arguments, with relations by their names in Spark."""
     return json.dumps([name, list(positional), dict(named)], sort_keys=True, default=str)
 
 
 def _called(node: ast.AST) -> str | None:
-    """The name of ``dbt.name(…)``; None for any other node."""
+    """The name in ``dbt.name(…)``. None for other nodes."""
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == _MODULE:
         return function.attr
@@ -91,7 +91,7 @@ def _call(name: str, node: ast.Call) -> PythonCall:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of an argument. Raises ValueError where it is not a literal."""
+    """The value of an argument. Raises ValueError if it is not a literal."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_value(each) for each in node.elts]
     kind = _called(node)

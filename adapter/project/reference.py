@@ -1,4 +1,4 @@
-"""How a model's text names the relations that it reads."""
+"""The references to relations in a model's text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reference:
-    """A ``ref()`` or ``source()`` as it is written; None stands for an argument that is no literal."""
+    """A ``ref()`` or ``source()`` as it is written. None represents an argument that is not a literal."""
 
     kind: str
     names: tuple[str | None, ...]
 
     def fits(self, node: Mapping[str, Any]) -> bool:
-        """Whether it may mean this node of dbt's graph."""
+        """Whether it may refer to this node of dbt's graph."""
         is_source = node["resource_type"] == "source"
         if is_source != (self.kind == "source"):
             return False

@@ -1,1 +1,1 @@
-"""Relations of dbt: their names, columns, comments and contracts, and how they are found in a catalog."""
+"""dbt's relations: their names, columns, comments and contracts, and their lookup in a catalog."""

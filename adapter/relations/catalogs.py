@@ -1,7 +1,7 @@
-"""dbt's catalogs.yml: Spark catalogs by name, and how tables are made in each.
+"""dbt's catalogs.yml: Spark catalogs by name, and how tables are created in each.
 
-Both formats of the file end in an IcebergCatalog: dbt itself picks the active write integration of the first, and
-``translated`` makes one of the second, which dbt-core 1.12 reads under the flag ``use_catalogs_v2``.
+Both formats of the file are converted to an IcebergCatalog. For the first format, dbt itself selects the active write
+integration. For the second, which dbt-core 1.12 reads with the flag ``use_catalogs_v2``, ``translated`` creates one.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _V2_FIELDS = ("catalog_database", "external_volume", "file_format", TBLPROPERTIE
 
 @dataclass
 class IcebergCatalogRelation:
-    """How a model's table is made in its catalog.
+    """How a model's table is created in its catalog.
 
-    ``catalog_database``: the Spark catalog, under the name by which dbt's own macros ask for it. ``external_volume``:
-    the location of its tables' folders by schema, None for the catalog's own choice.
+    ``catalog_database``: the Spark catalog, with the name that dbt's own macros use. ``external_volume``: the location
+    of the folders of schemas; None if the catalog chooses it.
     """
 
     catalog_name: str | None
@@ -45,7 +45,7 @@ class IcebergCatalogRelation:
 class IcebergCatalog(CatalogIntegration):
     """A write integration of type ``iceberg``.
 
-    Its name, or ``catalog_database`` where dbt has that field, is that of a catalog in Spark's settings.
+    Its ``catalog_database``, if dbt has this field, or otherwise its name is that of a catalog in Spark's settings.
     """
 
     catalog_type = _TYPE
@@ -53,7 +53,7 @@ class IcebergCatalog(CatalogIntegration):
     allows_writes = True
 
     def __init__(self, config: CatalogIntegrationConfig) -> None:
-        """Raise InvalidCatalogIntegrationConfigError, which names all that is wrong at once."""
+        """Raise an InvalidCatalogIntegrationConfigError that lists all errors."""
         super().__init__(config)
         more = config.adapter_properties or {}
         self.tblproperties: Mapping[str, Any] = more.get(TBLPROPERTIES) or {}
@@ -68,12 +68,12 @@ class IcebergCatalog(CatalogIntegration):
             raise InvalidCatalogIntegrationConfigError(config.name, ". ".join(wrong))
 
     def build_relation(self, config: RelationConfig) -> IcebergCatalogRelation:
-        """How a model's table is made in this catalog."""
+        """How a model's table is created in this catalog."""
         return self.relation()
 
     def relation(self) -> IcebergCatalogRelation:
-        """The same for every model."""
-        # dbt-core before 1.12 and the oldest dbt-adapters have no such field.
+        """How tables are created in this catalog, for all models."""
+        # dbt-core before 1.12 and the oldest dbt-adapters lack this field.
         name = getattr(self, "catalog_database", None) or self.catalog_name or self.name
         file_format = None if self.file_format is None else self.file_format.lower()
         default = {} if file_format is None else {FORMAT_PROPERTY: file_format}
@@ -86,15 +86,15 @@ def require_supported(config: CatalogIntegrationConfig) -> None:
     if str(config.catalog_type).casefold() != _TYPE:
         raise InvalidCatalogIntegrationConfigError(
             config.name,
-            f"catalog_type is {config.catalog_type!r}: expected {_TYPE!r}, for a catalog of Spark's "
-            "settings. Of which type the catalog is, spark.sql.catalog.<name>.type says",
+            f"catalog_type is {config.catalog_type!r}: expected {_TYPE!r}. Spark's setting "
+            "spark.sql.catalog.<name>.type determines the type of the catalog",
         )
 
 
 def translated(catalog: CatalogV2, adapter: str) -> CatalogWriteIntegrationConfig:
-    """A catalog of the second format of catalogs.yml as one of the first, from its block for an adapter.
+    """Convert a catalog of the second format of catalogs.yml, with its block for an adapter, to the first format.
 
-    Its type, such as ``glue``, is for other platforms: Spark's settings have it already. Raises
+    Its type, such as ``glue``, is for other platforms, because Spark's settings contain it. Raises
     InvalidCatalogIntegrationConfigError.
     """
     block = catalog.config.get(adapter, {})

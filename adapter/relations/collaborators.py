@@ -1,4 +1,4 @@
-"""What macros reach as ``adapter.relations``, for example ``adapter.relations.seeds.columns(…)``."""
+"""The objects that macros call as ``adapter.relations``, for example ``adapter.relations.seeds.columns(…)``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Relations:
-    """One object for each subject.
+    """One object per subject.
 
-    dbt also renders macros while it parses, without a connection. A macro that a project may call asks nothing here
-    unless dbt executes.
+    dbt also renders macros while it parses, without a connection. Macros that a project may call must therefore use
+    these objects only if ``execute`` is true.
     """
 
     sql_string = staticmethod(sql.sql_string)

@@ -1,4 +1,4 @@
-"""Columns as Spark's DESCRIBE names their types."""
+"""Columns with the types of Spark's DESCRIBE."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNBOUNDED = 2**31 - 1
 
 @dataclass
 class SparkIcebergColumn(SparkColumn):
-    """A column; ``dtype`` is a Spark SQL type such as ``bigint`` or ``decimal(10,2)``."""
+    """A column. ``dtype`` is a Spark SQL type, such as ``bigint`` or ``decimal(10,2)``."""
 
     @property
     def quoted(self) -> str:
@@ -25,11 +25,11 @@ class SparkIcebergColumn(SparkColumn):
 
     @property
     def _base(self) -> str:
-        """The type's name without its parameters, in one spelling."""
+        """The normalized name of the type, without its parameters."""
         return parsed(re.split(r"[(<\s]", self.dtype.strip(), maxsplit=1)[0]).name
 
     def is_integer(self) -> bool:
-        """Whether the type is one of Spark's integers."""
+        """Whether the type is an integer type."""
         return self._base in INTEGERS
 
     def is_float(self) -> bool:
@@ -45,15 +45,15 @@ class SparkIcebergColumn(SparkColumn):
         return self._base == "string"
 
     def string_size(self) -> int:
-        """The length of varchar(n) and char(n); for string the largest there is."""
+        """The length of varchar(n) and char(n). For string, the maximum length."""
         size = re.search(r"\((\d+)\)", self.dtype)
         return int(size.group(1)) if size else _UNBOUNDED
 
     @classmethod
     def string_type(cls, size: int) -> str:
-        """The type of strings of a length."""
+        """The type of strings with a given length."""
         return "string" if size >= _UNBOUNDED else f"varchar({size})"
 
     def can_expand_to(self, other_column: Column) -> bool:
-        """Whether both are strings and the other's are longer."""
+        """Whether both are string types and the other one is longer."""
         return self.is_string() and other_column.is_string() and other_column.string_size() > self.string_size()

@@ -1,4 +1,4 @@
-"""Comments on tables, views and their columns, as the model's descriptions have them."""
+"""Comments on tables, views and columns, from the model's descriptions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from iceberg_incremental.sql import sql_name, sql_string
 from .lookup import RelationLookup
 
 ModelColumns = Mapping[str, Mapping[str, Any]]
-"""The columns that a model describes, by name."""
+"""The columns in a model's properties, by name."""
 
 
 def view_columns(names: Sequence[str], columns: ModelColumns) -> list[str]:
-    """A view's column list, with the comments that the model gives."""
+    """A view's column list, with comments from the model."""
     comments = {str(name).lower(): column.get("description") for name, column in columns.items()}
     return [
         sql_name(name) + (f" comment {sql_string(comment)}" if (comment := comments.get(name.lower())) else "")
@@ -26,9 +26,9 @@ def view_columns(names: Sequence[str], columns: ModelColumns) -> list[str]:
 
 
 def statements(table: str, now: Description, description: str | None, columns: ModelColumns) -> list[str]:
-    """The statements that bring a table's comments up to the model's; none where they are.
+    """The statements that change a table's comments to those of the model. Empty if they are the same.
 
-    ``table``: its name in Spark SQL. ``now``: how Spark describes it.
+    ``table``: its name in Spark SQL. ``now``: Spark's description of it.
     """
     found = []
     if description and description != now.details.get("Comment"):
@@ -41,13 +41,16 @@ def statements(table: str, now: Description, description: str | None, columns: M
 
 
 class Comments:
-    """The comments of the project's descriptions, as SQL."""
+    """The comments from the project's descriptions, as SQL."""
 
     def __init__(self, lookup: RelationLookup) -> None:
         self._lookup = lookup
 
     def statements(self, relation: BaseRelation, description: str | None, columns: ModelColumns) -> list[str]:
-        """The statements that bring a table's comments up to the model's; none where they are, and none for a view."""
+        """The statements that change a table's comments to those of the model.
+
+        Empty if they are the same, and for views.
+        """
         if relation.is_view or not (description or columns):
             return []
         return statements(relation.render(), self._lookup.description(relation), description, columns)

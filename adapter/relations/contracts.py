@@ -1,4 +1,4 @@
-"""Model contracts: Iceberg makes no NOT NULL column in CREATE TABLE AS, so the query itself stops the NULLs."""
+"""Model contracts. CREATE TABLE AS of Iceberg has no NOT NULL columns, so the query itself rejects NULLs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = AdapterLogger("Spark")
 
 
 def not_null_columns(columns: Mapping[str, Mapping[str, Any]], constraints: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The columns that a model's own or its columns' constraints declare not_null, in lower case."""
+    """The columns with a not_null constraint of the model or of a column, in lower case."""
     of_columns = {
         name.lower()
         for name, column in columns.items()
@@ -30,7 +30,7 @@ def not_null_columns(columns: Mapping[str, Mapping[str, Any]], constraints: Iter
 
 
 def select_list(model: Mapping[str, Any]) -> list[str]:
-    """The contract's columns as select expressions, in its order; a NULL where there must be none raises an error."""
+    """The contract's columns as select expressions, in its order. A NULL in a not_null column raises an error."""
     columns = model.get("columns") or {}
     stopped = not_null_columns(columns, model.get("constraints") or ())
     return [_expression(name, name.lower() in stopped) for name in columns]
@@ -50,7 +50,7 @@ def _kind(constraint: Mapping[str, Any]) -> str:
 
 
 class Contracts:
-    """What a model's contract asks of its query and of its table."""
+    """The requirements of a model's contract for its query and its table."""
 
     def __init__(self, connections: SparkIcebergConnectionManager, lookup: RelationLookup) -> None:
         self._connections = connections
@@ -59,9 +59,9 @@ class Contracts:
     select_list = staticmethod(select_list)
 
     def require_not_null(self, model: Mapping[str, Any], relation: BaseRelation) -> None:
-        """Make the columns NOT NULL that a model's contract declares so, in its table that was just made.
+        """Make the not_null columns of a model's contract NOT NULL in its new table.
 
-        On a connection to a server the query alone stops NULLs, there and in each later run.
+        On a connection to a server, only the query rejects NULLs, in this and each later run.
         """
         columns = not_null_columns(model["columns"], model["constraints"])
         handle = self._connections.get_thread_connection().handle

@@ -1,4 +1,4 @@
-"""The catalog that `dbt docs generate` writes: what Spark and the metadata know of a relation."""
+"""The catalog of `dbt docs generate`: relations as Spark and the metadata describe them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 FromMetadata = Callable[[MetadataReader, TableName], tuple[Description | None, Stats]]
-"""What reads a table's description and statistics from its metadata; no description where they do not have it."""
+"""Reads a table's description and statistics from its metadata. The description is None if the metadata lacks it."""
 
 
 class DocsCatalog:
-    """What Spark and the metadata know of relations, in dbt's form."""
+    """Relations as Spark and the metadata describe them, in dbt's format."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class DocsCatalog:
         self._from_metadata = from_metadata
 
     def table(self, wanted: Iterable[BaseRelation]) -> tuple[agate.Table, list[Exception]]:
-        """The catalog of those of the relations that exist, and the errors of schemas and relations that are left out.
+        """The catalog of the existing relations, and the errors of schemas and relations that are omitted.
 
-        Schemas are listed that dbt's cache does not have yet, which it has for the models' wherever they were compiled.
+        Schemas are listed if they are not in dbt's cache. The cache contains the schemas of compiled models.
         """
         keys = {_key(relation) for relation in wanted}
         schemas = [SparkIcebergRelation.create(*schema) for schema in sorted({key[:2] for key in keys})]
@@ -66,7 +66,7 @@ class DocsCatalog:
         return table(entries[relation] for relation in found if relation in entries), errors
 
     def entry(self, relation: BaseRelation) -> CatalogTable | None:
-        """The catalog's entry of one relation; None where there is none."""
+        """The catalog entry of a relation. None if it does not exist."""
         described, stats = self._documentation(relation)
         return catalog_table(relation, described, stats) if described.columns else None
 
@@ -75,7 +75,7 @@ class DocsCatalog:
         return found
 
     def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
-        """A relation's columns, comments and statistics: by its metadata alone, or else as Spark describes it."""
+        """A relation's columns, comments and statistics, from its metadata or otherwise from Spark."""
         if relation.is_view:
             return self._lookup.description(relation), {}
         described, stats = self._from_metadata(self._reader(), self._lookup.table_name(relation))
@@ -87,14 +87,14 @@ def _key(relation: BaseRelation) -> tuple[str, str, str]:
 
 
 def _left_out(relation: BaseRelation, error: DbtRuntimeError) -> DbtRuntimeError:
-    """The error of what the catalog has no entry for, which is shown at once."""
+    """The error of a relation without a catalog entry, which is also logged."""
     named = DbtRuntimeError(f"The catalog has no entry for {relation.render()}: {error.msg}")
     warn_or_error(CatalogGenerationError(exc=str(named)))
     return named
 
 
 def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[Row]:
-    """The catalog's rows of a relation, one a column, with the statistics in each."""
+    """The catalog rows of a relation: one per column, with the statistics in each row."""
     entry = catalog_table(relation, described, stats)
     table: Row = {f"table_{key}": value for key, value in vars(entry.metadata).items()}
     for key, item in entry.stats.items():
@@ -106,7 +106,7 @@ def rows(relation: BaseRelation, described: Description, stats: Stats) -> list[R
 
 
 def table(relations: Iterable[list[Row]]) -> agate.Table:
-    """The catalog's rows as one table: a statistic that a relation lacks is null there, which dbt leaves out."""
+    """The catalog rows as one table. A statistic that a relation lacks is null, which dbt omits."""
     from dbt_common.clients.agate_helper import table_from_data_flat
 
     all_rows = [row for relation in relations for row in relation]
@@ -115,7 +115,7 @@ def table(relations: Iterable[list[Row]]) -> agate.Table:
 
 
 def catalog_table(relation: BaseRelation, described: Description, stats: Stats) -> CatalogTable:
-    """The catalog's entry of one relation."""
+    """The catalog entry of a relation."""
     return CatalogTable(
         metadata=TableMetadata(
             type=str(relation.type),

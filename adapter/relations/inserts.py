@@ -1,4 +1,4 @@
-"""Inserts of packages, whose values may be strings for columns of any type."""
+"""The INSERT statements of packages, whose values may be strings for columns of any type."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Inserts:
     def query(self, relation: BaseRelation, fields: str, rows: str) -> str:
         """An INSERT of a query's rows. `fields`: the list of columns in parentheses, in the order of the query.
 
-        Each value is cast to the type of its column, and one that the type cannot hold is an error. Iceberg tables
-        refuse strings for other columns, and a setting that permits them would turn such values into NULL.
+        Each value is cast to the type of its column, and a value that the type cannot hold is an error. Iceberg tables
+        refuse strings for other types, and a setting that permits them would turn such values into NULL.
         """
         types = {column.name.lower(): column.dtype for column in self._lookup.columns(relation)}
         names = [plain_name(name.strip()) for name in fields.strip().removeprefix("(").removesuffix(")").split(",")]
@@ -34,7 +34,7 @@ class Inserts:
 
 
 def _typed(value: str, name: str, types: dict[str, str], relation: BaseRelation) -> str:
-    """A value as its column's type. Spark itself casts to string, and refuses columns that the table does not have."""
+    """A value cast to its column's type. Spark itself casts to string, and refuses unknown columns."""
     kind = types.get(name.lower(), "string")
     if kind == "string":
         return value

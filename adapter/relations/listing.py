@@ -1,4 +1,4 @@
-"""The tables that match patterns, as a query: packages read them from `information_schema`, which Spark lacks."""
+"""The tables that match patterns, as a query. Packages read them from `information_schema`, which Spark lacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Listing:
     def query(self, database: str | None, schema_pattern: str, table_pattern: str, exclude: str) -> str:
         """A query of the matching tables, with `table_schema`, `table_name` and `table_type` (`table` or `view`).
 
-        The patterns are those of ILIKE. Only the schemas that match are listed.
+        The patterns are those of ILIKE. Only matching schemas are listed.
         """
         catalog = database or self._default_catalog
         is_schema, is_table, is_excluded = map(ilike, (schema_pattern, table_pattern, exclude))
@@ -39,7 +39,7 @@ class Listing:
 
 
 def ilike(pattern: str) -> re.Pattern[str]:
-    """A pattern for ILIKE as a regular expression: `%` is any text, `_` any character, a backslash escapes either."""
+    """An ILIKE pattern as a regular expression: `%` is any text, `_` any character, a backslash escapes either."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     wildcards = {"%": ".*", "_": "."}
     return re.compile("".join(wildcards.get(part) or re.escape(part[-1]) for part in parts), re.DOTALL | re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Schemas, tables and views as dbt looks them up: by statements that load no table's data."""
+"""Finding schemas, tables and views for dbt, with statements that load no table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ICEBERG = "iceberg"
 
 
 class RelationLookup:
-    """Which schemas, tables and views there are, and what they look like."""
+    """The existing schemas, tables and views, and their descriptions."""
 
     def __init__(
         self,
@@ -35,17 +35,17 @@ class RelationLookup:
         default_catalog: str,
         settings: Callable[[], Mapping[str, str]],
     ) -> None:
-        """``default_catalog``: the profile's. ``settings``: Spark's settings of its catalogs."""
+        """``default_catalog``: that of the profile. ``settings``: returns Spark's settings of its catalogs."""
         self._rows = connections.rows
         self._default_catalog = default_catalog
         self._settings = settings
 
     def table_name(self, relation: BaseRelation) -> TableName:
-        """A relation's name in Spark, in the profile's catalog if the relation names none."""
+        """A relation's name in Spark. The default catalog is that of the profile."""
         return TableName(relation.database or self._default_catalog, str(relation.schema), str(relation.identifier))
 
     def schemas(self, catalog: str) -> list[str]:
-        """The schemas of a catalog, whose name may come back-quoted; none while its warehouse is still to be made."""
+        """The schemas of a catalog, whose name may be back-quoted. Empty before its warehouse has been created."""
         try:
             rows = self._rows(f"show schemas in {sql_name(plain_name(catalog))}")
         except DbtDatabaseError as error:
@@ -56,7 +56,7 @@ class RelationLookup:
         return [plain_name(str(row[0])) for row in rows]
 
     def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema, by two statements that load none of them; empty for a missing schema."""
+        """The tables and views of a schema, by two statements that load no table. Empty for a missing schema."""
         catalog = schema_relation.database or self._default_catalog
         schema = f"{sql_name(catalog)}.{sql_name(str(schema_relation.schema))}"
         try:
@@ -67,7 +67,7 @@ class RelationLookup:
                 self.require_catalog(catalog)
                 return []
             raise
-        # A temporary view is listed too, without a schema; spark_catalog lists a view among the tables as well.
+        # Temporary views are listed without a schema; spark_catalog also lists views among the tables.
         names = {str(row[1]): RelationType.Table for row in tables if not row[2]}
         names |= {str(row[1]): RelationType.View for row in views if not row[2]}
         iceberg = catalog != SESSION_CATALOG or None
@@ -83,16 +83,16 @@ class RelationLookup:
         ]
 
     def require_catalog(self, catalog: str) -> None:
-        """Raise DbtRuntimeError unless Spark has the catalog."""
+        """Raise DbtRuntimeError unless the catalog is configured in Spark."""
         if catalog != SESSION_CATALOG:
             checks.require_catalog(catalog, self._settings())
 
     def matching(
         self, relations: Sequence[BaseRelation], database: str, schema: str, identifier: str
     ) -> list[BaseRelation]:
-        """Those of the relations that a name means. Raises ApproximateMatchError if only the case of letters differs.
+        """The relations with a name. Raises ApproximateMatchError if the name differs only in case.
 
-        In a catalog that keeps names in lower case, names that differ in case mean the same relation.
+        In a catalog with lower-case names, names that differ in case refer to the same relation.
         """
 
         def key(name: Any) -> str:
@@ -104,14 +104,14 @@ class RelationLookup:
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:
-            # dbt's cache holds one of two names that differ only in case, so it does not know which one exists.
+            # dbt's cache keeps one of two names that differ only in case, so it is unknown which one exists.
             raise ApproximateMatchError(  # type: ignore[no-untyped-call]
                 SparkIcebergRelation.create(database, schema, identifier), alike[0]
             )
         return exact
 
     def provider(self, relation: BaseRelation) -> str | None:
-        """A table's format, such as ``iceberg`` or ``parquet``; None for a view or where there is no such table."""
+        """A table's format, such as ``iceberg`` or ``parquet``. None for a view, or if the table does not exist."""
         if getattr(relation, "is_iceberg", None):
             return ICEBERG
         if relation.is_view:
@@ -119,7 +119,7 @@ class RelationLookup:
         return self.description(relation).provider
 
     def columns(self, relation: BaseRelation) -> list[SparkIcebergColumn]:
-        """The columns of a table or view, temporary ones too; empty where there is none."""
+        """The columns of a table or view, including temporary views. Empty if it does not exist."""
         return [
             SparkIcebergColumn(
                 table_database=relation.database,
@@ -134,8 +134,8 @@ class RelationLookup:
         ]
 
     def _described_columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:
-        """The columns of a relation, with their types in full: DESCRIBE cuts off the types of wide structs."""
-        # Not EXTENDED: that has Iceberg plan the whole table, for its size.
+        """The columns of a relation with complete types. DESCRIBE truncates the types of wide structs."""
+        # Not EXTENDED, because Iceberg then plans the whole table to determine its size.
         columns = self.description(relation, extended=False).columns
         if not any(column.is_cut_off for column in columns):
             return columns
@@ -146,9 +146,9 @@ class RelationLookup:
         return [replace(column, type=str(type_)) for column, type_ in zip(columns, rows[0], strict=True)]
 
     def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
-        """What DESCRIBE TABLE [EXTENDED] says of a relation; it has no columns where there is none."""
+        """The result of DESCRIBE TABLE [EXTENDED]. ``columns`` is empty if the relation does not exist."""
         try:
-            # The plain name: under --empty a relation writes itself as a sub-query.
+            # The plain name, because with --empty a relation renders as a subquery.
             rows = self._rows(f"describe table {'extended ' if extended else ''}{relation.render()}")
         except DbtDatabaseError as error:
             if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
@@ -158,7 +158,7 @@ class RelationLookup:
 
 
 def folds_case(catalog: str, settings: Mapping[str, str]) -> bool:
-    """Whether a catalog keeps names in lower case: a Hive metastore and Glue do, the others distinguish A from a."""
+    """Whether a catalog stores names in lower case. A Hive metastore and Glue do; others distinguish A from a."""
     prefix = f"spark.sql.catalog.{catalog}"
     kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
     return catalog == SESSION_CATALOG or kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")

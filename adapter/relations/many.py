@@ -1,4 +1,4 @@
-"""One piece of work for many relations, in as many threads as dbt has, each with one connection."""
+"""Processing many relations in as many threads as dbt has, each with one connection."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _Result = TypeVar("_Result")
 def over_many(
     adapter: SparkAdapter, name: str, items: Iterable[_Item], work: Callable[[_Item], _Result]
 ) -> list[tuple[_Item, _Result | DbtRuntimeError]]:
-    """What the work gives for each item, or the DbtRuntimeError that it raised; in the order in which they are done.
+    """The result of ``work`` for each item, or its DbtRuntimeError, in order of completion.
 
-    A connection is opened only if the work uses it; a single-threaded dbt uses the caller's. Any other exception ends
-    the whole.
+    A connection is opened only if the work uses it. With one thread, dbt's own connection is used. Other exceptions are
+    raised.
     """
     waiting = deque(items)
     done: list[tuple[_Item, _Result | DbtRuntimeError]] = []
@@ -30,7 +30,7 @@ def over_many(
         while waiting:
             try:
                 item = waiting.popleft()
-            except IndexError:  # another thread has taken the last one
+            except IndexError:  # another thread has processed the last one
                 return
             try:
                 done.append((item, work(item)))

@@ -1,4 +1,4 @@
-"""Which Spark catalog a model is built in: the one that its ``catalog_name`` names in catalogs.yml, or a database."""
+"""The Spark catalog in which a model is built: from its ``catalog_name`` in catalogs.yml, or its database."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from .catalogs import IcebergCatalog, IcebergCatalogRelation, require_supported
 
 
 class Placement:
-    """The catalogs of catalogs.yml as models name them."""
+    """The catalogs in catalogs.yml, by the names that models use."""
 
     def __init__(self, integration: Callable[[str], CatalogIntegration], default_catalog: str) -> None:
-        """``integration``: dbt's own catalog integrations by name. ``default_catalog``: the profile's."""
+        """``integration``: returns dbt's catalog integration with a name. ``default_catalog``: that of the profile."""
         self._integration = integration
         self._default_catalog = default_catalog
         self._names: tuple[str, ...] = ()
 
     def note(self, config: CatalogIntegrationConfig) -> None:
-        """Remember a catalog of catalogs.yml by name. Raises InvalidCatalogIntegrationConfigError for another type."""
+        """Store a catalog of catalogs.yml by name. Raises InvalidCatalogIntegrationConfigError for another type."""
         require_supported(config)
         self._names += (config.name,)
 
     def database(self, database: str | None, node: Any) -> str:
-        """The Spark catalog that a node is built in; as in dbt's own macro, ``catalog_name`` comes first."""
+        """The Spark catalog of a node. As in dbt's own macro, ``catalog_name`` has precedence."""
         found = None if node is None else self.catalog_of(getattr(node, "config", None), node.unique_id)
         if found is not None:
             return found.catalog_database
         return database.strip() if database else self._default_catalog
 
     def catalog_of(self, config: Any, model: str = "A model") -> IcebergCatalogRelation | None:
-        """How a table is made in the catalog that a config names by ``catalog_name``; None without one.
+        """How a table is created in the catalog of the config ``catalog_name``. None without this config.
 
-        Raises DbtRuntimeError for a name that catalogs.yml does not have.
+        Raises DbtRuntimeError for a name that is not in catalogs.yml.
         """
         name = _name(config)
         if not name:
@@ -48,30 +48,30 @@ class Placement:
         try:
             integration = self._integration(name)
         except DbtCatalogIntegrationNotFoundError as error:
-            known = ", ".join(map(repr, self._names)) or "none, or there is no such file"
+            known = ", ".join(map(repr, self._names)) or "the file does not exist or has no catalogs"
             raise DbtRuntimeError(
-                f"{model} has catalog_name {name!r}, which is no catalog of catalogs.yml.\n"
-                f"  Expected: a catalog that the file names beside dbt_project.yml; it names {known}.\n"
-                "  To fix: correct the name, add the catalog there, or name a Spark catalog by `database`."
+                f"{model} has catalog_name {name!r}, which is not in catalogs.yml.\n"
+                f"  Expected: a catalog of the file catalogs.yml next to dbt_project.yml: {known}.\n"
+                "  To fix: correct the name, add the catalog to the file, or set `database` to a Spark catalog."
             ) from error
         assert isinstance(integration, IcebergCatalog)
         return integration.relation()
 
     def require_current(self, node: Any) -> None:
-        """Raise where a model was parsed while catalogs.yml named another catalog: dbt does not parse it again."""
+        """Raise an error if catalogs.yml has changed since a model was parsed, because dbt does not parse it again."""
         relation = self.catalog_of(node.config)
         if relation is not None and node.database != relation.catalog_database:
             raise DbtRuntimeError(
                 f"{node.unique_id} would be built in the wrong catalog.\n"
                 f"  Expected: `{relation.catalog_database}`, the Spark catalog of `{_name(node.config)}` in "
                 "catalogs.yml.\n"
-                f"  Found: `{node.database}`, from when dbt parsed the model.\n"
-                "  To fix: run with --no-partial-parse once; or, if the project has a generate_database_name macro "
-                "of its own, have it return spark_iceberg__generate_database_name(custom_database_name, node)."
+                f"  Found: `{node.database}`, which dbt read when it parsed the model.\n"
+                "  To fix: run once with --no-partial-parse. If the project has its own generate_database_name macro, "
+                "it must return spark_iceberg__generate_database_name(custom_database_name, node)."
             )
 
 
 def _name(config: Any) -> str | None:
-    """The config ``catalog_name``; some configs of dbt, such as an export's, are no mappings."""
+    """The config ``catalog_name``. Some configs of dbt, such as that of an export, are not mappings."""
     get = getattr(config, "get", None)
     return get(CATALOG_INTEGRATION_MODEL_CONFIG_NAME) if callable(get) else None

@@ -1,4 +1,4 @@
-"""Names of three levels: catalog, schema, identifier."""
+"""Names with three levels: catalog, schema and identifier."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iceberg_incremental.sql import sql_name
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkIcebergRelation(SparkRelation):
-    """A table or view by its catalog (dbt's database), schema and identifier, each of them written and back-quoted."""
+    """A table or view with its catalog (dbt's database), schema and identifier, each back-quoted."""
 
     quote_policy: Policy = field(default_factory=Policy)
     include_policy: Policy = field(default_factory=Policy)
@@ -22,12 +22,12 @@ class SparkIcebergRelation(SparkRelation):
     snapshot_id: int | None = None
 
     def __post_init__(self) -> None:
-        """Take any catalog: dbt-spark's check knows two levels only."""
+        """Accept any catalog. dbt-spark's check supports only two levels."""
 
     def render(self) -> str:
-        """The name as Spark SQL takes it; of one branch or snapshot of an Iceberg table, where that is meant.
+        """The name in Spark SQL, with the branch or snapshot of an Iceberg table, if there is one.
 
-        A name without a schema is a temporary view's, which has no catalog either.
+        A name without a schema is a temporary view, which has no catalog.
         """
         parts = {component: part for component, part in self._render_iterator() if part is not None}
         if ComponentName.Identifier in parts and ComponentName.Schema not in parts:

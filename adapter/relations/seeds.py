@@ -19,23 +19,23 @@ _DELIMITERS = ",;|\t"
 
 
 def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
-    """Raise DbtRuntimeError where a file's header was not split into columns; ``quoted``: its names may be any text."""
+    """Raise DbtRuntimeError if a file's header was not split into columns. ``quoted``: names may contain any text."""
     if quoted or len(names) != 1 or not set(names[0]) & set(_DELIMITERS):
         return
     likely = max(_DELIMITERS, key=names[0].count)
     raise DbtRuntimeError(
-        "Syntax error in the header of the seed: it has one column, whose name has delimiters in it.\n"
-        "  Expected: a header whose columns the config `delimiter` separates, which is a comma unless it is set.\n"
+        "Syntax error in the header of the seed: it has only one column, whose name contains delimiters.\n"
+        "  Expected: columns that are separated by the config `delimiter`, which is a comma by default.\n"
         f"  Found: {names[0][:200]!r}.\n"
-        f"  To fix: set `delimiter: {likely!r}` for the seed; if that is one column's name, set "
+        f"  To fix: set `delimiter: {likely!r}` for the seed. If this is the name of one column, set "
         "`quote_columns: true`."
     )
 
 
 def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A query of some rows, of one file once written; every column is cast once, to its type.
+    """A query of some rows. Each column is cast once, to its type.
 
-    A value that its type cannot hold is an error, also where a cast of Spark would give NULL.
+    A value that its type cannot hold is an error, also where a cast of Spark would return NULL.
     """
     columns = ", ".join(_typed(f"c{i}", name, kind) for i, (name, kind) in enumerate(zip(names, types, strict=True)))
     values = ",\n".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
@@ -44,9 +44,10 @@ def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[An
 
 
 def _literal(value: Any) -> str:
-    """A value as a literal; a number of any size as text, whose cast rounds it once.
+    """A value as a literal. Numbers are text, so that the cast rounds them once.
 
-    As decimals, the numbers of a column would all get one type of 38 digits, in which a small one beside a large is 0.
+    As decimals, all numbers of a column would have one type of 38 digits, in which a small number next to a large one
+    becomes 0.
     """
     if not isinstance(value, Decimal):
         return sql_value(value)
@@ -68,7 +69,7 @@ def queries(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[
 
 
 def types_of(inferred: Mapping[str, str], wanted: Mapping[str, str] | None) -> list[str]:
-    """Each column's type: the one its config names, else the inferred one."""
+    """The type of each column: the one in its config, otherwise the inferred one."""
     return [(wanted or {}).get(name, kind) for name, kind in inferred.items()]
 
 
@@ -76,18 +77,18 @@ class Seeds:
     """The table of a seed and its rows, as SQL."""
 
     def __init__(self, convert_type: Callable[[agate.Table, int], str | None]) -> None:
-        """``convert_type``: dbt's own, of a column by its index."""
+        """``convert_type``: dbt's own method, which returns the type of a column by its index."""
         self._convert_type = convert_type
 
     def columns(self, rows: agate.Table, config: Mapping[str, Any]) -> list[str]:
-        """The column definitions of a seed. Raises DbtRuntimeError where its delimiter is wrong."""
+        """The column definitions of a seed. Raises DbtRuntimeError if its delimiter is wrong."""
         require_delimiter(rows.column_names, quoted=bool(config.get("quote_columns")))
         inferred = self._types(rows)
         types = types_of(inferred, config.get("column_types"))
         return [f"{sql_name(name)} {kind}" for name, kind in zip(inferred, types, strict=True)]
 
     def queries(self, rows: agate.Table, column_types: Mapping[str, str] | None, batch_size: int) -> list[str]:
-        """The rows of a seed as queries of at most a batch of rows."""
+        """The rows of a seed as queries of at most ``batch_size`` rows."""
         inferred = self._types(rows)
         return list(queries(list(inferred), types_of(inferred, column_types), rows.rows, batch_size))
 

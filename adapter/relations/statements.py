@@ -1,4 +1,4 @@
-"""Statements that not every Spark or Iceberg takes, with an error for each that says what to do instead."""
+"""Statements that not every Spark or Iceberg supports, with an error that contains the alternative."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..spark.connections import SparkIcebergConnectionManager
 
 
 class Statements:
-    """Functions, as dbt builds them from models of the resource type ``function``, and the config ``grants``."""
+    """Functions, which dbt builds from nodes of the resource type ``function``, and the config ``grants``."""
 
     def __init__(self, connections: SparkIcebergConnectionManager) -> None:
         self._connections = connections
 
     def require_function_catalog(self, relation: BaseRelation, function: str) -> None:
-        """Raise DbtRuntimeError for a function in a catalog that holds none."""
+        """Raise DbtRuntimeError for a function in a catalog without functions."""
         checks.require_function_catalog(str(relation.database), function)
 
     def create_function(self, sql: str, function: str) -> AdapterResponse:
-        """Create a function. Raises DbtRuntimeError where Iceberg's extension of Spark's SQL does not let it."""
+        """Create a function. Raises DbtRuntimeError if Iceberg's SQL extension does not support it."""
         try:
             response, _ = self._connections.execute(sql)
         except DbtDatabaseError as error:
@@ -31,7 +31,7 @@ class Statements:
         return response
 
     def require_grants(self, relation: BaseRelation, show_grants: str) -> None:
-        """Raise DbtRuntimeError where Spark's parser does not know the statement that shows a relation's grants."""
+        """Raise DbtRuntimeError if Spark's parser does not support the statement that shows a relation's grants."""
         try:
             self._connections.execute(show_grants)
         except DbtDatabaseError as error:

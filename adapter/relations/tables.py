@@ -1,4 +1,4 @@
-"""How a model's table is made: its properties, its location and its partitions."""
+"""How a model's table is created: its properties, location and partitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .placement import Placement
 
 @dataclass
 class SparkIcebergConfig(SparkConfig):
-    """The configs of a model; tables are Iceberg's unless the model says otherwise."""
+    """The configs of a model. By default, tables are Iceberg tables."""
 
     file_format: str = ICEBERG
     tblproperties: dict[str, Any] | None = None
@@ -34,28 +34,28 @@ class Tables:
         self._placement = placement
 
     def properties(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The table properties that a model's config asks for: those of its catalog, and over them its own.
+        """The table properties of a model: those of its config, and those of its catalog as defaults.
 
-        Raises DbtRuntimeError where its own are no mapping.
+        Raises DbtRuntimeError if the config is not a mapping.
         """
         catalog = self._placement.catalog_of(config)
         own = config.get(TBLPROPERTIES) or {}
         if not isinstance(own, Mapping):
             raise DbtRuntimeError(
                 f"The config {TBLPROPERTIES} is not a mapping.\n"
-                f"  Expected: names of table properties with their values, such as {{'format-version': '3'}}.\n"
+                f"  Expected: names and values of table properties, such as {{'format-version': '3'}}.\n"
                 f"  Found: {own!r}.\n"
                 f"  To fix: write it as a mapping; in YAML, `name: value` lines without dashes."
             )
         return {**({} if catalog is None else catalog.tblproperties), **own}
 
     def property_list(self, config: Mapping[str, Any], more: Mapping[str, Any]) -> list[str]:
-        """The properties, and ``more`` over them, each as ``'name' = 'value'``."""
+        """The properties as ``'name' = 'value'``. ``more`` overrides them."""
         properties = {**self.properties(config), **more}
         return [f"{sql_string(name)} = {property_value(value)}" for name, value in properties.items()]
 
     def location(self, model: Mapping[str, Any]) -> str | None:
-        """Where a model's table is to lie: below its own ``location_root``, or its catalog's ``external_volume``."""
+        """The location of a model's table: below its ``location_root``, or its catalog's ``external_volume``."""
         if root := model["config"].get("location_root"):
             return f"{root}/{model['alias']}"
         catalog = self._placement.catalog_of(model["config"])

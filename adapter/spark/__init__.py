@@ -1,1 +1,1 @@
-"""Spark as dbt reaches it: connections, the session of this process, what its errors say."""
+"""dbt's access to Spark: connections, the session of this process, and Spark's error messages."""

@@ -1,4 +1,4 @@
-"""What the adapter reads beside its statements: Spark's settings, and the metadata of tables."""
+"""Reads of the adapter other than dbt's statements: Spark's settings, and the metadata of tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SETTINGS_PREFIXES = ("spark.sql.catalog.", "spark.hadoop.", "spark.hive.")
 
 
 class SparkAccess:
-    """The settings and the metadata reader of a profile. Both are read by the calling thread's connection, once."""
+    """The settings and the metadata reader of a profile. Both are read once, over the calling thread's connection."""
 
     def __init__(self, connections: SparkIcebergConnectionManager, credentials: SparkIcebergCredentials) -> None:
         self._connections = connections
@@ -25,10 +25,10 @@ class SparkAccess:
         self._reader: MetadataReader | None = None
 
     def settings(self) -> Mapping[str, str]:
-        """The Spark settings of catalogs and file systems, as a connection of this profile has them."""
+        """The Spark settings of catalogs and file systems, from a connection of this profile."""
         with self._lock:
             if self._settings is None:
-                # A session of this process shows them as they are; SET hides what looks like a secret.
+                # A session of this process shows all values. SET hides values that look like secrets.
                 session = self._connections.own_session()
                 rows = session.settings().items() if session else self._connections.rows("set")
                 found = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}

@@ -1,4 +1,4 @@
-"""The engine's errors as dbt's, for what macros and dbt call."""
+"""Converting the engine's errors to dbt's errors, for methods that macros and dbt call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 
 
 def raising_dbts(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Have a method raise the engine's errors as dbt's own, which dbt shows without a stack trace."""
+    """Let a method raise the engine's errors as dbt's errors, which dbt shows without a stack trace."""
 
     @wraps(method)
     def raising(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -28,7 +28,7 @@ def raising_dbts(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, 
 
 
 class AsDbt:
-    """An object as macros see it: its methods, and those of the objects that it holds, raise dbt's errors."""
+    """An object for macros. Its methods, and those of the objects in it, raise dbt's errors."""
 
     def __init__(self, collaborator: object) -> None:
         self._collaborator = collaborator
@@ -39,9 +39,10 @@ class AsDbt:
 
 
 def of_dbt(error: IncrementalError) -> DbtRuntimeError:
-    """An error of the engine as one of dbt; that of a statement as dbt has raised it.
+    """An error of the engine as a dbt error. For a statement, the original dbt error.
 
-    While dbt parses, it names the model of a compilation error only; and it makes one of columns that are out of sync.
+    While dbt parses, it names the model only for a compilation error. Columns that are out of sync also become a
+    compilation error.
     """
     if isinstance(error, StatementError) and isinstance(error.__cause__, DbtRuntimeError):
         return error.__cause__

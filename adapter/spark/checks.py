@@ -25,13 +25,13 @@ OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 SESSION_CATALOG = "spark_catalog"
 _EXTENSIONS = "spark.sql.extensions"
-# Of Spark's own Thrift server, and of Kyuubi, whose settings have a prefix in its engines of Spark.
+# The settings of Spark's own Thrift server, and of Kyuubi, whose settings have a prefix in its Spark engines.
 _SINGLE_SESSION = ("spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session")
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
 """The line in Spark's log that marks each start."""
 
-# Why the JVM or Spark's launcher ended, from their output, and the fixes.
+# Patterns for the reason why the JVM or Spark's launcher ended, in their output, and the fixes.
 _REASON = re.compile(
     r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
 )
@@ -117,7 +117,7 @@ def require_connect() -> None:
 
 
 def _full_pyspark() -> str | None:
-    """The version of the full PySpark, whose files Spark's thin client would overwrite; None if it is not installed."""
+    """The version of the full PySpark, whose files Spark's thin client would overwrite. None if it is not installed."""
     try:
         return importlib.metadata.version("pyspark")
     except importlib.metadata.PackageNotFoundError:
@@ -149,9 +149,10 @@ def require_spark(version: str) -> None:
 
 
 def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> None:
-    """Raise if Spark would start with a wrong Iceberg runtime, or with none where the embedded lakehouse needs one.
+    """Raise an error if Spark would start with a wrong Iceberg runtime, or without a required one.
 
-    ``own``: the user's settings. A runtime works with one minor version of Spark only.
+    ``own``: the user's settings. ``embedded``: whether the embedded lakehouse requires a runtime. A runtime works with
+    one minor version of Spark only.
     """
     minor, named = minor_version(version), named_runtimes(own)
     if named and minor not in named:
@@ -167,7 +168,7 @@ def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> 
 
 
 def no_runtime(version: str) -> DbtRuntimeError:
-    """The error for a Spark for which Iceberg has released no runtime yet."""
+    """The error for a Spark version without an Iceberg runtime."""
     last = max(RUNTIMES, key=_numbers)
     major, minor = _numbers(last)
     return DbtRuntimeError(
@@ -175,7 +176,7 @@ def no_runtime(version: str) -> DbtRuntimeError:
         f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
         f"  Found: Spark {version}.\n"
         f"  To fix: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
-        f"released a runtime for Spark {minor_version(version)} since, name it in the profile's "
+        f"released a runtime for Spark {minor_version(version)} since, set it in the profile's "
         "server_side_parameters:\n"
         f'    spark.jars.packages: "{packages(version, "<version>")}"'
     )
@@ -186,7 +187,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def make_warehouse(folder: Path | None) -> None:
-    """Make the folder of the embedded lakehouse, if there is one; raise if that fails."""
+    """Create the folder of the embedded lakehouse, if there is one. Raises an error if that fails."""
     if folder is None:
         return
     fix = "Set `warehouse` in the profile to a folder that can be created or written to."
@@ -208,7 +209,7 @@ def reasons(log: Path) -> list[str]:
 
 
 def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
-    """Why Spark did not start; ``log`` is the file with the JVM's output, if there is one."""
+    """The error if Spark did not start. ``log``: the file with the JVM's output, if there is one."""
     found = reasons(log) if log is not None and log.exists() else []
     seen = "".join(f"\n  {line}" for line in found)
     seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
@@ -220,7 +221,7 @@ def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
 
 
 def _java_error() -> str | None:
-    """What is wrong with the Java that Spark would use, or None if it is fine."""
+    """What is wrong with the Java that Spark would use. None if nothing is."""
     fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -261,7 +262,7 @@ def require_extension(settings: Mapping[str, str], fix: str = "Start the server 
 
 
 def require_own_sessions(settings: Mapping[str, str]) -> None:
-    """Raise if a server shares one session between all connections, so that settings affect all dbt threads.
+    """Raise an error if a server shares one session between all connections. Settings would affect all dbt threads.
 
     A run sets properties for the summary of its next commit, and creates the temporary views that it reads.
     """
@@ -306,12 +307,13 @@ def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
         return
     known = ", ".join(f"`{name}`" for name in sorted(configured)) or "none"
     if catalog == SESSION_CATALOG:
-        wanted, fix = "no Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
+        wanted, fix = "not an Iceberg catalog", "org.apache.iceberg.spark.SparkSessionCatalog"
     else:
         wanted, fix = "not configured in Spark", CATALOG_CLASS
     raise DbtRuntimeError(
-        f"The catalog `{catalog}` is {wanted}; configured are: {known}. Name one of these, as `catalog` in the profile "
-        "or as `database` of the model or source; or configure it in the profile's server_side_parameters, e.g.\n"
+        f"The catalog `{catalog}` is {wanted}. Configured catalogs: {known}. Set `catalog` in the profile, or "
+        "`database` of the model or source, to one of these; or configure the catalog in the profile's "
+        "server_side_parameters, for example:\n"
         f'  spark.sql.catalog.{catalog}: "{fix}"\n'
         f"  spark.sql.catalog.{catalog}.type: rest\n"
         f"  spark.sql.catalog.{catalog}.uri: ..."

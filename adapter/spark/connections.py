@@ -1,4 +1,4 @@
-"""Connections: our own for the methods session and connect, dbt-spark's for thrift, http and odbc."""
+"""Connections: those of this package for session and connect, and dbt-spark's for thrift, http and odbc."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SETTING = "set:hiveconf:"
 
 
 class SparkIcebergConnectionManager(SparkConnectionManager):
-    """Opens connections, and turns what Spark raises into one clear message."""
+    """Opens connections, and converts Spark's errors to clear messages."""
 
     TYPE = "spark_iceberg"
 
@@ -44,48 +44,48 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         self._display = Display(getattr(profile, "args", None))
 
     def cancel_open(self) -> list[str]:
-        """Stop what runs on the other threads' connections, and what these threads are about to run."""
+        """Cancel running statements of other threads' connections, and the next ones of these threads."""
         self._ended_by = self.get_thread_identifier()
         own, names = self.get_if_exists(), []
         with self.lock:
             others = [each for each in self.thread_connections.values() if each is not own]
         for connection in others:
-            # The state first: asking for the handle would open the connection.
+            # The state is checked first, because accessing the handle would open the connection.
             if connection.state == ConnectionState.OPEN:
                 self.cancel(connection)
             names.append(str(connection.name))
         return names
 
     def add_query(self, *args: Any, **kwargs: Any) -> tuple[Connection, Any]:
-        """Run a statement; raises DbtRuntimeError where dbt has cancelled this thread's work."""
+        """Execute a statement. Raises DbtRuntimeError if dbt has cancelled this thread's work."""
         with self._shown():
             return super().add_query(*args, **kwargs)
 
     def execute(self, *args: Any, **kwargs: Any) -> tuple[AdapterResponse, agate.Table]:
-        """Run a statement and fetch its rows, if they are asked for; raises as ``add_query`` does."""
+        """Execute a statement, and fetch its rows if requested. Raises the errors of ``add_query``."""
         with self._shown():
             return super().execute(*args, **kwargs)
 
     def _shown(self) -> AbstractContextManager[None]:
-        """Show what this thread runs meanwhile, if it takes long."""
+        """Show this thread's statement in the progress line, if it takes long."""
         self._require_own_thread()
-        # Open from here on: what ends the command either finds the connection to cancel it, or is seen here.
+        # Open from here on: an interruption either cancels this connection, or is detected here.
         connection = self.get_thread_connection()
         handle = connection.handle
         self._require_own_thread()
         return self._display.statement(str(connection.name), handle)
 
     def own_session(self) -> OwnSession | None:
-        """The Spark session of this thread's connection; None where all there is of it is a server's cursor."""
+        """The Spark session of this thread's connection. None if it is only a server's cursor."""
         handle = self.get_thread_connection().handle
         return handle if isinstance(handle, OwnSession) else None
 
     def holds_rows(self) -> bool:
-        """Whether ``hold`` computes rows once, whatever they come from, and not as often as Spark sees fit."""
+        """Whether ``hold`` always computes rows once, instead of as often as Spark decides."""
         return self.own_session() is not None
 
     def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT, and have Spark keep its rows until it is let go."""
+        """Create a temporary view of a SELECT, whose rows Spark holds until they are released."""
         name = sql_name(view)
         if self.holds_rows():
             self._require_own_thread()
@@ -99,19 +99,20 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
                 self.add_query(statement, auto_begin=False)
 
     def let_go(self, view: str) -> None:
-        """Let go of the rows of a view, also where dbt has cancelled this thread's work."""
+        """Release the rows of a view, also after dbt has cancelled this thread's work."""
         handle = self.get_thread_connection().handle
         with self.exception_handler(view):
             if self.holds_rows():
                 handle.let_go(view)
-            else:  # this takes them from the cache, too
+            else:  # this also removes them from the cache
                 tidy = handle.tidy if isinstance(handle, ThriftConnection) else handle.cursor().execute
                 tidy(f"drop view if exists {sql_name(view)}")
 
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
-        """Run a model in Python in this connection's Spark session, and make a temporary view of its result.
+        """Run a Python model in this connection's Spark session, and create a temporary view of its result.
 
-        ``once``: the rows of the result are computed once, by what reads them first. Raises DbtRuntimeError.
+        ``once``: whether the rows of the result are computed once, by the first statement that reads them. Raises
+        DbtRuntimeError.
         """
         session = self.own_session()
         if session is None:
@@ -127,7 +128,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        """Open a connection; raises FailedToConnectError."""
+        """Open a connection. Raises FailedToConnectError."""
         if connection.state == ConnectionState.OPEN:
             return connection
         credentials = cast(SparkIcebergCredentials, connection.credentials)
@@ -138,7 +139,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             else:
                 cls._open_remote(connection, credentials)
                 if _turn_caches_off(connection.handle, credentials):
-                    # Connecting may have opened the default catalog: settings that follow would come too late for it.
+                    # Connecting may have opened the default catalog, so later settings would have no effect on it.
                     connection.handle.close()
                     connection.state = ConnectionState.INIT
                     cls._open_remote(connection, credentials)
@@ -148,11 +149,11 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     @classmethod
     def _open_remote(cls, connection: Connection, credentials: SparkIcebergCredentials) -> None:
-        """Open a connection to a server by dbt-spark's own, with settings that reach a Thrift server's session."""
+        """Open a connection to a server with dbt-spark, with settings for a Thrift server's session."""
         connection.credentials = sent = copy.copy(credentials)
         if credentials.method in (Method.THRIFT, Method.HTTP):
             settings = credentials.server_side_parameters
-            # Spark's server passes over bare names; this is how Hive's own drivers name them.
+            # Spark's server ignores plain names; this is the notation of Hive's own drivers.
             sent.server_side_parameters = {**settings, **{_SETTING + key: value for key, value in settings.items()}}
         try:
             super().open(connection)
@@ -163,7 +164,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
-        """Raise what Spark says as a DbtDatabaseError, without stack traces; dbt's own errors pass."""
+        """Convert Spark's errors to DbtDatabaseError, without stack traces. dbt's own errors are not changed."""
         try:
             yield
         except DbtRuntimeError as error:
@@ -176,19 +177,19 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     @classmethod
     def data_type_code_to_name(cls, type_code: type | str) -> str:  # type: ignore[override]
-        """A cursor's type as Spark SQL names it; PyHive says ``BIGINT_TYPE``."""
+        """The Spark SQL name of a cursor's type. PyHive uses names such as ``BIGINT_TYPE``."""
         name: str = super().data_type_code_to_name(type_code)
         return name[:-5].lower() if name.endswith("_TYPE") else name
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query, as the driver gives them."""
+        """The rows of a query, as returned by the driver."""
         with self._shown(), self.exception_handler(sql):
             _, cursor = self.add_query(sql, auto_begin=False)
             return [tuple(row) for row in cursor.fetchall() or []]
 
 
 def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
-    """A session of its own, for the methods that have one. Raises DbtRuntimeError where it cannot be opened."""
+    """Open a session, for methods that have one. Raises DbtRuntimeError if it cannot be opened."""
     if credentials.method == Method.CONNECT:
         from .connect.session import open_connect
 
@@ -199,10 +200,10 @@ def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
 
 
 def _turn_caches_off(handle: SparkConnectionWrapper, credentials: SparkIcebergCredentials) -> bool:
-    """Have later connections turn off the cache of every catalog that the server knows; whether that is anything new.
+    """Let later connections turn off the cache of every catalog of the server. Returns whether there are new settings.
 
-    Asked once for a profile: what is found joins the settings that every connection opens with.
-    Raises DbtRuntimeError for a server whose connections share one session.
+    Executed once per profile. The settings are added to those of every new connection. Raises DbtRuntimeError for a
+    server whose connections share one session.
     """
     if credentials.catalogs_known:
         return False

@@ -1,4 +1,4 @@
-"""`dbt debug`: reach Spark, Iceberg and the catalog."""
+"""`dbt debug`: connects to Spark, Iceberg and the catalog."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def reached(
     settings: Callable[[], Mapping[str, str]],
     schemas: Callable[[str], Sequence[str]],
 ) -> str:
-    """Which Spark, Iceberg and catalog are reached. Raises DbtRuntimeError, naming the fix, if one of them is not.
+    """The versions of Spark and Iceberg, and the catalog. Raises DbtRuntimeError, with the fix, if one is unreachable.
 
-    ``settings``: Spark's settings of its catalogs. ``schemas``: the schemas of a catalog.
+    ``settings``: returns Spark's settings of its catalogs. ``schemas``: returns the schemas of a catalog.
     """
     catalog = credentials.catalog
     spark = str(connections.rows("select version()")[0][0]).split(" ")[0]
@@ -43,6 +43,7 @@ def _iceberg_version(
         if str(settings().get(f"spark.sql.catalog.{catalog}")).startswith(checks.ICEBERG_CLASSES):
             raise checks.unreachable(catalog, error.msg) from error
         raise DbtRuntimeError(
-            f"The catalog `{catalog}` is reached, but it is not an Iceberg catalog: {error.msg}\n"
-            f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or name another `catalog`."
+            f"The catalog `{catalog}` is reachable, but it is not an Iceberg catalog: {error.msg}\n"
+            f"Set spark.sql.catalog.{catalog} to org.apache.iceberg.spark.SparkCatalog, or set `catalog` to another "
+            "catalog."
         ) from error

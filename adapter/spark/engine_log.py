@@ -1,4 +1,4 @@
-"""What the engine logs, in dbt's log."""
+"""Writing the engine's log to dbt's log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENGINE = "iceberg_incremental"
 
 
 class _ToDbt(logging.Handler):
-    """Gives records to dbt, which writes them with its time stamps and in its format."""
+    """Passes records to dbt, which writes them with its timestamps and in its format."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class _ToDbt(logging.Handler):
 
 
 def forward() -> None:
-    """Have dbt log what the engine logs in this process, once."""
+    """Let dbt log the engine's records in this process. Has an effect once."""
     logger = logging.getLogger(ENGINE)
     if not any(isinstance(each, _ToDbt) for each in logger.handlers):
         logger.addHandler(_ToDbt())

@@ -1,8 +1,8 @@
-"""Integers beside NULL, as pandas gets them from Spark.
+"""Integers next to NULL in pandas DataFrames from Spark.
 
-Spark's ``toPandas()`` makes a column of integers with a NULL a column of doubles, which hold no integer beyond 2^53
-exactly: 9007199254740993 becomes 9007199254740992. While the code of a model runs, such a column is one of pandas'
-nullable integers instead. Within arrays, structs and maps, integers are Python's.
+Spark's ``toPandas()`` converts a column of integers with a NULL to doubles, which cannot represent all integers beyond
+2^53: 9007199254740993 becomes 9007199254740992. While the code of a model runs, such a column has pandas' nullable
+integers instead. Integers within arrays, structs and maps are Python integers.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 EXACT = 2**53
-"""Up to this, a double holds every integer."""
+"""A double can represent every integer up to this value."""
 
 _HALF = 32
-"""Bits: of the halves of a bigint, each of which a double holds."""
+"""The number of bits in each half of a bigint. A double can represent each half."""
 
 
 @contextmanager
 def exact_integers(session: SparkSession) -> Iterator[None]:
-    """Have ``toPandas()`` of all DataFrames of a session's kind give integers exactly, as long as this lasts."""
+    """Within the block, ``toPandas()`` of a session's DataFrames returns exact integers."""
     kind: Any = type(session.range(0))
     as_spark_does = kind.toPandas
     kind.toPandas = lambda frame: _to_pandas(frame, as_spark_does)
@@ -43,7 +43,7 @@ def _to_pandas(frame: DataFrame, as_spark_does: Any) -> Any:
         return as_spark_does(frame)
     import pandas
 
-    names = [f"c{number}" for number in range(len(columns))]  # columns may share a name
+    names = [f"c{number}" for number in range(len(columns))]  # columns may have the same name
     read = [part for name, each in zip(names, types, strict=True) for part in _parts(name, each)]
     found = as_spark_does(frame.toDF(*names).select(*read))
     exact = {}
@@ -62,7 +62,7 @@ def _to_pandas(frame: DataFrame, as_spark_does: Any) -> Any:
 
 
 def _parts(name: str, kind: DataType) -> list[Column]:
-    """What is read of a column: integers as numbers that a double holds, or within other types as decimals."""
+    """The expressions to read for a column: integers as numbers that a double can represent, nested as decimals."""
     from pyspark.sql import functions
     from pyspark.sql.types import LongType
 
@@ -74,7 +74,7 @@ def _parts(name: str, kind: DataType) -> list[Column]:
 
 
 def _without_null(integers: Any) -> Any:
-    """A column of nullable integers as Spark gives it where it has no NULL."""
+    """A column of nullable integers in the type that Spark uses without NULLs."""
     return integers if integers.hasnans else integers.astype(str(integers.dtype).lower())
 
 
@@ -83,12 +83,12 @@ def _bits(kind: DataType) -> int:
 
 
 def _has_long(kind: DataType) -> bool:
-    """Whether a type has bigints within it."""
+    """Whether a type contains nested bigints."""
     return _with_decimals(kind) != kind
 
 
 def _with_decimals(kind: DataType) -> DataType:
-    """A type with decimals in place of the bigints within it; a bigint itself stays."""
+    """A type with decimals instead of nested bigints. A bigint itself is not changed."""
     from pyspark.sql.types import ArrayType, DecimalType, LongType, MapType, StructField, StructType
 
     def inner(each: DataType) -> DataType:
@@ -104,7 +104,7 @@ def _with_decimals(kind: DataType) -> DataType:
 
 
 def _integers(value: Any, kind: DataType) -> Any:
-    """A value that was read with decimals in place of bigints, with Python's integers."""
+    """A value that was read with decimals instead of bigints, with Python integers."""
     from pyspark.sql import Row
     from pyspark.sql.types import ArrayType, LongType, MapType, StructType
 

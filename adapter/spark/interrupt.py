@@ -1,4 +1,4 @@
-"""Ctrl-C: dbt shows a KeyboardInterrupt with its stack trace, but a dbt error in one line; our error is both."""
+"""Ctrl-C. dbt shows a KeyboardInterrupt with a stack trace, and a dbt error in one line. This error is both."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from dbt_common.exceptions import DbtRuntimeError
 
 
 class InterruptError(DbtRuntimeError, KeyboardInterrupt):
-    """The user pressed Ctrl-C; dbt cancels what is running, as after every KeyboardInterrupt."""
+    """The user pressed Ctrl-C. dbt cancels running statements, as after every KeyboardInterrupt."""
 
 
 CANCELLED = "Cancelled, as the command was interrupted or failed fast."
-"""The error of a statement that dbt's threads would send after a cancellation."""
+"""The error for a statement that a dbt thread would execute after a cancellation."""
 
 
 def listen() -> None:
-    """Have Ctrl-C raise our error, unless the program that runs dbt handles it itself."""
+    """Let Ctrl-C raise this error, unless the program that runs dbt handles Ctrl-C itself."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
 
 
 def stop_listening() -> None:
-    """Give Ctrl-C back to Python."""
+    """Restore Python's handling of Ctrl-C."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -34,4 +34,4 @@ def _in_main_thread() -> bool:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise InterruptError("Interrupted: what Spark was running for this command is cancelled.")
+    raise InterruptError("Interrupted: the running Spark statements of this command were cancelled.")

@@ -1,4 +1,4 @@
-"""The part of a Spark error for the user: its message and its root cause, without stack trace and query plan."""
+"""The part of a Spark error for the user: its message and root cause, without stack trace and query plan."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[|[A-Z][a-z]+(?:[A-Z][a-z0-9]+)
 _PLAN_AFTER = re.compile(r";\s*$")
 _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
 _MAX_LINES = 30
-# What raise_error adds to its text.
+# The text that raise_error adds.
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
 
 
-# What Spark's Connect client writes: the exception's class before the message, which says nothing new beside one of
-# Spark's error conditions, and the stack trace after it.
+# The format of Spark's Connect client: the exception's class before the message, which is redundant with an error
+# condition, and the stack trace after it.
 _OF_CLASS = re.compile(r"\((?:\w+\.)+(\w+)\) ")
 _TRACE_FOLLOWS = "\n\nJVM stacktrace:"
 _CAUSED_BY = re.compile(r"^Caused by: (?:\w+\.)*([\w$]+): (.*)$", re.MULTILINE)
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """The cause to chain to an error; none where its text, which dbt logs, contains a credential."""
+    """The cause to chain to an error. None if its text, which dbt logs, contains a credential."""
     text = str(error)
     return error if mask(text) == text else None
 
@@ -71,7 +71,7 @@ _NO_ALIAS_FIX = (
 
 
 def _no_alias(message: str) -> str:
-    """The fix for a column that is qualified by a table which an ``ip_`` macro has replaced; else empty."""
+    """The fix for a column that is qualified by a table which an ``ip_`` macro has replaced. Empty for other errors."""
     found = _UNRESOLVED.search(message)
     if not found or not (_OF_A_SNAPSHOT.search(found["meant"]) or f"`{found['column']}`" in found["meant"]):
         return ""
@@ -79,7 +79,7 @@ def _no_alias(message: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A Spark message without Java stack traces and query plans, with what to do where that is known."""
+    """A Spark message without Java stack traces and query plans, with a fix if one is known."""
     return _with_fix(_shortened(text))
 
 
@@ -116,7 +116,7 @@ def _with_fix(message: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause if it says more."""
+    """The message of an exception of PySpark, Py4J, PyHive or ODBC, with the root cause if it adds information."""
     return _with_fix(_described(error))
 
 
@@ -140,7 +140,7 @@ def _described(error: BaseException) -> str:
 
 
 def _of_a_server(error: Any) -> str:
-    """The message of an error that a Spark Connect server sent, with the root cause by its stack trace."""
+    """The message of an error from a Spark Connect server, with the root cause from its stack trace."""
     text, _, _ = str(error).partition(_TRACE_FOLLOWS)
     found = _OF_CLASS.match(text)
     message = _shortened(text[found.end() :]) if found else _shortened(text)
@@ -160,7 +160,7 @@ def _with_root(message: str, root: Any) -> str:
 
 
 def _with_cause(message: str, name: str, text: str) -> str:
-    """A message, with a cause if that says more."""
+    """A message with a cause, if the cause adds information."""
     cause = _shortened(text)
     return f"{message}\nCaused by: {name}: {cause}" if cause and cause not in message else message
 
@@ -170,7 +170,7 @@ def _class(throwable: Any) -> str:
 
 
 def _root(throwable: Any) -> Any:
-    """The last cause of the chain, or None."""
+    """The last cause in the chain, or None."""
     cause = throwable.getCause()
     root = None
     for _ in range(20):

@@ -38,7 +38,8 @@ _WAIT = (
 # and then ignores every error of loading the table.
 _HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
 _LOOK = (
-    f"Iceberg says so, too, where the catalog did not answer.\n  To fix: if the table exists, run again. {_CONTINUES}"
+    "Iceberg also reports this error if the catalog did not respond.\n"
+    f"  To fix: if the table exists, run again. {_CONTINUES}"
 )
 
 

@@ -1,7 +1,7 @@
-"""What dbt holds as a connection's handle where it has a Spark session of its own: methods ``session`` and ``connect``.
+"""The handle of a dbt connection that has a Spark session: methods ``session`` and ``connect``.
 
-Settings and temporary views of one dbt thread never reach another. Each session has its own instance of every catalog,
-which reads fresh, as the Iceberg catalog cache is turned off before the catalog's first use.
+Settings and temporary views of one dbt thread never affect another. Each session has its own instance of every catalog,
+which reads current metadata, because the Iceberg catalog cache is turned off before the catalog's first use.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CursorDescription = list[tuple[str, str, None, None, None, None, bool]]
 
 
 def quiet_loggers() -> None:
-    """Keep PySpark from printing each error of SQL or of a DataFrame as JSON, with Java's stack trace."""
+    """Prevent PySpark from printing each error of SQL or of a DataFrame as JSON with Java's stack trace."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -49,9 +49,9 @@ def quiet_loggers() -> None:
 
 
 def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Give a fresh session the profile's settings, turn every catalog's cache off, and return all settings.
+    """Apply the profile's settings to a new session, turn off the cache of every catalog, and return all settings.
 
-    Raises DbtRuntimeError for a value that Spark refuses.
+    Raises DbtRuntimeError for a value that Spark rejects.
     """
     from pyspark.errors import AnalysisException
 
@@ -67,7 +67,7 @@ def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str
                 session.conf.set(key, value)
                 settings[key] = value
             except AnalysisException as error:
-                # Static: it was settled when Spark started, by someone else then.
+                # A static setting, which another program has determined when Spark started.
                 logger.debug(f"{key} stays {settings.get(key)}: {describe(error)}")
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
                 raise checks.refused_setting(key, describe(error)) from cause(error)
@@ -75,30 +75,30 @@ def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str
 
 
 def load_jdbc(session: SparkSession, catalog: str, settings: Mapping[str, str]) -> None:
-    """Load a jdbc catalog, which so makes or upgrades its tables: two sessions must not do that at once.
+    """Load a jdbc catalog, which creates or upgrades its tables. Two sessions must not do this at once.
 
-    Catalogs of other kinds are loaded by the first statement that names them.
+    Other catalogs are loaded by the first statement that uses them.
     """
     if settings.get(f"spark.sql.catalog.{catalog}.type") != "jdbc":
         return
     try:
-        # Spark loads the catalog to look the function up; nothing runs.
+        # Spark loads the catalog to look up the function. Nothing is executed.
         session.sql(f"select {sql_name(catalog)}.system.iceberg_version()")
     except Exception as error:  # noqa: BLE001 (raised as dbt's own)
         raise checks.unreachable(catalog, describe(error)) from cause(error)
 
 
 class OwnSession(ABC):
-    """One Spark session, of one dbt connection."""
+    """The Spark session of one dbt connection."""
 
     scans: ExactScans | None = None
-    """What reads data files by themselves; None where Spark's driver is out of reach."""
+    """Reads individual data files. None if Spark's driver is not in this process."""
 
     commits: TableCommits | None = None
-    """What commits several changes of a table at once; None where Spark's driver is out of reach."""
+    """Commits several changes of a table at once. None if Spark's driver is not in this process."""
 
     gone: tuple[type[Exception], ...] = (OSError,)
-    """What a call raises where Spark is not there any more."""
+    """The errors of a call after Spark has ended."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
@@ -113,42 +113,43 @@ class OwnSession(ABC):
 
     @abstractmethod
     def starting(self, sql: str) -> None:
-        """Called on the thread that is about to run a statement."""
+        """Called in the thread that is about to execute a statement."""
 
     @abstractmethod
     def active(self, file: str) -> AbstractContextManager[Callable[[], FrameSummary | None]]:
-        """Have what asks PySpark for the active session get this one, for the code of a file.
+        """Make this session PySpark's active session for the code of a file.
 
-        It gives what finds the line whose DataFrame Spark refuses, where an error does not come from that line itself.
+        Yields a function that finds the line whose DataFrame Spark rejects, if the error is not raised in that line
+        itself.
         """
 
     @abstractmethod
     def stop_jobs(self) -> None:
-        """Stop what the session is running, from another thread."""
+        """Cancel what the session is running. Called from another thread."""
 
     @abstractmethod
     def release(self, held: DataFrame) -> None:
-        """Have Spark drop rows that were held."""
+        """Let Spark drop held rows."""
 
     def shown(self, held: DataFrame) -> DataFrame:
-        """Rows that were held, as statements get to see them."""
+        """Held rows for use in statements."""
         return held
 
     @abstractmethod
     def end(self) -> None:
-        """End the session; Spark itself continues."""
+        """End the session. Spark continues."""
 
     def settings(self) -> dict[str, str]:
         """The session's settings."""
         return dict(self.session.conf.getAll)
 
     def setting(self, key: str) -> str | None:
-        """The value of a setting; None where it has none."""
+        """The value of a setting. None without one."""
         value: str | None = self.session.conf.get(key, None)
         return value
 
     def configure(self, key: str, value: str | None) -> None:
-        """Give a setting a value, or with None the one that it had when it was last given one here.
+        """Set a setting. None restores the value that it had when it was last set here.
 
         Raises DbtDatabaseError.
         """
@@ -165,19 +166,19 @@ class OwnSession(ABC):
             raise DbtDatabaseError(describe(error)) from cause(error)
 
     def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows are computed once, by what reads it first.
+        """Create a temporary view of a SELECT whose rows are computed once, by the first statement that reads it.
 
-        A row that Spark has lost since, with an executor, fails what reads the view. Raises DbtDatabaseError.
+        If Spark loses rows with an executor, statements that read the view fail. Raises DbtDatabaseError.
         """
         cursor = self.cursor()
         cursor.execute(sql)
         self._keep(view, held(cursor.frame))
 
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
-        """Make a temporary view of what a model in Python returns; ``once``: its rows are computed once.
+        """Create a temporary view of a Python model's result. ``once``: whether its rows are computed once.
 
-        They are kept until the next model runs. The code of one model runs after that of another: pandas-on-Spark,
-        among others, takes the session that is active. Raises DbtRuntimeError.
+        The rows are kept until the next model runs. Models run one after another, because pandas-on-Spark and others
+        use the active session. Raises DbtRuntimeError.
         """
         if self._result is not None:
             self.let_go(self._result)
@@ -195,26 +196,26 @@ class OwnSession(ABC):
         self.shown(frame).createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
-        """Let go of the rows of a view."""
+        """Release the rows of a view."""
         held = self._held.pop(view, None)
         if held is not None:
             self.session.catalog.dropTempView(view)
             self.release(held)
 
     def cancel(self) -> None:
-        """Stop what the session is running, from another thread, and whatever it starts from then on."""
+        """Cancel what the session is running and what it starts later. Called from another thread."""
         threading.Thread(target=self._stop_until_closed, name="cancel", daemon=True).start()
 
     def _stop_until_closed(self) -> None:
-        # A statement starts one job after the other, and may be at work on its plan just now.
+        # A statement starts several jobs, and may be planning its next one.
         with suppress(*self.gone):
             while not self._closed.wait(_CANCEL_INTERVAL):
                 self.stop_jobs()
 
     def close(self) -> None:
-        """Let go of all rows, and end the session."""
+        """Release all rows, and end the session."""
         self._closed.set()
-        with suppress(*self.gone):  # Spark may be gone when dbt is interrupted
+        with suppress(*self.gone):  # Spark may have ended when dbt is interrupted
             for view in list(self._held):
                 self.let_go(view)
         self.end()
@@ -224,7 +225,7 @@ class OwnSession(ABC):
 
 
 def held(frame: DataFrame) -> DataFrame:
-    """A result of which Spark keeps the rows once it has computed them. Raises DbtDatabaseError."""
+    """A result whose rows Spark holds once it has computed them. Raises DbtDatabaseError."""
     try:
         return frame.localCheckpoint(eager=False)
     except Exception as error:  # noqa: BLE001 (raised as dbt's own)
@@ -232,7 +233,7 @@ def held(frame: DataFrame) -> DataFrame:
 
 
 class SessionCursor:
-    """A DB-API cursor on a Spark session. Statements run when executed; rows are fetched on demand."""
+    """A DB-API cursor on a Spark session. Statements run immediately; rows are fetched on demand."""
 
     def __init__(self, session: SparkSession, starting: Callable[[str], None]) -> None:
         self._session = session
@@ -248,7 +249,7 @@ class SessionCursor:
 
     @property
     def description(self) -> CursorDescription:
-        """Names and SQL types of the result's columns; empty for a statement without a result."""
+        """The names and SQL types of the result's columns. Empty for a statement without a result."""
         if self._frame is None:
             return []
         return [
@@ -256,7 +257,7 @@ class SessionCursor:
         ]
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Run a statement; ``%s`` stands for the bindings, if there are any.
+        """Execute a statement. ``%s`` is replaced by the bindings, if there are any.
 
         Raises DbtDatabaseError with Spark's message, without its stack trace.
         """
@@ -277,13 +278,13 @@ class SessionCursor:
         return self._frame
 
     def fetchall(self) -> list[Any]:
-        """All rows that have not been fetched yet."""
+        """All remaining rows."""
         rows = self._fetch()
         self._rows = []
         return rows
 
     def fetchmany(self, size: int) -> list[Any]:
-        """The next rows, at most ``size``; nothing beyond them is computed if nothing has been fetched yet."""
+        """The next rows, at most ``size``. If nothing has been fetched yet, no more rows are computed."""
         if self._rows is None and self._frame is not None:
             self._frame = self._frame.limit(size)
         rows = self._fetch()
@@ -297,14 +298,14 @@ class SessionCursor:
         return rows[0] if rows else None
 
     def close(self) -> None:
-        """Let go of the result."""
+        """Release the result."""
         self._frame = None
         self._rows = None
 
     def _fetch(self) -> list[Any]:
         if self._rows is None:
             try:
-                # Spark runs a query to collect even the result of a command without columns, which has no rows.
+                # Spark runs a query even to collect the result of a command without columns, which has no rows.
                 self._rows = [] if self._frame is None or not self._frame.columns else self._frame.collect()
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
                 raise DbtDatabaseError(describe(error)) from cause(error)

@@ -1,4 +1,4 @@
-"""The port of the engine to Spark, by the connection that dbt has for this thread."""
+"""The engine's interface to Spark, over dbt's connection for this thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .connections import SparkIcebergConnectionManager
 
 
 class DbtSpark:
-    """Implements ``iceberg_incremental.spark.port.Spark``: statements go through dbt, which comments and logs them."""
+    """Implements ``iceberg_incremental.spark.port.Spark``. dbt executes the statements, with its comments and log."""
 
     def __init__(self, adapter: SparkAdapter, connections: SparkIcebergConnectionManager) -> None:
         self._adapter = adapter
@@ -26,34 +26,34 @@ class DbtSpark:
 
     @property
     def scans(self) -> ExactScans | None:
-        """What reads data files by themselves; None where Spark's driver is elsewhere."""
+        """Reads individual data files. None if Spark's driver is not in this process."""
         session = self._connections.own_session()
         return session.scans if session else None
 
     @property
     def commits(self) -> TableCommits | None:
-        """What commits several changes of a table at once; None where Spark's driver is elsewhere."""
+        """Commits several changes of a table at once. None if Spark's driver is not in this process."""
         session = self._connections.own_session()
         return session.commits if session else None
 
     @property
     def computes_once(self) -> bool:
-        """Whether rows that are held are computed once, whatever they come from."""
+        """Whether held rows are always computed once."""
         return self._connections.holds_rows()
 
     def send(self, sql: str) -> None:
-        """Run a statement whose rows, if it has any, are not wanted."""
+        """Execute a statement, and discard its rows."""
         with _statement():
             self._adapter.execute(sql, auto_begin=False, fetch=False)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT, which is sent as a statement of the model."""
+        """All rows of a SELECT, which is executed as a statement of the model."""
         with _statement():
             _, table = self._adapter.execute(sql, auto_begin=False, fetch=True)
             return [tuple(row) for row in table.rows]
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """Which of some settings the session has now, with their values; of a server, by one statement."""
+        """The current values of settings of the session. On a server, this takes one statement."""
         if session := self._connections.own_session():
             found = {key: session.setting(key) for key in keys}
             return {key: value for key, value in found.items() if value is not None}
@@ -61,7 +61,7 @@ class DbtSpark:
             return {str(key): str(value) for key, value, *_ in self._connections.rows("set") if key in keys}
 
     def configure(self, key: str, value: str | None) -> None:
-        """Give a setting of the session a value, or with None the value that it had before."""
+        """Set a setting of the session. None restores its previous value."""
         if session := self._connections.own_session():
             with _statement():
                 session.configure(key, value)
@@ -69,12 +69,12 @@ class DbtSpark:
             self.send(f"RESET {sql_name(key)}" if value is None else f"SET {sql_name(key)} = {sql_name(value)}")
 
     def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows Spark keeps until they are let go."""
+        """Create a temporary view of a SELECT whose rows Spark holds until they are released."""
         with _statement():
             self._connections.hold(view, sql)
 
     def let_go(self, view: str) -> None:
-        """Let go of the rows of a view."""
+        """Release the rows of a view."""
         with _statement():
             self._connections.let_go(view)
 

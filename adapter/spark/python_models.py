@@ -1,7 +1,7 @@
-"""Models in Python: their code runs in this process, on the Spark session of their connection.
+"""Python models: their code runs in this process, with the Spark session of their connection.
 
-dbt gives the code as it was compiled: the user's text, so that line numbers stay, and below it the class ``dbtObj``,
-``ip_reads``, which is what the functions of ``dbt`` give, and ``batch_reads``, what ``dbt.ref()`` reads in a batch.
+dbt passes the compiled code: the user's text, whose line numbers do not change, followed by the class ``dbtObj``;
+``ip_reads``, the results of the methods of ``dbt``; and ``batch_reads``, the rows of ``dbt.ref()`` in a batch.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Given = str | Mapping[str, Any]
-"""What stands for a call of a function of ``dbt``: SQL of a relation, or values."""
+"""The result of a method of ``dbt``: the SQL of a relation, or values."""
 
 
 @dataclass
 class PythonModel:
     """A compiled model. ``file``: its path in the project.
 
-    ``functions``: the names of those that ``dbt`` has beside ``ref`` and ``source``. ``key_of``: what tells a call of
-    one from others: its name, positional and named arguments. ``unknown``: the error for a call that the text does not
-    show. ``reads``: what the calls give, by their keys; ``called``: those that the code has come to.
+    ``functions``: the methods of ``dbt`` other than ``ref`` and ``source``. ``key_of``: returns the identity of a call
+    from its name, positional and named arguments. ``unknown``: returns the error for a call that is not found in the
+    text. ``reads``: the results of the calls, by their keys. ``called``: the calls that the code has executed.
     """
 
     name: str
@@ -46,12 +46,12 @@ class PythonModel:
     called: set[str] = field(default_factory=set)
 
     def run(self, session: SparkSession, refused: Callable[[], traceback.FrameSummary | None]) -> DataFrame:
-        """Run ``model(dbt, session)``; its result as a DataFrame of this session, whose columns are known.
+        """Run ``model(dbt, session)``. Returns its result as a DataFrame of this session, with known columns.
 
-        ``refused``: finds the line whose DataFrame Spark refuses, where an error does not come from the line itself.
-        Raises DbtRuntimeError with the lines of the model where its code fails, and for a result of another kind.
+        ``refused``: finds the line whose DataFrame Spark rejects, if the error is not raised in that line itself.
+        Raises DbtRuntimeError with the lines of the model if its code fails, and for another kind of result.
         """
-        # As in a notebook: what the code defines is sent to executors by value, with it.
+        # As in a notebook: definitions in the code are sent to executors by value.
         namespace: dict[str, Any] = {"__name__": "__main__", "__file__": self.file, "spark": session}
         relations = _LoadedRelations(session)
         try:
@@ -72,13 +72,13 @@ class PythonModel:
         if not _same(result.sparkSession, session):
             raise DbtRuntimeError(
                 f"{self.name} returned a DataFrame of another Spark session.\n"
-                "  Expected: one that was made with the `session` that model(dbt, session) gets, or by dbt.ref().\n"
-                "  To fix: use this session in place of one from SparkSession.builder."
+                "  Expected: one that was created with the `session` of model(dbt, session), or by dbt.ref().\n"
+                "  To fix: use this session instead of one from SparkSession.builder."
             )
         return result
 
     def _read(self, relations: _LoadedRelations, function: str, *positional: Any, **named: Any) -> Any:
-        """What a function of ``dbt`` gives: a DataFrame, or values."""
+        """The result of a method of ``dbt``: a DataFrame, or values."""
         arguments = {name: relations.name_of(value) for name, value in named.items()}
         key = self.key_of(function, [relations.name_of(value) for value in positional], arguments)
         if key not in self.reads:
@@ -90,9 +90,9 @@ class PythonModel:
         return SimpleNamespace(**given)
 
     def _require_exact(self, result: Any, relations: _LoadedRelations) -> None:
-        """Raise DbtRuntimeError for doubles in a pandas DataFrame that have been integers, and are too large for that.
+        """Raise DbtRuntimeError for integers in a pandas DataFrame that were converted to doubles and are too large.
 
-        pandas makes them doubles where a join or another operation leaves values out.
+        pandas converts them if a join or another operation adds missing values.
         """
         large = [str(name) for name in _large_doubles(result)]
         integers = relations.integers() if large else frozenset()
@@ -101,8 +101,8 @@ class PythonModel:
                 f"{self.name} returned a pandas DataFrame whose integers have become doubles: {', '.join(rounded)}.\n"
                 "  Expected: integers, as in the relations that the model reads. A double does not hold every integer "
                 f"beyond {EXACT}, so values may have changed.\n"
-                "  To fix: use pandas' nullable integers before a merge or another operation that leaves values "
-                f"out: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
+                "  To fix: use pandas' nullable integers before a merge or another operation that adds missing "
+                f"values: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
             )
 
     def _failed(self, error: Exception, refused: Callable[[], traceback.FrameSummary | None]) -> DbtRuntimeError:
@@ -118,7 +118,7 @@ class PythonModel:
 
 
 class _LoadedRelations:
-    """The relations that a model's code has loaded. ``batch``: what is read in place of some, by their names."""
+    """The relations that a model's code has loaded. ``batch``: the replacements of some relations, by name."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
@@ -127,21 +127,21 @@ class _LoadedRelations:
         self._read: list[DataFrame] = []
 
     def load(self, name: str) -> DataFrame:
-        """A relation as ``dbt.ref`` and ``dbt.source`` give it."""
+        """The relation for ``dbt.ref`` and ``dbt.source``."""
         read = self.batch.get(name, name)
-        # Under --empty and --sample, and in a batch, dbt gives a source as a sub-query.
+        # With --empty and --sample, and in a batch, dbt passes a source as a subquery.
         frame = self.session.sql(f"select * from {read}") if read.startswith("(") else self.session.table(read)
         self._loaded.append((frame, name))
         return frame
 
     def read(self, sql: str) -> DataFrame:
-        """A relation as a function of ``dbt`` gives it."""
+        """The relation for another method of ``dbt``."""
         frame = self.session.sql(f"select * from {sql}")
         self._read.append(frame)
         return frame
 
     def integers(self) -> frozenset[str]:
-        """The columns of integers that any of the relations has, by their names in lower case."""
+        """The integer columns of all loaded relations, by name in lower case."""
         from pyspark.sql.types import IntegralType
 
         frames = [*self._read, *(frame for frame, _ in self._loaded)]
@@ -149,14 +149,17 @@ class _LoadedRelations:
         return frozenset(field.name.lower() for field in fields if isinstance(field.dataType, IntegralType))
 
     def name_of(self, value: Any) -> Any:
-        """The name of a relation that was loaded, also in a list; any other value as it is."""
+        """The name of a loaded relation, or of each one in a list. Other values are returned unchanged."""
         if isinstance(value, (list, tuple)):
             return [self.name_of(each) for each in value]
         return next((name for frame, name in self._loaded if frame is value), value)
 
 
 def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
-    """A result as Spark's DataFrame: it may be one, or one of pandas or pandas-on-Spark, whose index is left out."""
+    """A result as a Spark DataFrame.
+
+    It may be one, or a DataFrame of pandas or pandas-on-Spark, whose index is dropped.
+    """
     from pyspark.sql import DataFrame
 
     if isinstance(result, DataFrame):
@@ -176,7 +179,7 @@ def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
 
 
 def _large_doubles(result: Any) -> list[Any]:
-    """The columns of doubles of a pandas DataFrame that have a whole number which a double may hold for another."""
+    """The columns of doubles in a pandas DataFrame with a whole number that is too large to be exact."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(result, pandas.DataFrame):
         return []
@@ -185,31 +188,31 @@ def _large_doubles(result: Any) -> list[Any]:
 
 
 def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
-    """By Arrow, which knows best what values of pandas are: NaN is NULL, and a category what it stands for."""
+    """Convert with Arrow, which preserves pandas values best: NaN becomes NULL, and a category its value."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     try:
         import pyarrow
     except ImportError as error:
         raise DbtRuntimeError(
-            f"PyArrow, which makes pandas DataFrames Spark's, was not imported: {error}\n"
+            f"PyArrow, which converts pandas DataFrames for Spark, cannot be imported: {error}\n"
             "  To fix: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
         ) from error
     plain = frame.copy(deep=False)
-    plain.attrs = {}  # what Spark Connect's toPandas() leaves there, PyArrow warns of
+    plain.attrs = {}  # PyArrow warns about attributes of Spark Connect's toPandas()
     table = pyarrow.Table.from_pandas(plain, preserve_index=False)
-    # Spark Connect finds no types where there are no rows.
+    # Spark Connect does not find the types of empty columns.
     without_zone = session.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     return session.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=without_zone))
 
 
 def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
-    """Raises DbtRuntimeError for a categorical column: what Spark has of it are the numbers of its categories."""
+    """Raises DbtRuntimeError for a categorical column, because Spark has only the numbers of its categories."""
     if codes := [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]:
         raise DbtRuntimeError(
             f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
-            "  Expected: columns of values, as Spark has only the numbers of the categories.\n"
-            "  To fix: return the columns as they were before .astype('category'), or frame.to_pandas()."
+            "  Expected: columns of values. In Spark, these columns contain only the numbers of the categories.\n"
+            "  To fix: return the columns without .astype('category'), or return frame.to_pandas()."
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")
@@ -218,7 +221,7 @@ def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
 
 
 def _same(one: SparkSession, other: SparkSession) -> bool:
-    """Whether two objects of Python stand for one session of Spark."""
+    """Whether two Python objects represent the same Spark session."""
     if one is other:
         return True
     inner, outer = (getattr(each, "_jsparkSession", None) for each in (one, other))

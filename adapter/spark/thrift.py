@@ -1,4 +1,4 @@
-"""What dbt holds as a connection's handle on a Thrift server: methods ``thrift`` and ``http``."""
+"""The handle of a dbt connection to a Thrift server: methods ``thrift`` and ``http``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .interrupt import CANCELLED
 
 
 class ThriftConnection(PyhiveConnectionWrapper):
-    """dbt-spark's, whose statement another thread can stop.
+    """dbt-spark's handle, whose statement another thread can cancel.
 
-    Thrift's client is not made for two threads: a call in the middle of another one takes that one's answer. So the
-    thread that waits for a statement cancels it, when it next asks for its state, every ``poll_interval``.
+    Thrift's client does not support two threads: a call during another one would receive its response. The thread that
+    waits for a statement therefore cancels it when it next requests the state, every ``poll_interval``.
     """
 
     def __init__(self, opened: PyhiveConnectionWrapper) -> None:
@@ -30,23 +30,23 @@ class ThriftConnection(PyhiveConnectionWrapper):
         return self
 
     def cancel(self) -> None:
-        """Have the statement that runs cancelled, and any that follows refused; called by another thread."""
+        """Cancel the running statement, and refuse later ones. Called by another thread."""
         self._cancelled.set()
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Run a statement; raises DbtDatabaseError, also where it is cancelled."""
+        """Execute a statement. Raises DbtDatabaseError, also if it is cancelled."""
         if self._cancelled.is_set():
             raise DbtDatabaseError(CANCELLED)
         super().execute(sql, None if bindings is None else list(bindings))
 
     def tidy(self, sql: str) -> None:
-        """Run a statement that cleans up, also after a cancellation. Raises DbtDatabaseError."""
+        """Execute a cleanup statement, also after a cancellation. Raises DbtDatabaseError."""
         self._cancelled.clear()
         self.cursor().execute(sql)
 
 
 class _Cancellable:
-    """A cursor of PyHive that cancels its statement when it is asked for its state after a cancellation."""
+    """A PyHive cursor that cancels its statement when its state is requested after a cancellation."""
 
     def __init__(self, cursor: Any, cancelled: threading.Event) -> None:
         self._cursor = cursor
@@ -59,5 +59,5 @@ class _Cancellable:
         return self._cursor.poll()
 
     def __getattr__(self, name: str) -> Any:
-        """All else is PyHive's."""
+        """All other attributes are PyHive's."""
         return getattr(self._cursor, name)

@@ -1,1 +1,1 @@
-"""How the models of a project stand: what their next runs read, and what their last ones read."""
+"""The status of a project's models: what their next runs would read, and what earlier runs have read."""

@@ -1,4 +1,4 @@
-"""How models are kept up to date by what changed, or why they cannot be: what ``ip_explain`` shows."""
+"""How models are updated incrementally, or why they cannot be: the data of ``ip_explain``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows of a source that a run reads to recompute the affected rows. Without ``by``, all of them.
+    """The rows of a source that a run reads to recompute the affected rows. Without ``by``, all rows.
 
     ``by``: the columns whose values must be those of an affected key.
     """
@@ -31,11 +31,12 @@ class ReadRows:
 
 @dataclass(frozen=True)
 class UpdateMethod:
-    """How a model's table is kept equal to its SQL.
+    """How a model's table is updated incrementally.
 
-    ``key``: the columns by which rows are replaced; without any, each change affects all rows. ``key_of``: what the
-    affected values are computed from: ``read rows``, changed rows of the sources, or ``result rows``, changed rows of
-    the result. ``updated``: the sums, counts and extremes that are updated from the changed rows alone, where possible.
+    ``key``: the columns by which rows are replaced; without any, each change affects all rows. ``key_of``: the rows
+    from which the affected values are computed: ``read rows`` (changed rows of the sources) or ``result rows`` (changed
+    rows of the result). ``updated``: the sums, counts and extremes that are updated from the changed rows alone, where
+    possible.
     """
 
     key: Sequence[str]
@@ -46,9 +47,9 @@ class UpdateMethod:
 
 @dataclass(frozen=True)
 class NotIncremental:
-    """The construct because of which a model is not updated incrementally. ``line``: of its compiled SQL, from 1.
+    """The construct that prevents incremental updates of a model. ``line``: of its compiled SQL, from 1.
 
-    ``instead``: what to write instead; empty where there is nothing.
+    ``instead``: what to write instead; empty if there is no alternative.
     """
 
     construct: str
@@ -58,7 +59,7 @@ class NotIncremental:
 
 @dataclass(frozen=True)
 class PendingRange:
-    """What is pending in a source. ``kind``: how it is read. ``bytes``: of the files."""
+    """The pending rows of a source. ``kind``: how they are read. ``bytes``: the size of the files."""
 
     source: str
     kind: str
@@ -74,9 +75,9 @@ class NextRun:
     """What a run would do now.
 
     ``action``: as in the result of a run, or ``fails``. ``way``: how changes are applied: ``append``,
-    ``update_groups``, ``replace_keys``, ``replace_all`` or ``none``, where no row is affected; null for other actions.
-    ``reason``: why, with the figures. ``affected_keys``: null where they were not counted. ``affected_files``: how
-    many of the table's ``table_files`` may have a row with an affected key.
+    ``update_groups``, ``replace_keys``, ``replace_all``, or ``none`` if no row is affected; null for other actions.
+    ``reason``: why, with the numbers. ``affected_keys``: null if they were not counted. ``affected_files``: the number
+    of the table's ``table_files`` that may have a row with an affected key.
     """
 
     action: str
@@ -90,9 +91,9 @@ class NextRun:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A model, and how it is updated incrementally, or could be with ``incremental_strategy='auto'``.
+    """How a model is updated incrementally, or could be with ``incremental_strategy='auto'``.
 
-    ``is_incremental``: null where that cannot be told, for the ``error``. ``next_run``: of models with ``auto``.
+    ``is_incremental``: null if unknown because of the ``error``. ``next_run``: for models with ``auto``.
     """
 
     model: str
@@ -120,7 +121,7 @@ def update_method(kept: IncrementalQuery) -> UpdateMethod:
 
 
 def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
-    """Without places where a source is restricted, if another place reads it as a whole."""
+    """The reads without restricted ones of sources that are also read as a whole."""
     whole = {each.table for each in found if not each.by}
     return [each for each in found if not each.by or each.table not in whole]
 
@@ -138,7 +139,7 @@ def not_incremental(refusal: Refusal) -> NotIncremental:
 
 
 def pending(planned: Range) -> PendingRange:
-    """What a planned range reads."""
+    """The pending rows in a planned range."""
     counts = planned.counts
     return PendingRange(
         str(planned.table),
@@ -157,7 +158,7 @@ def as_json(found: Sequence[Explanation]) -> str:
 
 
 def as_text(found: Sequence[Explanation]) -> str:
-    """The explanations as lines to read."""
+    """The explanations as text."""
     if not found:
         return "No model of this project is materialized as 'iceberg_incremental_snapshot', 'table' or 'incremental'."
     return "\n".join(line for each in found for line in _lines(each))
@@ -180,7 +181,7 @@ def _answer(found: Explanation) -> str:
         how = _key(found.update_method)
         return f"incremental {how}" if found.is_auto else f"could be auto: yes, incremental {how}"
     if found.not_incremental is None:
-        return "not known whether it is incremental" if found.is_auto else "could be auto: not known"
+        return "unknown whether it is incremental" if found.is_auto else "could be auto: unknown"
     why = found.not_incremental
     place = "" if why.line is None else f" (line {why.line})"
     because = f"because of {why.construct}{place}" + (f"; {why.instead}" if why.instead else "")

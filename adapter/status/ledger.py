@@ -1,7 +1,7 @@
-"""The ledger of a model: what each of its commits consumed of its sources, and whether that is each commit once.
+"""The ledger of a model: what each of its commits read from its sources, and whether each source commit was read once.
 
-Every checkpoint says from which position its run went on. The ranges of a source are proven contiguous where each one
-begins at the position of the checkpoint before it; pure.
+Every checkpoint contains the position from which its run continued. The ranges of a source are proven contiguous if
+each begins at the position of the previous checkpoint. Pure functions.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share, share_at, sum_of, whole_of
 
 _ROWS = "total-records"
-"""The key of a summary under which it has the rows of all data files."""
+"""The summary key for the number of rows in all data files."""
 
 
 class Finding(str, Enum):
-    """What is wrong with where a range begins."""
+    """What is wrong with the start of a range."""
 
     GAP = "gap"
-    """It begins after the position before it: commits in between were never read."""
+    """It is after the previous position, so commits in between were never read."""
 
     OVERLAP = "overlap"
-    """It begins before the position before it: commits were read twice."""
+    """It is before the previous position, so commits were read twice."""
 
     UNRELATED = "break"
-    """It begins elsewhere, and the source's history does not show whether that is before or after."""
+    """It differs from the previous position, and the source's history does not show whether it is before or after."""
 
     UNPROVEN = "not proven"
-    """The checkpoint does not say where it began, or checkpoints before it are not known any more. No error."""
+    """The checkpoint does not contain its start, or the previous checkpoint is unknown. Not an error."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One checkpoint of a target. ``snapshot``: the commit that carries it; None where only the property held it."""
+    """A checkpoint of a target. ``snapshot``: the commit that contains it; None if only the property did."""
 
     checkpoint: Checkpoint
     snapshot: Snapshot | None
@@ -49,12 +49,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """What one commit of the target consumed of one source.
+    """What one commit of the target read from one source.
 
-    ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time), ``by_hand`` (a
-    position that was set). ``snapshots``, ``records``: the commits of the range that touched rows, and how many rows
-    they added, by the source's history; None where expired. ``share``: what the run read of the source, as its
-    checkpoint says, else by the source's history; None where neither knows. ``finding``: what is wrong with its start.
+    ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time) or ``by_hand`` (a
+    position that was set). ``snapshots``, ``records``: the number of commits in the range that changed rows, and of the
+    rows that they added, from the source's history; None if expired. ``share``: what the run read of the source, from
+    its checkpoint or otherwise the source's history; None if unknown. ``finding``: what is wrong with the start of the
+    range.
     """
 
     epoch: int
@@ -70,10 +71,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Totals:
-    """The rows of one commit of the target, by its counts; what equality deletes remove stands in none.
+    """The rows of one commit of the target, from its counts. Rows removed by equality deletes are not counted.
 
-    ``adds_up``: each total of its files is the one before, plus what they added, less what they removed;
-    ``broken_at``: the first snapshot at which it is not.
+    ``adds_up``: whether each total of the files is the previous total plus the added rows minus the removed rows.
+    ``broken_at``: the first snapshot for which it is not.
     """
 
     epoch: int
@@ -85,10 +86,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that is known of a target's commits, oldest first.
+    """All known commits of a target, oldest first.
 
-    ``foreign``: commits of rows by others. ``uncounted``: epochs whose snapshots have expired, so that the rows that
-    they added and removed are unknown.
+    ``foreign``: the commits of other writers that changed rows. ``uncounted``: the epochs whose snapshots have expired,
+    so that the numbers of rows added and removed are unknown.
     """
 
     target: str
@@ -99,12 +100,12 @@ class Ledger:
 
     @property
     def read(self) -> Share:
-        """What all runs read of their sources, against what these held as a whole at the time of each run."""
+        """What all runs read of their sources, and the total size of the sources at the times of the runs."""
         return sum_of(line.share for line in self.lines if line.share is not None)
 
     @property
     def first_wrong(self) -> Line | None:
-        """The first line whose range does not begin where the one before it ended."""
+        """The first line whose range does not begin where the previous one ended."""
         wrong = (Finding.GAP, Finding.OVERLAP, Finding.UNRELATED)
         return next((line for line in self.lines if line.finding in wrong), None)
 
@@ -115,7 +116,7 @@ class Ledger:
 
 
 def entries(target: History, older: Sequence[History]) -> list[Entry]:
-    """The checkpoints of the target's present history, oldest first: one an epoch.
+    """The checkpoints in the target's current history, oldest first, one per epoch.
 
     ``older``: its earlier histories, newest first. Raises UnreadableCheckpoint.
     """
@@ -134,7 +135,7 @@ def entries(target: History, older: Sequence[History]) -> list[Entry]:
 
 
 def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, History]) -> Ledger:
-    """Check the checkpoints of a target against the histories of its sources, as far as these are known."""
+    """Check the checkpoints of a target against the known histories of its sources."""
     lines: list[Line] = []
     before: dict[str, Position] = {}
     last_epoch = 0
@@ -156,7 +157,7 @@ def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, Histor
 def _line(
     entry: Entry, name: str, position: Position, before: Position | None, source: History | None, *, follows: bool
 ) -> Line:
-    """``before``: the position in the checkpoint before this one, which ``follows`` it if no epoch is missing."""
+    """A line. ``before``: the position in the previous checkpoint, which ``follows`` if no epoch is missing."""
     epoch, end = entry.checkpoint.epoch, position.snapshot_id
     if position.as_of:
         return Line(epoch, name, "as_of", None, end, None, None)
@@ -189,7 +190,7 @@ def _relation(source: History | None, start: int | None, before: int | None) -> 
 
 
 def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:
-    """The commits of a range that touched rows, and the rows that they added; None where they are unknown."""
+    """The number of commits in a range that changed rows, and of the rows that they added. None if unknown."""
     last = None if source is None or end is None else source.snapshots.get(end)
     if source is None or last is None:
         return (0, 0) if end is None else (None, None)
@@ -206,7 +207,7 @@ def _contents(source: History | None, start: int | None, end: int | None) -> tup
 
 
 def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share | None:
-    """What the run read of a source; a position that was set by hand reads nothing."""
+    """What the run read of a source. A position that was set by hand reads nothing."""
     known = entry.checkpoint.shares.get(name)
     if known is not None or line.kind == "by_hand":
         return known
@@ -214,7 +215,7 @@ def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share
     if end is None and line.to_snapshot_id is not None:
         return None
     if entry.snapshot is None:
-        return share_at(end, 0, 0)  # it moved its checkpoint only
+        return share_at(end, 0, 0)  # it only moved its checkpoint
     if line.kind != "range":
         return whole_of(end)
     commits = None if source is None or end is None else source.commits_since(line.from_snapshot_id, end)
@@ -225,7 +226,7 @@ def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share
 
 
 def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list[int]]:
-    """The counts of the target's commits by checkpoint, and the commits of rows that are no part of any."""
+    """The counts of the target's commits by checkpoint, and the commits that changed rows and belong to none."""
     own = {entry.snapshot.snapshot_id: entry.checkpoint.epoch for entry in known if entry.snapshot is not None}
     totals: list[Totals] = []
     foreign: list[int] = []
@@ -258,12 +259,12 @@ def _first_broken(before: Snapshot | None, commits: Sequence[Snapshot]) -> int |
 
 
 def to_document(found: Ledger) -> Mapping[str, Any]:
-    """The ledger as plain values."""
+    """The ledger as JSON values."""
     return {**asdict(found), "read": asdict(found.read)}
 
 
 def as_text(found: Ledger, known: Sequence[Entry]) -> str:
-    """The ledger as lines to read."""
+    """The ledger as text."""
     counts = {totals.epoch: totals for totals in found.totals}
     lines = [f"{found.target}: {counted(len(known), 'checkpoint')}"]
     for entry in known:
@@ -280,9 +281,9 @@ def as_text(found: Ledger, known: Sequence[Entry]) -> str:
         lines += [f"  {_shown(line)}" for line in found.lines if line.epoch == epoch]
     read = found.read
     if read.table_records:
-        lines.append(f"read in all: {_read(read)}")
+        lines.append(f"read in total: {_read(read)}")
     if found.foreign:
-        lines.append(f"commits of rows by others: {', '.join(str(each) for each in found.foreign)}")
+        lines.append(f"commits of other writers: {', '.join(str(each) for each in found.foreign)}")
     return "\n".join(lines)
 
 
@@ -308,7 +309,7 @@ def _shown(line: Line) -> str:
 
 
 def _read(share: Share) -> str:
-    """What was read of tables as a whole, for example ``20 of 80 rows (25.0%), 1.0 KiB of 3.9 KiB``."""
+    """What was read of the whole tables, for example ``20 of 80 rows (25.0%), 1.0 KiB of 3.9 KiB``."""
     return (
         f"{'at most ' if share.at_most else ''}{share.records:,} of {counted(share.table_records, 'row')} "
         f"({share.of_records or 0:.1%}), {size_text(share.bytes)} of {size_text(share.table_bytes)}"

@@ -1,7 +1,6 @@
-"""The status of a project: one document of all that the status page shows. Its fields are in docs/status.md.
+"""The status of a project: one document with all data of the status page. docs/status.md describes its fields.
 
-It adds to the status of each model what lies behind it: the commits of the tables that it reads, and what each of its
-runs consumed of them.
+It contains the status of each model, the commits of the tables that it reads, and what each of its runs read.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ _COMMAND = re.compile(r"`(dbt [^`]+)`")
 
 @dataclass(frozen=True)
 class CommitView:
-    """A commit of a table, of its main branch. ``late_ms`` and the event times are None where they are not known.
+    """A commit of a table's main branch. ``late_ms`` and the event times are None if they are unknown.
 
-    A compaction adds and removes no rows, though it writes them into other files.
+    A compaction adds and removes no rows, although it writes them to other files.
     """
 
     snapshot_id: int
@@ -54,9 +53,11 @@ class CommitView:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table that a model reads or writes. ``commits``: the newest, oldest first; ``earlier_commits``: how many more.
+    """A table that a model reads or writes. ``commits``: the newest, oldest first.
 
-    ``nodes``: what it is in the project, by unique id; ``error``: why it cannot be read, else None.
+    ``earlier_commits``: the number of others.
+
+    ``nodes``: the unique ids of its nodes. ``error``: why it cannot be read; otherwise None.
     """
 
     table: str
@@ -73,7 +74,7 @@ class TableView:
 
 @dataclass(frozen=True)
 class ReadView:
-    """What a run consumed of one source: a line of the ledger. ``read`` is None where it is not known any more."""
+    """What a run read from one source: a line of the ledger. ``read`` is None if it is no longer known."""
 
     source: str
     kind: str
@@ -85,7 +86,7 @@ class ReadView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run that committed. ``snapshot_id`` is None where it only moved the checkpoint; ``versions``: of a history."""
+    """A run that committed. ``snapshot_id``: None if it only moved the checkpoint. ``versions``: for a history."""
 
     epoch: int
     invocation_id: str
@@ -99,13 +100,12 @@ class RunView:
 
 @dataclass(frozen=True)
 class ModelView:
-    """A model: its status, and what lies behind it.
+    """A model with its status and its runs.
 
-    ``lag_ms``: for how long the oldest commit has waited that the model has not read; 0 where nothing is pending, None
-    where it is not known. ``commands``: those that its error names. ``runs``: the newest, oldest first. ``read``: what
-    all its known runs read, against the whole tables. ``update_method``: how ``auto`` updates a model;
-    None for others, and where it is not updated incrementally. ``verified``: what ``ip_verify`` found
-    last; None before that.
+    ``lag_ms``: how long the oldest unread commit has been waiting; 0 if nothing is pending, None if unknown.
+    ``commands``: the commands in its error. ``runs``: the newest runs, oldest first. ``read``: what all known runs
+    read, as a share of the whole tables. ``update_method``: how ``auto`` updates the model; None for other strategies,
+    and if it is not updated incrementally. ``verified``: the last result of ``ip_verify``; None without one.
     """
 
     name: str
@@ -121,7 +121,7 @@ class ModelView:
 
 @dataclass(frozen=True)
 class Edge:
-    """A model reads a table."""
+    """A table that a model reads."""
 
     source: str
     model: str
@@ -129,7 +129,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class ProjectStatus:
-    """The status of a project's models at one moment."""
+    """The status of a project's models at one point in time."""
 
     project: str
     generated_at_ms: int
@@ -146,7 +146,7 @@ def see(
     statuses: Sequence[ModelStatus],
     now_ms: int,
 ) -> ProjectStatus:
-    """The status of some models with what lies behind it. ``nodes`` and ``statuses`` are in the same order."""
+    """The status of some models, with their tables and runs. ``nodes`` and ``statuses`` have the same order."""
     parts: dict[TableName, list[project.Node]] = {}
     edges: list[Edge] = []
     for node in nodes:
@@ -167,7 +167,7 @@ def see(
 
 
 def with_failures(status: ProjectStatus, failing: Mapping[str, str]) -> ProjectStatus:
-    """A status with what the last runs of models have failed for. ``failing``: the messages, by unique id."""
+    """A status with the errors of the models' last runs. ``failing``: the messages, by unique id."""
 
     def failed(view: ModelView) -> ModelView:
         message = failing.get(view.status.model)
@@ -189,7 +189,7 @@ def as_json(status: ProjectStatus) -> str:
 
 
 def to_document(status: ProjectStatus) -> dict[str, Any]:
-    """The document as plain values: a model's status is a part of the model."""
+    """The document as JSON values. A model's status is merged into the model."""
     document: dict[str, Any] = {"version": VERSION, **asdict(status)}
     document["models"] = [
         {"name": each["name"], **each["status"], **{k: v for k, v in each.items() if k not in ("name", "status")}}
@@ -222,14 +222,14 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
 
 
 def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger, list[RunView]] | None:
-    """The ledger of a model as far as its table's present metadata have it, and its runs; None where it has none."""
+    """The ledger of a model from its table's current metadata, and its runs. None without a checkpoint."""
     history = _history(cuts, target)
     if not isinstance(history, History):
         return None
     try:
         known = entries(history, ())
     except UnreadableCheckpoint:
-        return None  # the model's error says so
+        return None  # the model's error reports this
     names = {name for entry in known for name in entry.checkpoint.sources}
     tables = {name: TableName.parse(name) for name in names}
     histories = {name: _history(cuts, table) for name, table in tables.items() if table is not None}
@@ -262,7 +262,7 @@ def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger,
 
 
 def _history(cuts: Cuts, table: TableName) -> History | IncrementalError | None:
-    """A table's history as the status saw it; None where there is none, or the error of one that cannot be read."""
+    """A table's history as used for the status. None if the table does not exist; an error if it cannot be read."""
     try:
         cut = cuts.of(table)
     except IncrementalError as error:

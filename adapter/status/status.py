@@ -1,4 +1,4 @@
-"""The status of models: where each stands in each of its sources, what is pending, and what the next run would do."""
+"""The status of models: the position in each source, what is pending, and what the next run would do."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from iceberg_incremental.table.retention import is_forever, max_ref_age_ms, max_
 from iceberg_incremental.table.version_counts import VersionCounts
 
 NOTHING_TO_DO = "nothing to do"
-"""What the next run of a model does that is up to date."""
+"""The description of the next run of a model that is up to date."""
 
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """A model's status in one source.
+    """A model's status in one source. Sizes are in bytes, times in ms.
 
-    ``pending``: ``nothing``, the kind of a range (``append``, ``full``, ``net``; ``empty`` where a table that is read
-    as a whole has lost its rows), the cause of a break, ``rewritten``, ``not readable`` or ``missing``. Sizes in bytes,
-    times in ms. ``records_at_most``: there may be fewer rows.
-    ``waiting_snapshots``: how many more wait for later runs, by the model's limits.
-    ``oldest_pending_ms``: when the first commit that is not read yet and touched rows was made, as far as commits are
-    known. ``expires_at_ms``: from when on an ``expire_snapshots`` by the source's own properties may take it; None
-    where nothing is pending, or where it is held without end. ``held_until_ms``: until when a tag or branch holds the
-    position; None where none does.
-    ``expiry_risk``: ``none``; ``due``, where the position is older than the source's maximum snapshot age, so that an
-    ``expire_snapshots`` may remove what has not been read yet; ``broken``, where the history has broken already.
+    - ``pending``: ``nothing``; the kind of a range (``append``, ``full``, ``net``; ``empty`` if a table that is read as
+      a whole no longer has rows); the cause of a break; ``rewritten``, ``not readable`` or ``missing``.
+    - ``records_at_most``: whether there may be fewer rows.
+    - ``waiting_snapshots``: the number of commits that the model's limits leave to later runs.
+    - ``oldest_pending_ms``: the time of the first known unread commit that changed rows.
+    - ``expires_at_ms``: the time from which an ``expire_snapshots`` with the source's own properties may remove unread
+      rows; None if nothing is pending, or if the position is held indefinitely.
+    - ``held_until_ms``: the time until which a tag or branch holds the position; None without one.
+    - ``expiry_risk``: ``none``; ``due``, if the position is older than the source's maximum snapshot age, so that an
+      ``expire_snapshots`` may remove unread rows; ``broken``, if the history is already broken.
     """
 
     source: str
@@ -58,12 +58,12 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """A model's status: its epoch, what the next run would do, and its sources. ``error`` where a run would fail.
+    """A model's status: its epoch, its sources, what the next run would do, and its ``error`` if it would fail.
 
-    ``state`` is ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``.
-    ``logic_changed_since``: the run after which the model's logic changed, where older rows are still in the table.
-    ``cloned_from``: the origin of a clone; ``files_kept_until_ms``: until when it keeps the files of the clone.
-    ``versions``: what the last run that wrote rows did to the versions of a history or a dbt snapshot.
+    ``state``: ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``. ``logic_changed_since``:
+    the run after which the model's logic changed, if older rows are still in the table. ``cloned_from``: the origin of
+    a clone. ``files_kept_until_ms``: the time until which the origin keeps its files. ``versions``: what the last run
+    that wrote rows did to the versions of a history or dbt snapshot.
     """
 
     model: str
@@ -89,31 +89,31 @@ class ModelStatus:
         return not self.fails and self.next_run != NOTHING_TO_DO
 
     def is_as_due_as(self, before: ModelStatus) -> bool:
-        """Whether a run has changed nothing of what is due."""
+        """Whether the model is due, and a run has not changed what is due."""
         return self.is_due and before.is_due and (self.epoch, self.commits) == (before.epoch, before.commits)
 
     @property
     def commits(self) -> int:
-        """How many commits of its sources are pending, those that wait for later runs included."""
+        """The number of pending commits of its sources, including those that are left to later runs."""
         return sum(source.snapshots + source.waiting_snapshots for source in self.sources)
 
     @property
     def rows(self) -> int:
-        """How many rows the next run would read."""
+        """The number of rows that the next run would read."""
         return sum(source.records for source in self.sources)
 
     @property
     def oldest_pending_ms(self) -> int | None:
-        """When the oldest pending commit was made; None where none is pending, or where it is not known."""
+        """The time of the oldest pending commit. None if none is pending, or if it is unknown."""
         return min(
             (each.oldest_pending_ms for each in self.sources if each.oldest_pending_ms is not None), default=None
         )
 
     def lag_ms(self, now_ms: int) -> int | None:
-        """For how long the oldest pending commit has been waiting: 0 where nothing is pending, None if not known."""
+        """How long the oldest pending commit has been waiting. 0 if nothing is pending, None if unknown."""
         if self.oldest_pending_ms is not None:
             return max(0, now_ms - self.oldest_pending_ms)
-        is_rebuilt_by_policy = self.state == "rebuild" and self.epoch > 0  # a rollback shows no commit that waits
+        is_rebuilt_by_policy = self.state == "rebuild" and self.epoch > 0  # unknown after a rollback
         return 0 if self.error is None and not is_rebuilt_by_policy else None
 
 
@@ -124,9 +124,9 @@ def source_status(
     now_ms: int,
     read_before: Position | None = None,
 ) -> SourceStatus:
-    """Judge a model's status in one source at the time ``now_ms``.
+    """A model's status in one source at the time ``now_ms``.
 
-    ``read_before``: up to where the source was read by the table that the next run replaces, in a rebuild.
+    ``read_before``: in a rebuild, the position of the table that the next run replaces.
     """
     counts: dict[str, Any] = {}
     risk = "none"
@@ -161,7 +161,7 @@ def source_status(
 
 
 def status_of_source(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
-    """A model's status in one source, as far as its position says it."""
+    """A model's status in one source, as far as its position determines it."""
     known = position or Position(None, None, None, None)
     return SourceStatus(
         source=str(source),
@@ -179,10 +179,10 @@ def _refusal(found: Refusal) -> str:
 
 
 def _oldest_pending(history: History, position: Position | None) -> int | None:
-    """When the first commit after a position that touched rows was made; the first that is known, if some are not.
+    """The time of the first known commit after a position that changed rows.
 
-    Where the history does not lead back to the position, these are the commits that are later than it. None where
-    there is no such commit, as after a rollback.
+    If the history does not lead back to the position, commits with a later time count. None if there is no such commit,
+    for example after a rollback.
     """
     head = history.current
     commits = None if head is None else history.commits_since(None if position is None else position.snapshot_id, head)
@@ -194,7 +194,7 @@ def _oldest_pending(history: History, position: Position | None) -> int | None:
 
 
 def _expires_at(history: History, position: Position, held_until: float | None) -> int | None:
-    """From when on the position may expire, in ms; None where it is held without end, or its time is not known."""
+    """The time in ms from which the position may expire. None if it is held indefinitely, or if its time is unknown."""
     if position.timestamp_ms is None:
         return None
     kept_until = position.timestamp_ms + max_snapshot_age_ms(history.properties)
@@ -203,7 +203,7 @@ def _expires_at(history: History, position: Position, held_until: float | None) 
 
 
 def _held_until(history: History, position: Position) -> float | None:
-    """Until when a tag or branch keeps the position's snapshot, in ms; infinite for one without an age."""
+    """The time in ms until which a tag or branch keeps the position's snapshot. Infinite without a maximum age."""
     if position.timestamp_ms is None:
         return None
     longest = max_ref_age_ms(history.properties)
@@ -218,7 +218,7 @@ def _held_until(history: History, position: Position) -> float | None:
 
 
 def as_text(statuses: Sequence[ModelStatus]) -> str:
-    """The statuses as lines to read."""
+    """The statuses as text."""
     if not statuses:
         ours = "No model of this project is materialized as 'iceberg_incremental_snapshot'"
         return f"{ours}, and no snapshot has a checkpoint."
@@ -238,7 +238,7 @@ def as_text(statuses: Sequence[ModelStatus]) -> str:
 
 
 def versions_text(found: VersionCounts) -> str:
-    """What a run did to versions, for example ``3 versions added, 2 ended or updated``."""
+    """The versions that a run wrote, for example ``3 versions added, 2 ended or updated``."""
     updated = "" if found.updated is None else f", {found.updated:,} ended or updated"
     return f"{counted(found.added, 'version')} added{updated}"
 
@@ -269,5 +269,5 @@ def _line(source: SourceStatus) -> str:
     risk = ""
     if source.expiry_risk == "due":
         since = "" if source.expires_at_ms is None else f" since {instant(source.expires_at_ms)}"
-        risk = f"; snapshots not read yet may expire{since}: run soon"
+        risk = f"; unread snapshots may expire{since}: run soon"
     return f"{source.source}: {where}; {pending}{risk}"

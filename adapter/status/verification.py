@@ -1,4 +1,4 @@
-"""What the comparison of tables with their rebuilds has found: what ``ip_verify`` shows."""
+"""The results of comparing tables with their rebuilds: the data of ``ip_verify``."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from iceberg_incremental.verify.record import percent
 
 _VERSION = 1
 _KINDS = {
-    "missing": "in the rebuild, and not in the table",
-    "too_many": "in the table, and not in the rebuild",
+    "missing": "in the rebuild, but not in the table",
+    "too_many": "in the table, but not in the rebuild",
     "changed": "with other values",
     "by_rounding": "with other values by rounding only",
 }
 _ANSWERS = {
     Result.EQUAL: "equal",
-    Result.EQUAL_IN_PART: "equal, as far as it was compared",
-    Result.EQUAL_BUT_ROUNDING: "equal, but for rounding",
+    Result.EQUAL_IN_PART: "equal in all compared rows and columns",
+    Result.EQUAL_BUT_ROUNDING: "equal except for rounding",
     Result.DIFFERS: "DIFFERS",
     Result.NOT_COMPARED: "not compared",
 }
@@ -29,12 +29,12 @@ _ANSWERS = {
 
 @dataclass(frozen=True)
 class Verification:
-    """A model's table, compared with its rebuild.
+    """The comparison of a model's table with its rebuild.
 
-    ``snapshot_id``: of the table; ``epoch``: of its checkpoint; ``sources``: the snapshots that the rebuild reads.
-    ``rows``: how many rows of the table were compared; ``share``: of the keys, from 0 to 1. ``found``: the differences;
-    null where nothing was compared. ``sql``: shows all differences; null for Python. ``notes``: what else to know;
-    ``reason``: why the table was not compared, or is not known to differ.
+    ``snapshot_id``: that of the table. ``epoch``: that of its checkpoint. ``sources``: the snapshots that the rebuild
+    reads. ``rows``: the number of compared rows of the table. ``share``: the share of the keys, from 0 to 1. ``found``:
+    the differences; null if nothing was compared. ``sql``: shows all differences; null for Python. ``notes``: further
+    information. ``reason``: why the table was not compared, or may not be wrong.
     """
 
     model: str
@@ -53,7 +53,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Report:
-    """The verified models. ``is_json``: how they are shown."""
+    """The verified models. ``is_json``: the format."""
 
     models: Sequence[Verification]
     is_json: bool
@@ -79,7 +79,7 @@ def _document(each: Verification) -> dict[str, Any]:
 
 
 def as_text(models: Sequence[Verification]) -> str:
-    """The verified models as lines to read."""
+    """The verified models as text."""
     if not models:
         return "No model of this project is materialized as 'iceberg_incremental_snapshot'."
     counts = [(sum(each.result is result for each in models), answer) for result, answer in _ANSWERS.items()]

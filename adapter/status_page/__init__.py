@@ -1,4 +1,4 @@
-"""The status of a project as one page of HTML that needs no other file and no network."""
+"""The status of a project as one HTML page, which needs no other files and no network."""
 
 from .page import write_page
 

@@ -1,6 +1,6 @@
-"""The charts of a model, as figures of Plotly: plain values, which the page's script has Plotly draw. Pure.
+"""The charts of a model as Plotly figures: plain values, which the page's script draws. Pure functions.
 
-A color is the name of a property of the page's style, such as ``--pending``, so that one figure fits light and dark.
+A color is the name of a CSS property of the page, such as ``--pending``, so that a figure suits light and dark mode.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _DONE = {
 _UNITS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000))
 _MARKERS: Figure = {"type": "scatter", "mode": "markers"}
 _LANE = 44
-"""Pixels of the height of a lane."""
+"""The height of a lane in pixels."""
 
 
 @dataclass(frozen=True)
 class Consumed:
-    """A commit of a source, and the epoch of the run that read it; None where none has."""
+    """A commit of a source, and the epoch of the run that read it. None if no run has read it."""
 
     commit: CommitView
     epoch: int | None
 
 
 def consumed(source: TableView, runs: Sequence[RunView], position: int | None) -> list[Consumed]:
-    """Which run of a model read which commit of a source. ``position``: how far the model has read it.
+    """The run of a model that read each commit of a source. ``position``: the model's position in the source.
 
-    A commit before the known runs is read; its epoch is 0.
+    A commit before the known runs has been read. Its epoch is 0.
     """
     order = {commit.snapshot_id: index for index, commit in enumerate(source.commits)}
     epochs: dict[int, int] = {}
@@ -55,7 +55,7 @@ def consumed(source: TableView, runs: Sequence[RunView], position: int | None) -
         for read in run.sources:
             if read.source != source.table or read.to_snapshot_id not in order:
                 continue
-            # what a range begins with may have fallen off the shown commits
+            # the start of a range may be older than the commits shown
             first = order.get(read.from_snapshot_id or 0, -1) + 1 if read.kind == "range" else 0
             for commit in source.commits[first : order[read.to_snapshot_id] + 1]:
                 epochs.setdefault(commit.snapshot_id, run.epoch)
@@ -67,9 +67,9 @@ def consumed(source: TableView, runs: Sequence[RunView], position: int | None) -
 
 
 def timeline(model: ModelView, sources: Mapping[str, Sequence[Consumed]], now_ms: int) -> Figure | None:
-    """When the sources were committed to, and which run read it. None where nothing was ever committed.
+    """The times of the sources' commits, and the runs that read them. None without commits.
 
-    ``sources``: the commits of each by the name to show, from top to bottom.
+    ``sources``: the commits of each source by the name to show, from top to bottom.
     """
     lanes = [*sources, "runs"]
     rank = {lane: -index for index, lane in enumerate(lanes)}
@@ -116,7 +116,7 @@ def timeline(model: ModelView, sources: Mapping[str, Sequence[Consumed]], now_ms
 
 
 def savings(runs: Sequence[RunView]) -> Figure | None:
-    """The rows that each run read, before what the whole tables held. None where no run is known to have read any."""
+    """The rows that each run read, in front of those of the whole tables. None if no run is known to have read any."""
     known = [(run, [each.read for each in run.sources if each.read is not None]) for run in runs]
     known = [(run, reads) for run, reads in known if sum(each.table_records for each in reads)]
     if not known:
@@ -124,7 +124,7 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
     labels = [str(run.epoch) for run, _ in known]
     traces = []
     for name, color, rows, sizes in (
-        ("held by the whole tables", "--whole", "table_records", "table_bytes"),
+        ("in the whole tables", "--whole", "table_records", "table_bytes"),
         ("read by the run", "--run", "records", "bytes"),
     ):
         counts = [sum(getattr(each, rows) for each in reads) for _, reads in known]
@@ -143,7 +143,7 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
 
 
 def versions(runs: Sequence[RunView]) -> Figure | None:
-    """The versions that each run of a history wrote. None where no run is known to have written any."""
+    """The versions that each run of a history wrote. None if no run is known to have written any."""
     known = [(run, run.versions) for run in runs if run.versions is not None]
     if not known:
         return None
@@ -166,7 +166,7 @@ def versions(runs: Sequence[RunView]) -> Figure | None:
 
 
 def lateness(sources: Mapping[str, TableView]) -> Figure | None:
-    """How far the oldest event time of each commit lay behind it. None where that is known of no commit."""
+    """The time between the oldest event time of each commit and the commit. None if it is unknown for all commits."""
     known = {
         name: [commit for commit in table.commits if commit.late_ms is not None] for name, table in sources.items()
     }
@@ -214,12 +214,12 @@ def _commits(name: str, several: Iterable[tuple[str, Consumed]], rank: Mapping[s
 
 
 def _with_texts(name: str, texts: Iterable[str], marker: Figure) -> Figure:
-    """What markers and bars have in common: each shows its text when the mouse is over it."""
+    """The common part of markers and bars, whose texts are shown under the mouse."""
     return {"name": name, "text": list(texts), "hovertemplate": "%{text}<extra></extra>", "marker": marker}
 
 
 def _size(commit: CommitView) -> float:
-    """Pixels by the rows that came, of which ten times as many are a little more."""
+    """The size in pixels for the number of added rows. Ten times as many rows make it slightly larger."""
     return round(min(8 + 1.6 * math.log10(1 + commit.rows_added), 18), 1)
 
 
@@ -236,7 +236,7 @@ def _run_text(run: RunView) -> str:
 
 
 def _text(name: str) -> str:
-    """A name in a text of Plotly's, which takes tags and entities."""
+    """A name in a Plotly text, which interprets tags and entities."""
     return escape(name, quote=False)
 
 

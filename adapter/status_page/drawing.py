@@ -1,4 +1,4 @@
-"""The graph as it is drawn: boxes and curves in pixels, once for wide screens and once for narrow ones. Pure."""
+"""The drawing of the graph: boxes and curves in pixels, for wide and for narrow screens. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from .layers import EdgePoint, Layers
 
 _WIDE_BOX, _WIDE_GAP, _WIDE_SPACE = (232, 66), 16, 72
 _NARROW_WIDTH, _NARROW_HEIGHT, _NARROW_GAP, _NARROW_LEAST = 328, 56, 12, 200
-"""The width of the whole drawing, unless so many lanes leave no room for the boxes; the height of a box."""
+"""The width of the drawing, unless lanes leave no room for boxes; the height of a box; the gap between boxes; and the
+minimum width of a box."""
 _LANE, _BEND = 12, 6
 """The width of a lane for edges, and the radius of their bends."""
 _THIN = 14
-"""The height of the place that an edge takes in a layer which it passes."""
+"""The height of an edge in a layer that it crosses."""
 
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node: its name, and where it stands."""
+    """A node: its name and its position."""
 
     node: str
     x: int
@@ -28,7 +29,7 @@ class NodeBox:
 
 @dataclass(frozen=True)
 class Curve:
-    """An edge, as the path of an SVG."""
+    """An edge as an SVG path."""
 
     source: str
     target: str
@@ -37,7 +38,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A graph of a size in pixels. All boxes are of one size."""
+    """A drawing with its size in pixels. All boxes have the same size."""
 
     width: int
     height: int
@@ -48,7 +49,7 @@ class Drawing:
 
 
 def wide(layers: Layers) -> Drawing:
-    """From left to right, a column for each layer."""
+    """From left to right, with one column per layer."""
     box_width, box_height = _WIDE_BOX
     heights = [
         sum((_THIN if isinstance(place, EdgePoint) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
@@ -80,7 +81,7 @@ def wide(layers: Layers) -> Drawing:
 
 
 def narrow(layers: Layers) -> Drawing:
-    """From top to bottom, one node below the other. Edges run down beside the boxes, a lane for those of each node."""
+    """From top to bottom, with one row per node. Edges run next to the boxes, with one lane per source node."""
     nodes = [place for layer in layers.layers for place in layer if not isinstance(place, EdgePoint)]
     rows = {node: row for row, node in enumerate(nodes)}
     lanes = _lanes(rows, layers.edges)
@@ -90,7 +91,7 @@ def narrow(layers: Layers) -> Drawing:
     boxes = [NodeBox(node, left, row * step) for node, row in rows.items()]
     curves = []
     for source, target in layers.edges:
-        # an edge leaves a box in its lower half and arrives in the upper half of another
+        # an edge leaves the lower half of a box and enters the upper half of another box
         start, end = rows[source] * step + _NARROW_HEIGHT * 2 // 3, rows[target] * step + _NARROW_HEIGHT // 3
         x = left - _LANE * (lanes[source] + 1)
         path = f"M{left} {start} H{x + _BEND} Q{x} {start} {x} {start + _BEND}"
@@ -101,13 +102,13 @@ def narrow(layers: Layers) -> Drawing:
 
 
 def _lanes(rows: Mapping[str, int], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """The lane of each node that has edges down, from 0 for that next to the boxes; none shares a part of its way."""
+    """The lane of each node with outgoing edges, from 0 next to the boxes. Edges in one lane do not overlap."""
     ends: dict[str, int] = {}
     for source, target in edges:
         ends[source] = max(ends.get(source, 0), rows[target])
     lanes: dict[str, int] = {}
     taken: list[int] = []
-    """By lane, the row at which its last edge so far ends."""
+    """The row at which the last edge of each lane ends."""
     for source in sorted(ends, key=rows.__getitem__):
         free = (lane for lane, end in enumerate(taken) if end <= rows[source])
         lane = next(free, len(taken))

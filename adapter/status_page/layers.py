@@ -1,7 +1,7 @@
-"""Where the nodes of a graph without cycles are drawn: in layers, each node after all that it reads. Pure.
+"""The layout of an acyclic graph in layers, in which each node is after the nodes that it reads. Pure functions.
 
-Sugiyama's method: an edge over several layers goes through a place of its own in each, and each layer is sorted by
-where its neighbours are, a few times back and forth.
+This is Sugiyama's method: an edge across several layers has a slot in each of them, and each layer is sorted by the
+positions of its neighbors, in several passes in both directions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SWEEPS = 8
 
 @dataclass(frozen=True)
 class EdgePoint:
-    """A point in a layer that an edge passes through: the ``number``-th of the edge from ``source`` to ``target``."""
+    """The slot of an edge in a layer: point ``number`` of the edge from ``source`` to ``target``."""
 
     source: str
     target: str
@@ -24,19 +24,19 @@ class EdgePoint:
 
 
 Slot = str | EdgePoint
-"""An entry of a layer: a node by its name, or a point of an edge."""
+"""A slot of a layer: a node by name, or a point of an edge."""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """The places of each layer in their order, and the places that each edge goes through, its ends included."""
+    """The slots of each layer in order, and the slots of each edge, including its ends."""
 
     layers: Sequence[Sequence[Slot]]
     edges: Mapping[tuple[str, str], Sequence[Slot]]
 
 
 def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
-    """Put nodes into layers. ``edges``: from, to. Raises graphlib.CycleError for a graph with cycles."""
+    """Assign nodes to layers. ``edges``: (from, to). Raises graphlib.CycleError for a graph with cycles."""
     parents: dict[str, set[str]] = {node: set() for node in nodes}
     for source, target in edges:
         parents.setdefault(source, set())
@@ -58,7 +58,7 @@ def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
 
 
 def _sorted(layers: Sequence[Sequence[Slot]], ways: Mapping[tuple[str, str], Sequence[Slot]]) -> list[list[Slot]]:
-    """The layers with fewer crossings: each place beside the mean of its neighbours in the layer before."""
+    """The layers with fewer crossings: each slot is near the mean of its neighbors in the previous layer."""
     before: dict[Slot, list[Slot]] = {}
     after: dict[Slot, list[Slot]] = {}
     for places in ways.values():

@@ -1,4 +1,4 @@
-"""The charts of a model's section, each with its numbers as a table. Pure."""
+"""The charts of a model's section, each with its numbers as a table. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .shares import percent, read_rows, short_names
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its title, what it shows in a sentence, the figure, and the same numbers as a table."""
+    """A chart: its title, a sentence that describes it, the figure, and its numbers as a table."""
 
     title: str
     summary: str
@@ -26,7 +26,7 @@ class Chart:
 
 
 def charts_of(model: ModelView, tables: Mapping[str, TableView], now_ms: int) -> list[Chart]:
-    """The charts of a model, as far as there is anything to show."""
+    """The charts of a model. Charts without data are omitted."""
     positions = {source.source: source.position_snapshot_id for source in model.status.sources}
     names = short_names(list(positions))
     read = {

@@ -1,4 +1,4 @@
-"""The status page as text: one file, with the style, the scripts and the data in it."""
+"""The status page as text: one file that contains the style, the scripts and the data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HERE = Path(__file__).parent
 
 
 def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = None, live: Live | None = None) -> None:
-    """Write the page in place of a file: a reader sees the old one or the new one, and never a part.
+    """Write the page to a file atomically, so that readers see either the old or the new page.
 
-    Raises ConfigError where the page cannot be drawn or the file not be written.
+    Raises ConfigError if the page cannot be rendered or the file cannot be written.
     """
     text = page(status, refresh=refresh, live=live)
     written = output.with_name(f".{output.name}.{uuid4().hex}")
     try:
-        with written.open("x", encoding="utf-8") as file:  # with the permissions of any new file of this process
+        with written.open("x", encoding="utf-8") as file:  # with this process's default permissions for new files
             file.write(text)
         written.replace(output)
     except OSError as error:
@@ -35,12 +35,11 @@ def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = Non
 
 
 def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None = None) -> str:
-    """The page of a project's status. ``refresh``: after how many seconds a browser loads it again, None for never.
+    """The page of a project's status. ``refresh``: the seconds after which a browser reloads it; None for never.
 
-    ``live``: what ``watch`` is doing, where it writes the page.
-    Raises ConfigError where Plotly is not installed.
+    ``live``: the state of ``watch``, if it writes the page. Raises ConfigError if Plotly is not installed.
     """
-    # Names are escaped wherever they stand: by the template, and as JSON without any character of HTML.
+    # All names are escaped: by the template, and in JSON without HTML characters.
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -54,7 +53,7 @@ def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None
 
 
 def _library() -> str:
-    """The script of Plotly that draws the charts, as its package has it."""
+    """Plotly's script, from its package."""
     try:
         from plotly.offline import get_plotlyjs  # the extra `page`
     except ImportError as error:

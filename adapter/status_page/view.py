@@ -30,7 +30,7 @@ STATES = {
 _COUNTED = {"pending": "behind", "rebuild": "to be rebuilt", "fails": "failing"}
 _SOON_MS = 2 * 86_400_000
 _MOST_OPEN = 6
-"""Up to this many models, all sections are open."""
+"""All sections are open if there are at most this many models."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _run(live: Live, now_ms: int) -> str:
 def _failing(failure: Failure, now_ms: int) -> str:
     since_ms, retry_ms = int(failure.since * 1000), int(failure.retry_at * 1000)
     retry = f"in {age(retry_ms - now_ms)}" if retry_ms - now_ms >= 1000 else "now"
-    # 0 after the project was loaded again
+    # 0 after the project was reloaded
     times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
     return (
         f"Failing since {instant(since_ms)} ({age(now_ms - since_ms)}){times}. "
@@ -193,7 +193,7 @@ def _drawings(status: ProjectStatus) -> dict[str, drawing.Drawing]:
     try:
         layers = layers_of([table.table for table in status.tables], edges)
     except CycleError:
-        return {}  # two models share a table: dbt's graph has no cycle, but the graph of tables does
+        return {}  # if two models share a table, the graph of tables can have a cycle
     return {"wide": drawing.wide(layers), "narrow": drawing.narrow(layers)}
 
 

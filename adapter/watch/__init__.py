@@ -1,1 +1,1 @@
-"""The command ``dbt-spark-iceberg``: what new commits make due, and ``dbt build`` of just that."""
+"""The command ``dbt-spark-iceberg``: finds models that new commits make due, and runs ``dbt build`` on them."""

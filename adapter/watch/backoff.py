@@ -1,4 +1,4 @@
-"""When a node that failed is tried again. Pure."""
+"""The times at which failed nodes are retried. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from ..status.live import Failure
 
 @dataclass(frozen=True)
 class Backoff:
-    """The seconds until the first retry, which double with each further failure, up to ``longest``."""
+    """The delay before the first retry in seconds, which doubles with each further failure, up to ``longest``."""
 
     first: float = 5.0
     longest: float = 300.0
 
     def delay(self, failures: int) -> float:
-        """Return the seconds to wait after this many failures in a row."""
+        """Return the delay in seconds after this many consecutive failures."""
         return min(self.first * 2.0 ** min(failures - 1, 60), self.longest)
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The nodes that are failing. Each method returns the state that follows."""
+    """The failing nodes. Each method returns the next state."""
 
     backoff: Backoff = field(default_factory=Backoff)
     nodes: Mapping[str, Failure] = field(default_factory=dict)
 
     def add(self, node: str, message: str, now: float, *, foreseen: bool = False) -> Failures:
-        """Add a failure of a node. Only a success, or another version of the project, starts the count again.
+        """Add a failure of a node. Only a success or a new version of the project resets the count.
 
-        New input does not: a busy source has some at each look, and a row that fails the model stays where it is.
+        New commits do not reset it: a busy source has new commits at each check, and the row that causes the failure is
+        still there.
         """
         before = self.nodes.get(node)
         count, since = (1, now) if before is None else (before.failures + 1, before.since)
@@ -44,11 +45,11 @@ class Failures:
         return replace(self, nodes={name: found for name, found in self.nodes.items() if name not in fixed})
 
     def retry_all(self, now: float) -> Failures:
-        """Have every node tried again now, and count its failures from the start."""
+        """Retry all nodes now, and reset their counts."""
         nodes = {name: replace(found, failures=0, retry_at=now) for name, found in self.nodes.items()}
         return replace(self, nodes=nodes)
 
     def waits(self, node: str, now: float) -> bool:
-        """Whether a node is not to be tried yet."""
+        """Whether a node must not be retried yet."""
         failure = self.nodes.get(node)
         return failure is not None and now < failure.retry_at

@@ -1,4 +1,4 @@
-"""Whether a due model waits for further commits, so that one run takes them together. Pure."""
+"""Whether a due model waits for further commits, so that one run reads several. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..status.status import ModelStatus
 
 @dataclass(frozen=True)
 class Batching:
-    """How long a model waits for its sources to be quiet.
+    """How long a model waits for a period without commits.
 
-    ``debounce``: seconds without a commit, 0 for no wait. ``max_batch``: the number of pending commits at which a model
-    waits no longer, None for any number. ``max_wait``: the seconds for which it waits at most.
+    ``debounce``: this period in seconds, 0 for no wait. ``max_batch``: the number of pending commits that ends the
+    wait; None for no limit. ``max_wait``: the maximum wait in seconds.
     """
 
     debounce: float = 0.0
@@ -21,10 +21,10 @@ class Batching:
     max_wait: float = 60.0
 
     def is_ready(self, status: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
-        """Whether a due model is to be built now.
+        """Whether to build a due model now.
 
-        ``last_changed``: when each source was last seen to change; one that has not been seen to is quiet.
-        ``due_since``: when the model was first seen to be due. Times are seconds of one clock.
+        ``last_changed``: the times of the last observed changes of sources. A source that is missing has not changed.
+        ``due_since``: the time at which the model was first due. Times are in seconds of the same clock.
         """
         if self.max_batch is not None and status.commits >= self.max_batch:
             return True

@@ -1,4 +1,4 @@
-"""``dbt build`` in this process, so that Spark stays warm from one to the next."""
+"""``dbt build`` in this process, so that Spark keeps running between builds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .project import Project
 
 
 def build(project: Project, reach: Reach, passed: Collection[str] = ()) -> Outcome:
-    """Build what is due with its data tests, in the order of dbt's graph.
+    """Build the due nodes with their data tests, in the order of dbt's graph.
 
-    The nodes that it reads are tested first, except those that are known to have ``passed`` their tests. Tests that
-    read a waiting node are left out, as ``dbt build`` skips them. Unit tests are left out: they judge a model's SQL,
-    and not its rows. Raises IncrementalError where this process's Spark is gone.
+    The nodes that they read are tested first, except those that have ``passed`` their tests. Tests that read a waiting
+    node are omitted, as in ``dbt build``. Unit tests are omitted, because they test a model's SQL and not its rows.
+    Raises IncrementalError if this process's Spark has ended.
     """
     from dbt.cli.main import dbtRunner
 
@@ -36,13 +36,13 @@ def build(project: Project, reach: Reach, passed: Collection[str] = ()) -> Outco
         raise watch_errors.spark_has_ended(code)
     results = getattr(found.result, "results", None)
     if results is None:
-        return Outcome(stopped=str(found.exception or "dbt gave no results").strip())
+        return Outcome(stopped=str(found.exception or "dbt returned no results").strip())
     wanted = {*reach.nodes, *chain.from_iterable(before.values())}
     return outcome_of(results, wanted, project.half_judged(reach))
 
 
 def _spark_has_ended() -> int | None:
-    """The exit code of this process's Spark; None while it runs, or where there is none."""
+    """The exit code of this process's Spark. None while it runs, or without one."""
     if "pyspark.core.context" not in sys.modules:
         return None
     from pyspark import SparkContext

@@ -1,4 +1,4 @@
-"""Which nodes a change of the project's files changes. Pure."""
+"""The nodes that are affected by a change of the project's files. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _SEED = "seed"
 
 
 def definitions(graph: Mapping[str, Any], names: Collection[str], scope: JinjaScope, stamps: Stamps) -> dict[str, str]:
-    """Return a digest of what dbt builds each of some nodes from, by unique id.
+    """Return a digest of everything that determines how dbt builds some nodes, by unique id.
 
-    ``graph``: dbt's. ``stamps``: of the project's files: dbt has no checksum of a seed above 1 MiB.
+    ``graph``: dbt's graph. ``stamps``: those of the project's files, because dbt has no checksum of seeds above 1 MiB.
     """
     nodes = graph["nodes"]
     return {name: _definition(nodes[name], graph, scope, stamps) for name in names if name in nodes}
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
-    """Return the nodes that are new, or are built from something else than before."""
+    """Return the nodes that are new, or whose digests differ."""
     return frozenset(name for name, digest in after.items() if before.get(name) != digest)
 
 

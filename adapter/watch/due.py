@@ -1,4 +1,4 @@
-"""Which models are due, and which nodes they reach. Pure."""
+"""The due models and their downstream nodes. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..project.graph import ephemeral, parent_ids, reached_from
 
 @dataclass(frozen=True)
 class Reach:
-    """``due``: the nodes to begin with; ``nodes``: these, and what lies downstream of them, in the selection.
+    """``due``: the nodes to start with. ``nodes``: these and their downstream nodes, within the selection.
 
-    ``waiting``: the nodes that have unread input and are not built now, so that no test may judge them.
+    ``waiting``: the nodes that have unread input and are not built now, so their tests must not run.
     """
 
     due: frozenset[str] = frozenset()
@@ -22,10 +22,10 @@ class Reach:
 
 
 class Dag:
-    """The nodes of a project, by who reads whom, and which of them are selected."""
+    """The nodes of a project with their dependencies and the selected ones."""
 
     def __init__(self, parents: Mapping[str, Collection[str]], selected: Collection[str]) -> None:
-        """``parents``: what each node reads. ``selected``: the nodes that may be built."""
+        """``parents``: the nodes that each node reads. ``selected``: the nodes that may be built."""
         self.selected = frozenset(selected)
         self._children: dict[str, set[str]] = {}
         for child, read in parents.items():
@@ -34,21 +34,24 @@ class Dag:
 
     @classmethod
     def of(cls, graph: Mapping[str, Any], selected: Collection[str]) -> Dag:
-        """Return the one of dbt's graph. Ephemeral models are a part of those that refer to them, and never built."""
-        members = {**graph["nodes"], **graph.get("functions", {})}  # a function may read a model
+        """Return the Dag of dbt's graph.
+
+        Ephemeral models are part of the nodes that refer to them, and are never built.
+        """
+        members = {**graph["nodes"], **graph.get("functions", {})}  # functions may read models
         parents = {name: parent_ids(node) for name, node in members.items()}
         return cls(parents, frozenset(selected).difference(ephemeral(graph, graph["nodes"])))
 
     def downstream(self, nodes: Iterable[str], stops_at: Collection[str] = ()) -> set[str]:
-        """Some nodes and all that lie downstream of them; nothing is reached by way of ``stops_at``."""
+        """Some nodes and all of their downstream nodes, without those that are reached only through ``stops_at``."""
         begins = (node for node in nodes if node not in stops_at)
         return {*reached_from(begins, lambda node: self._children.get(node, set()).difference(stops_at))}
 
     def reach(self, due: Collection[str], failing: Collection[str] = (), unripe: Collection[str] = ()) -> Reach:
-        """Return what a build of the due nodes comes to.
+        """Return the nodes of a build of the due nodes.
 
-        Failing nodes wait, and so does everything downstream of them, as under ``dbt build``. ``unripe``: due nodes
-        that wait for further commits.
+        Failing nodes and their downstream nodes wait, as in ``dbt build``. ``unripe``: due nodes that wait for further
+        commits.
         """
         held = self.downstream(failing)
         begins = self.selected.intersection(due) - held

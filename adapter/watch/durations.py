@@ -1,4 +1,4 @@
-"""Durations as options of the command line, in seconds."""
+"""Durations in command line options, in seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from iceberg_incremental.durations import EXAMPLES, duration
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A duration, or a number of seconds; 0 where ``may_be_zero``."""
+    """A duration, or a number of seconds. 0 is valid if ``may_be_zero``."""
 
     name = "duration"
 

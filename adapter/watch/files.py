@@ -1,4 +1,4 @@
-"""The files that a project is parsed from, and when they were last written."""
+"""The files from which a project is parsed, and their modification times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dbt.config.runtime import RuntimeConfig
 
 Stamps = Mapping[str, tuple[int, int]]
-"""The time of the last change in nanoseconds since 1970, and the size in bytes, by path."""
+"""The modification time in nanoseconds since 1970, and the size in bytes, by path."""
 
 _OF_A_PROJECT = ("dbt_project.yml", "packages.yml", "dependencies.yml", "package-lock.yml", "selectors.yml",
                  "catalogs.yml", ".dbtignore")  # fmt: skip
@@ -19,7 +19,7 @@ _SUFFIXES = frozenset({".sql", ".py", ".yml", ".yaml", ".csv", ".md", ".jinja", 
 
 
 class ProjectFiles:
-    """The files of a project and its packages, and the profile. dbt's own macros and the adapter's are left out."""
+    """The files of a project and its packages, and the profile, without the macros of dbt and the adapter."""
 
     def __init__(self, config: RuntimeConfig, profiles_dir: Path) -> None:
         from dbt.adapters.factory import get_include_paths
@@ -33,19 +33,19 @@ class ProjectFiles:
         self._folders = [Path(each.project_root) / path for each in projects for path in each.all_source_paths]
 
     def stamps(self) -> Stamps:
-        """Return the stamps of all files that are there now."""
+        """Return the stamps of all existing files."""
         found = {}
         for path in (*self._files, *(path for folder in self._folders for path in _below(folder))):
             try:
                 known = path.stat()
-            except OSError:  # not there, or removed at this moment
+            except OSError:  # the file does not exist, or was just removed
                 continue
             found[str(path)] = (known.st_mtime_ns, known.st_size)
         return found
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The files of a folder that dbt may read; no hidden ones, such as those that editors write at times."""
+    """The files in a folder that dbt may read, without hidden files, such as temporary files of editors."""
     for place, folders, names in os.walk(folder, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(place, name) for name in names if not name.startswith(".") and Path(name).suffix in _SUFFIXES)

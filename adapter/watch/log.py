@@ -1,4 +1,4 @@
-"""What ``watch`` says: lines beside dbt's own, or JSON in the shape of dbt's."""
+"""The log of ``watch``: lines in addition to dbt's own lines, or JSON in dbt's format."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Log:
         self._lock = threading.Lock()
 
     def event(self, event: str, message: str, **data: Any) -> None:
-        """An event by its name, in words, and as data."""
+        """Log an event with its name, its message and its data."""
         self._write("info", event, message, data)
 
     def problem(self, event: str, message: str, **data: Any) -> None:
-        """The same of something that has failed."""
+        """Log an event for a failure."""
         self._write("error", event, message, data)
 
     def _write(self, level: str, event: str, message: str, data: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""``watch``: looks at the metadata, and builds what is due, one run at a time."""
+"""``watch``: checks the metadata, and builds due nodes, one run at a time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .version import Version, Versions
 from .watched import Watched
 
 _HOOK = "operation."
-"""How the unique ids of a project's hooks begin, which no build selects."""
+"""The prefix of the unique ids of a project's hooks, which no build selects."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How often to look (seconds), when to build, and when to try again."""
+    """The interval of checks in seconds, and when to build and to retry."""
 
     interval: float = 2.0
     batching: Batching = field(default_factory=Batching)
@@ -41,7 +41,7 @@ class Settings:
 
 
 class Loop:
-    """Watches until it is stopped. It keeps nothing on disk: the models' checkpoints say what they have read."""
+    """Watches until it is stopped. It stores no state, because the positions are in the models' checkpoints."""
 
     def __init__(
         self,
@@ -78,14 +78,14 @@ class Loop:
         return self._versions.current.watched
 
     def situation(self) -> Situation:
-        """Return what the loop is doing now; for any thread."""
+        """Return the current state of the loop. Thread-safe."""
         return Situation(self._versions.current, self._failures, self._running, self._is_busy)
 
     def run(self) -> None:
-        """Look and build in turn until a signal comes. Raises DbtBaseException where the first report fails.
+        """Alternate checks and builds until a signal arrives. Raises DbtBaseException if the first report fails.
 
-        First comes what lies downstream of the watched models and is never due by itself: an earlier process may have
-        ended between a model and what lies behind it.
+        The first build includes downstream nodes of the watched models that are never due by themselves, because an
+        earlier process may have ended between a model and these nodes.
         """
         self._look()
         self._owed = self._dag.reach(self._watched.statuses.keys()).nodes - self._watched.statuses.keys()
@@ -99,7 +99,7 @@ class Loop:
             self._reporter.stop()
 
     def step(self) -> bool:
-        """Look once, build what is due, and do the periodic tasks; whether anything was due."""
+        """Check once, build due nodes, and run periodic tasks. Returns whether any node was due."""
         self._reload()
         if self._stop.asked:
             return False
@@ -112,7 +112,7 @@ class Loop:
         return bool(reach.nodes)
 
     def _reload(self) -> None:
-        """Go on with the project as its files are now, if they have changed; say once why it cannot be loaded."""
+        """Load the project again if its files have changed. If it cannot be loaded, log the error once."""
         before = self._versions.current
         try:
             with self._stop.building():
@@ -134,7 +134,7 @@ class Loop:
             self._take_over(before, version)
 
     def _take_over(self, before: Version, version: Version) -> None:
-        """Continue with another version of the project: build what it changes, and try what has failed again."""
+        """Switch to a new version of the project: build the nodes that it changes, and retry failed ones."""
         new = changed(before.definitions, version.definitions) & version.dag.selected
         models = sorted(version.watched.models)
         self._log.event(
@@ -148,7 +148,7 @@ class Loop:
         self._owed = (self._owed & version.dag.selected) | version.dag.reach(new).nodes
         self._passed = frozenset()
         for task, known in zip(version.periodic_tasks, before.periodic_tasks, strict=False):
-            task.mark_attempt(known.last)  # however often the project changes, it is due when it was
+            task.mark_attempt(known.last)  # a model stays due since the same time, however often the project changes
         before.close()
         self._reporter.wake()
 
@@ -162,14 +162,14 @@ class Loop:
             except InterruptError:
                 return
             except (DbtBaseException, IncrementalError) as error:
-                if self._stop.wait(0):  # a signal came meanwhile, and this is its error
+                if self._stop.wait(0):  # a signal arrived in the meantime, and this is its error
                     return
                 self._log.problem("ChoreFailed", f"{task.name} failed: {error}", chore=task.name, error=str(error))
             task.mark_attempt(self._clock())
 
     @contextmanager
     def _busy(self, run: RunInProgress | None = None) -> Iterator[None]:
-        """Meanwhile, a signal cancels what Spark does, and the reporter looks in place of the loop."""
+        """Within the block, a signal cancels Spark's statements, and the reporter checks the metadata."""
         self._running, self._is_busy = run, True
         self._reporter.wake()
         try:
@@ -180,9 +180,9 @@ class Loop:
             self._reporter.wake()
 
     def _look(self, built: Collection[str] = ()) -> None:
-        """See what has changed, and note the models whose next run would fail. ``built``: by this process just now.
+        """Determine what has changed, and note models whose next run would fail. ``built``: nodes that were just built.
 
-        What lies downstream of a model that another process has built is owed, as is what this one leaves behind.
+        If another process has built a model, its downstream nodes must be built, as after a build of this process.
         """
         now, began = self._clock(), time.monotonic()
         foreseen = {name for name, failure in self._failures.nodes.items() if failure.foreseen}
@@ -208,7 +208,7 @@ class Loop:
             self._metrics.looked(self._clock(), time.monotonic() - began)
 
     def _foresee(self, model: str, message: str, now: float) -> None:
-        """Note that a model's next run would fail; say so once."""
+        """Note that a model's next run would fail, and log it once."""
         known = self._failures.nodes.get(model)
         if known is None or not known.is_like(message):
             self._failed(model, message, now, foreseen=True)
@@ -216,19 +216,19 @@ class Loop:
             self._failures = self._failures.add(model, message, now, foreseen=True)
 
     def _failed(self, node: str, message: str, now: float, *, foreseen: bool = False, said: str = "") -> None:
-        """Note that a node is failing, and say so.
+        """Note and log that a node is failing.
 
-        ``said``: what the log line ends with, where dbt's own lines do not have the message.
+        ``said``: the end of the log line, if the message is not in dbt's own lines.
         """
         self._failures = self._failures.add(node, message, now, foreseen=foreseen)
         failure = self._failures.nodes[node]
         retry = self._settings.backoff.delay(failure.failures)
         if foreseen:
-            how, said = "not run, since it would fail", message
+            how, said = "not run, because it would fail", message
         elif failure.is_repeated:
-            how, said = f"failed again, {failure.failures} times in a row; next try in {retry:g} seconds", ""
+            how, said = f"failed again, {failure.failures} times in a row; next attempt in {retry:g} seconds", ""
         else:
-            how = f"failed; next try in {retry:g} seconds"
+            how = f"failed; next attempt in {retry:g} seconds"
         self._log.problem(
             "NodeFailing",
             f"{node}: {how}{f': {said}' if said else ''}",
@@ -240,7 +240,7 @@ class Loop:
             self._metrics.failed(node)
 
     def _next(self) -> Reach:
-        """What to build now: models that are due, and nodes whose time has come to be tried again."""
+        """The nodes to build now: due models, and nodes whose retry is due."""
         now, statuses = self._clock(), self._watched.statuses
         due = {name for name, status in statuses.items() if status.is_due}
         ripe = {name for name in due if self._is_ripe(name, statuses[name], now)}
@@ -254,7 +254,7 @@ class Loop:
         return self._settings.batching.is_ready(status, self._watched.last_changed, since, now)
 
     def _run(self, reach: Reach) -> None:
-        """Build, look again, and note what failed."""
+        """Build, check again, and note failures."""
         began, before = time.monotonic(), dict(self._watched.statuses)
         due, nodes = sorted(reach.due), sorted(reach.nodes)
         self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
@@ -273,14 +273,15 @@ class Loop:
         self._ended("failure" if outcome.failed or outcome.stopped else "success", took, reach, outcome)
 
     def _behind(self, reach: Reach) -> frozenset[str]:
-        """What lies downstream of a run and is never due by itself: owed until it is built.
+        """The downstream nodes of a run that are never due by themselves, and must be built.
 
-        It waits where a node before it fails, which others may fix, so that no run of that reaches it.
+        Such a node waits if an upstream node fails. If another process fixes that node, no run of this loop would
+        include it.
         """
         return self._dag.reach(reach.due).nodes - self._watched.statuses.keys()
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, ModelStatus]) -> None:
-        """Note which nodes a run has fixed, and which it left failing."""
+        """Note which nodes a run has fixed, and which are still failing."""
         now, statuses = self._clock(), self._watched.statuses
         hooks = {name for name in self._failures.nodes if name.startswith(_HOOK) and not outcome.stopped}
         self._failures = self._failures.drop(outcome.done | (hooks - outcome.failed.keys()))
@@ -290,18 +291,18 @@ class Loop:
             self._failed(node, message, now)
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))
         for node in unbuilt:
-            message = outcome.stopped or "dbt has not built it, as its log says"
+            message = outcome.stopped or "dbt did not build it; see its log"
             self._failed(node, message, now, said=message if node == unbuilt[0] else f"as {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
             if statuses[node].is_as_due_as(before[node]):
-                message = "it was built without an error, and is as due as before"
+                message = "it was built without an error, but is still due"
                 self._failed(node, message, now, said=message)
         if self._metrics is not None:
             for node in outcome.done & before.keys():
                 self._metrics.succeeded(node, now)
 
     def _ended(self, how: str, took: float, reach: Reach, outcome: Outcome) -> None:
-        """A run has ended: as a ``success``, a ``failure``, or ``stopped`` by a signal."""
+        """Log the end of a run: ``success``, ``failure``, or ``stopped`` by a signal."""
         done, failed = sorted(outcome.done), sorted(outcome.failed)
         counts = f"{counted(len(done), 'node')} built, {len(failed)} failed"
         if unbuilt := len(reach.nodes - outcome.done - outcome.failed.keys()):

@@ -1,4 +1,4 @@
-"""What ``watch`` knows as Prometheus metrics: a file for a collector of text files, a port to scrape, or both."""
+"""The Prometheus metrics of ``watch``: in a file for a textfile collector, on a port, or both."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PREFIX = "dbt_spark_iceberg"
 
 
 class Metrics:
-    """The metrics of one process. Raises ConfigError where prometheus_client is missing or the port cannot be used."""
+    """The metrics of one process. Raises ConfigError if prometheus_client is missing or the port cannot be used."""
 
     def __init__(self, file: Path | None = None, port: int | None = None, address: str = LOOPBACK) -> None:
-        """``address``: the one of this machine on which the port is served."""
+        """``address``: the address of this machine that serves the port."""
         try:
             from prometheus_client import (
                 CollectorRegistry,
@@ -40,22 +40,22 @@ class Metrics:
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"{_PREFIX}_{name}", text, ("model",), registry=registry)
 
-        self._lag = gauge("lag_seconds", "Seconds since the oldest commit that the model has still to read")
+        self._lag = gauge("lag_seconds", "Seconds since the oldest commit that the model has not read")
         self._rows = gauge("pending_rows", "Rows that the model's next run would read")
-        self._commits = gauge("pending_commits", "Commits of its sources that the model has still to read")
+        self._commits = gauge("pending_commits", "Commits of its sources that the model has not read")
         self._oldest = gauge(
-            "oldest_pending_timestamp_seconds", "When the oldest commit was made that the model has still to read"
+            "oldest_pending_timestamp_seconds", "Time of the oldest commit that the model has not read"
         )
-        self._failing = gauge("failing", "Whether the model is failing: 1, or 0")
-        self._success = gauge("last_success_timestamp_seconds", "When this process last built the model")
+        self._failing = gauge("failing", "1 if the model is failing, otherwise 0")
+        self._success = gauge("last_success_timestamp_seconds", "Time at which this process last built the model")
         self._failures = Counter(f"{_PREFIX}_failures", "Failures of the model", ("model",), registry=registry)
         self._running = Gauge(
-            f"{_PREFIX}_run_started_timestamp_seconds", "When the run in progress began", registry=registry
+            f"{_PREFIX}_run_started_timestamp_seconds", "Start time of the run in progress", registry=registry
         )
         self._runs = Counter(f"{_PREFIX}_runs", "Runs of dbt build", ("outcome",), registry=registry)
         self._run_seconds = Summary(f"{_PREFIX}_run_duration_seconds", "Duration of a run", registry=registry)
-        self._poll_seconds = Summary(f"{_PREFIX}_poll_duration_seconds", "Duration of a look", registry=registry)
-        self._polled = Gauge(f"{_PREFIX}_last_poll_timestamp_seconds", "When the last look ended", registry=registry)
+        self._poll_seconds = Summary(f"{_PREFIX}_poll_duration_seconds", "Duration of a check", registry=registry)
+        self._polled = Gauge(f"{_PREFIX}_last_poll_timestamp_seconds", "End time of the last check", registry=registry)
         if port is not None:
             try:
                 start_http_server(port, addr=address, registry=registry)
@@ -69,7 +69,10 @@ class Metrics:
         run_started: float | None,
         now: float,
     ) -> None:
-        """Show where the models stand. Times are in seconds since 1970; ``run_started``: None where no run is on."""
+        """Update the metrics of the models. Times are in seconds since 1970.
+
+        ``run_started``: None without a run in progress.
+        """
         for model, status in statuses.items():
             lag_ms, oldest_ms = status.lag_ms(int(now * 1000)), status.oldest_pending_ms
             self._lag.labels(model).set(math.nan if lag_ms is None else lag_ms / 1000)
@@ -77,7 +80,7 @@ class Metrics:
             self._rows.labels(model).set(status.rows)
             self._commits.labels(model).set(status.commits)
             self._failures.labels(model)
-        for model in self._models - statuses.keys():  # no longer watched, since the project has changed
+        for model in self._models - statuses.keys():  # no longer watched, because the project has changed
             for gauge in (self._lag, self._oldest, self._rows, self._commits):
                 gauge.remove(model)
         self._models = frozenset(statuses)
@@ -87,29 +90,29 @@ class Metrics:
         self._running.set(math.nan if run_started is None else run_started)
 
     def looked(self, now: float, took: float) -> None:
-        """A look has ended, at ``now``, and took this many seconds."""
+        """Record a check that ended at ``now``, and took this many seconds."""
         self._poll_seconds.observe(took)
         self._polled.set(now)
 
     def succeeded(self, model: str, now: float) -> None:
-        """A model was built."""
+        """Record that a model was built."""
         self._success.labels(model).set(now)
 
     def failed(self, model: str) -> None:
-        """A model has failed."""
+        """Record that a model has failed."""
         self._failures.labels(model).inc()
 
     def ran(self, outcome: str, took: float) -> None:
-        """A run has ended: ``success``, ``failure`` or ``stopped``."""
+        """Record the end of a run: ``success``, ``failure`` or ``stopped``."""
         self._runs.labels(outcome).inc()
         self._run_seconds.observe(took)
 
     def write(self) -> None:
-        """Write the file, if one is asked for. Raises ConfigError where that fails."""
+        """Write the file, if configured. Raises ConfigError if that fails."""
         if self._file is not None:
             from prometheus_client import write_to_textfile
 
             try:
-                write_to_textfile(str(self._file), self._registry)  # written beside it, and renamed
+                write_to_textfile(str(self._file), self._registry)  # written to a temporary file, which is then renamed
             except OSError as error:
                 raise watch_errors.metrics_not_written(self._file, str(error)) from error

@@ -1,4 +1,4 @@
-"""What a ``dbt build`` left: which nodes it built, and which of them are failing. Pure."""
+"""The result of a ``dbt build``: the nodes that it built, and those that are failing. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _DONE = ("success", "pass", "warn", "no-op", "reused")
 
 @dataclass(frozen=True)
 class Outcome:
-    """``done``: the nodes that were built without a failure. ``failed``: what went wrong, by node.
+    """``done``: the nodes that were built without a failure. ``failed``: the errors, by node.
 
-    ``passed``: the nodes that were built or tested, and none of whose tests failed or was left out. ``stopped``: why
-    the command ended before its nodes did; None if it completed.
+    ``passed``: the nodes that were built or tested, and whose tests have all run and passed. ``stopped``: why the
+    command ended early; None if it completed.
     """
 
     done: frozenset[str] = frozenset()
@@ -26,10 +26,10 @@ class Outcome:
 
 
 def outcome_of(results: Iterable[Any], wanted: Collection[str], half_judged: Collection[str] = ()) -> Outcome:
-    """Return the outcome of the results of dbt's nodes.
+    """Return the outcome of dbt's node results.
 
-    ``wanted``: the nodes that were to be built or judged; ``half_judged``: nodes some of whose tests were left out.
-    A test that fails counts as a failure of the nodes that it reads: what lies downstream of them was skipped.
+    ``wanted``: the nodes to build or test. ``half_judged``: nodes of which some tests were omitted. A failing test
+    counts as a failure of the nodes that it reads, because their downstream nodes were skipped.
     """
     done: set[str] = set()
     judged: set[str] = set()

@@ -1,4 +1,4 @@
-"""Tables of dbt's own that are older than what they read: the run that was to build them ended before that."""
+"""Tables of dbt's own materializations that are older than their inputs, because the run ended before building them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _COMPACTED = "replace"
 
 
 def outdated_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
-    """Which of some nodes are models with ``materialized='table'`` that are missing, or older than a model they read.
+    """The models with ``materialized='table'`` that are missing, or older than a model that they read.
 
-    That is found by the times of commits, of Iceberg tables alone. Other materializations cannot tell: a view has no
+    This is determined from the commit times of Iceberg tables. It is unknown for other materializations: a view has no
     rows, and an ``incremental`` model may have had nothing to write.
     """
     nodes = tables.graph["nodes"]
@@ -34,7 +34,7 @@ def outdated_tables(tables: project.ProjectTables, names: Iterable[str], reader:
                 own = history(nodes[name])
                 read = [history(nodes[parent]) for parent in _stored_parents(nodes, name)]
             except IncrementalError:
-                continue  # no Iceberg table, or out of reach: dbt's run says what is wrong
+                continue  # not an Iceberg table, or unreachable: dbt's run reports the error
             if own is None or any(_changed(each) > _built(own) for each in read if each is not None):
                 found.add(name)
     return frozenset(found)
@@ -45,7 +45,7 @@ def _kind(node: project.Node) -> str | None:
 
 
 def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
-    """The nearest models upstream that have rows of their own, and say when these changed: through views and such."""
+    """The nearest upstream models with rows and known change times, including those behind views."""
 
     def is_stored(name: str) -> bool:
         return name in nodes and _kind(nodes[name]) in (_TABLE, MATERIALIZATION)
@@ -57,12 +57,12 @@ def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
 
 
 def _built(history: History) -> int:
-    """When a table was last written, in ms; compactions left out."""
+    """The time in ms of a table's last write, without compactions."""
     chain = history.ancestors(history.current_snapshot_id)
     return max((each.timestamp_ms for each in chain if each.operation != _COMPACTED), default=0)
 
 
 def _changed(history: History) -> int:
-    """When the rows of a table last changed, in ms; 0 where no commit that is known has changed any."""
+    """The time in ms at which a table's rows last changed. 0 if no known commit has changed any."""
     chain = history.ancestors(history.current_snapshot_id)
     return max((each.timestamp_ms for each in chain if effect(each) is not Effect.NONE), default=0)

@@ -1,4 +1,4 @@
-"""The status page that ``watch`` keeps: the models as ``ip_status`` shows them, the run in progress, and failures."""
+"""The status page of ``watch``: the models as in ``ip_status``, the run in progress, and failures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .project import Project
 from .watched import Watched
 
 _REFRESH = 15
-"""Seconds after which a browser that shows the page loads it again."""
+"""The interval in seconds at which a browser reloads the page."""
 
 
 class Page:
-    """The page of the watched models, in a file."""
+    """The page of the watched models in a file."""
 
     def __init__(self, project: Project, lake: ProfileTables, watched: Watched, file: Path) -> None:
         self._project = project
@@ -26,7 +26,7 @@ class Page:
         self._file = file
 
     def write(self, live: Live) -> None:
-        """Write the page in place of the file. Raises DbtBaseException."""
+        """Replace the file of the page. Raises DbtBaseException."""
         project = self._project
         with self._watched.reading:
             look = StatusReader(self._lake.reader, project.tables, project.scope)

@@ -1,4 +1,4 @@
-"""``pending``: one look at what is due, for schedulers that run dbt themselves."""
+"""``pending``: one check for due nodes, for schedulers that run dbt themselves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .due import Dag
 from .project import Project
 
 DUE, FAILING, NOTHING = 0, 1, 99
-"""Exit codes. 99 is the one at which Airflow's BashOperator skips what follows, unless it is given another."""
+"""Exit codes. By default, Airflow's BashOperator skips a task that exits with 99."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """What is due. ``select``: that, what it reaches, and tests before it, each as dbt's ``--select`` takes it.
+    """The due nodes. ``select``: these, their downstream nodes, and tests before them, as terms of ``--select``.
 
-    ``exclude``: their data tests that are not selected, or read a model that would fail, as ``--exclude`` takes them.
+    ``exclude``: data tests of these nodes that are not selected, or that read a model that would fail, as terms of
+    ``--exclude``.
     """
 
     select: Sequence[str]
@@ -33,15 +34,15 @@ class Pending:
 
     @property
     def exit_code(self) -> int:
-        """DUE, or where nothing is: FAILING if a model's next run would fail, else NOTHING."""
+        """DUE; otherwise FAILING if a model's next run would fail; otherwise NOTHING."""
         return DUE if self.due else FAILING if self.failing else NOTHING
 
 
 def pending(project: Project, dag: Dag, statuses: Mapping[str, ModelStatus], outdated: Collection[str] = ()) -> Pending:
-    """What is due of the selected models, and of dbt's tables the ``outdated`` ones.
+    """The due nodes among the selected models, and the ``outdated`` tables of dbt's own materializations.
 
-    What lies downstream of a model that would fail waits, as in dbt. The tests of what the nodes read stand before
-    them, as nothing says whether they have passed.
+    Downstream nodes of a model that would fail wait, as in dbt. The tests of upstream nodes run first, because it is
+    unknown whether they have passed.
     """
     failing = sorted(model for model, status in statuses.items() if status.fails)
     reach = dag.reach({*outdated, *(model for model, status in statuses.items() if status.is_due)}, failing)
@@ -51,12 +52,12 @@ def pending(project: Project, dag: Dag, statuses: Mapping[str, ModelStatus], out
 
 
 def as_text(found: Pending) -> str:
-    """One line, to be given to ``--select``; empty where nothing is due."""
+    """One line for ``--select``. Empty if nothing is due."""
     return " ".join(found.select)
 
 
 def as_json(found: Pending) -> str:
-    """One object: the selector, and each selected model's status as ``ip_status`` has it, with its lag in seconds."""
+    """One JSON object: the selection, and the status of each selected model as in ``ip_status``, with its lag."""
     now_ms = int(time.time() * 1000)
     models: list[dict[str, Any]] = [
         {
@@ -77,7 +78,7 @@ def as_json(found: Pending) -> str:
 
 
 def complaints(found: Pending) -> list[str]:
-    """What a person should know of the models: the errors of those whose next run would fail, and edited ones."""
+    """The messages about the models for users: errors of the next runs, and edited models."""
     failing = [f"{model}: {found.statuses[model].error}" for model in found.failing]
     changed = {model: status.logic_changed_since for model, status in sorted(found.statuses.items())}
     edited = [f"{model}: {changed_since(after)}" for model, after in changed.items() if after is not None]

@@ -45,6 +45,6 @@ def maintenance(project: Project, every: float, now: float) -> PeriodicTask:
             ["run-operation", "ip_maintain", *project.options.common, "--args", arguments]
         )
         if not outcome.success:
-            raise DbtRuntimeError(str(outcome.exception or "ip_maintain failed, as dbt's log says"))
+            raise DbtRuntimeError(str(outcome.exception or "ip_maintain failed; see dbt's log"))
 
     return PeriodicTask("ip_maintain", maintain, every, last=now)

@@ -1,4 +1,4 @@
-"""The reader of table metadata outside of a dbt command: by the profile alone where that names the catalogs."""
+"""Reading table metadata outside of a dbt command, from the profile alone if it defines the catalogs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class ProfileTables:
-    """The tables of a profile. Spark is asked only for what PyIceberg cannot reach, and not started before that.
+    """The tables of a profile. Spark is started only if PyIceberg cannot access a table.
 
-    Each thread that asks Spark has a connection of its own.
+    Each thread that uses Spark has its own connection.
     """
 
     def __init__(self, config: RuntimeConfig, catalogs: Collection[str]) -> None:
-        """``catalogs``: those whose tables are read."""
+        """``catalogs``: the catalogs of the tables."""
         from dbt.mp_context import get_mp_context
 
         self._adapter = SparkIcebergAdapter(config, get_mp_context())
@@ -30,7 +30,7 @@ class ProfileTables:
         self.reader = self._open()
 
     def reopen(self) -> None:
-        """Begin again, after something could not be reached: what was given up is tried again."""
+        """Start over after an access error: unreachable catalogs are tried again."""
         self.close()
         self.reader = self._open()
 
@@ -47,7 +47,7 @@ class ProfileTables:
         return self._adapter.access.settings()
 
     def _connect(self) -> None:
-        """Give the calling thread a connection, which is opened by its first statement."""
+        """Assign a connection to the calling thread. Its first statement opens it."""
         if self._adapter.connections.get_if_exists() is None:
             self._adapter.connections.set_connection_name("watch")
 
@@ -65,7 +65,7 @@ class ProfileTables:
 def _settings(
     credentials: SparkIcebergCredentials, catalogs: Collection[str], of_spark: Callable[[], Mapping[str, str]]
 ) -> Callable[[], Mapping[str, str]]:
-    """Where Spark's settings are from: the profile where it names all the catalogs, or else Spark."""
+    """The source of Spark's settings: the profile if it defines all catalogs, otherwise Spark."""
     if credentials.method != Method.SESSION:
         named: Mapping[str, str] = credentials.server_side_parameters
     else:

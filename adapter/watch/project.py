@@ -1,4 +1,4 @@
-"""A dbt project as ``watch`` and ``pending`` need it: parsed once, with its graph and what is selected of it."""
+"""A dbt project for ``watch`` and ``pending``: parsed once, with its graph and selection."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
 _LISTED = ("model", "seed", "snapshot", "test")
-"""The types of nodes that a build reaches."""
+"""The types of nodes in a build."""
 
 
 @dataclass(frozen=True)
 class DbtOptions:
-    """The options of dbt that were given: those of every command, those that select nodes, those of a build alone."""
+    """The dbt options on the command line: for every command, for selections, and for builds only."""
 
     common: tuple[str, ...] = ()
     selection: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class DbtOptions:
 class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
-    ``tests``: the data tests that are selected, by unique id; ``unselected_tests``: those that are not, as by
+    ``tests``: the selected data tests, by unique id. ``unselected_tests``: the other ones, for example because of
     ``--exclude``. ``profiles_dir``: the folder of ``profiles.yml``.
     """
 
@@ -60,9 +60,9 @@ class Project:
 
     @classmethod
     def load(cls, options: DbtOptions) -> Project:
-        """Parse the project, and select. Starts no Spark.
+        """Parse the project, and select nodes. Does not start Spark.
 
-        Raises whatever dbt raises, and ConfigError where no model of the materialization is selected.
+        Raises dbt's errors, and ConfigError if no model of the materialization is selected.
         """
         manifest = _invoke(["parse", *options.common])
         listed = [option for kind in _LISTED for option in ("--resource-type", kind)]
@@ -93,18 +93,19 @@ class Project:
 
     @property
     def tables(self) -> project.ProjectTables:
-        """The tables of its nodes."""
+        """The tables of the project's nodes."""
         return project.ProjectTables(self.graph, str(self.config.credentials.database))
 
     def parsed(self) -> Manifest | None:
-        """Return a copy of the manifest for one command, None where that has to parse again.
+        """Return a copy of the manifest for one command. None if the command has to parse the project.
 
-        A node of it keeps the SQL, and what was injected there, of the command that compiled it. dbt reads catalogs.yml
-        only while it parses.
+        A node stores the SQL of the command that compiled it, including CTEs. dbt reads catalogs.yml only while it
+        parses.
         """
         if (Path(self.config.project_root) / "catalogs.yml").exists():
             return None
-        # only nodes, since a build changes nothing else, and dbt's own copy fails on disabled nodes and saved queries
+        # only nodes, because a build changes nothing else, and dbt's own copy fails for disabled nodes and saved
+        # queries
         nodes = {name: type(node).from_dict(node.to_dict(omit_none=True)) for name, node in self.manifest.nodes.items()}
         found = replace(self.manifest, nodes=nodes, flat_graph={})
         found.build_flat_graph()
@@ -115,33 +116,33 @@ class Project:
         return self.tables.of(self.nodes[model])
 
     def reads_of(self, model: str) -> frozenset[TableName]:
-        """The tables that a model reads, as far as the project says it."""
+        """The tables that a model reads, as far as the project shows."""
         return frozenset(self.tables.read_by(self.nodes[model]))
 
     @property
     def catalogs(self) -> frozenset[str]:
-        """The catalogs of the selected models, and of what they read."""
+        """The catalogs of the selected models and of the tables that they read."""
         return frozenset(
             table.catalog for model in self.nodes for table in {self.table_of(model), *self.reads_of(model)}
         )
 
     def definitions(self, stamps: Stamps) -> dict[str, str]:
-        """Return digests of what dbt builds the selected nodes from. ``stamps``: of the project's files."""
+        """Return digests of what determines the selected nodes. ``stamps``: those of the project's files."""
         return definitions(self.graph, self.dag.selected, self.scope, stamps)
 
     def files(self) -> ProjectFiles:
-        """Return the files that the project is parsed from."""
+        """Return the files from which the project is parsed."""
         return ProjectFiles(self.config, self.profiles_dir)
 
     def selector(self, nodes: Collection[str]) -> list[str]:
-        """Some nodes as ``--select`` takes them."""
+        """Some nodes as terms of ``--select``."""
         return terms(self.graph["nodes"], nodes)
 
     def tests_before(self, reach: Reach, passed: Collection[str] = ()) -> dict[str, set[str]]:
-        """Return the selected data tests of what the nodes of a build read, by test: which of those nodes it judges.
+        """Return the selected data tests of the nodes that a build reads, and the nodes that each one tests.
 
-        dbt runs them before the build, and skips what they hold back. Tests of nodes that are known to have ``passed``
-        theirs are left out, and so are those that read a waiting node. Ephemeral models are looked through.
+        dbt runs them before the build, and skips nodes if they fail. Tests of nodes that have ``passed`` are omitted,
+        and so are tests that read a waiting node. For ephemeral models, their parents are tested.
         """
         found = self.graph["nodes"]
 
@@ -158,14 +159,14 @@ class Project:
         }
 
     def half_judged(self, reach: Reach) -> set[str]:
-        """Return the nodes that a selected data test judges together with a node that waits."""
+        """Return the nodes that a selected data test reads together with a waiting node."""
         judged = (self._judged_by(test) for test in self.tests)
         return {name for names in judged if names & reach.waiting for name in names}
 
     def excluded(self, reach: Reach) -> list[str]:
-        """Return the data tests that dbt would run with a build and must not, as ``--exclude`` takes them.
+        """Return the data tests to exclude from a build, as terms of ``--exclude``.
 
-        These are the tests that are not selected, and those that read a waiting node, whose rows are old.
+        These are tests that are not selected, and tests that read a waiting node, whose rows are outdated.
         """
         left_out = [
             test
@@ -180,7 +181,7 @@ class Project:
 
 
 def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
-    """The result of a dbt command that prints nothing. Raises what dbt raises."""
+    """The result of a dbt command without output. Raises dbt's errors."""
     from dbt.cli.main import dbtRunner
 
     printed = io.StringIO()
@@ -194,7 +195,7 @@ def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
 
 
 def _profiles_dir() -> Path:
-    """The folder of the profile that the last command used."""
+    """The folder of the last command's profile."""
     from dbt.flags import get_flags
 
     return Path(get_flags().PROFILES_DIR)

@@ -1,4 +1,4 @@
-"""Metrics and status page, written by a thread of their own: they move while a run is in progress."""
+"""Metrics and the status page, written by a separate thread, so that they are updated during runs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .metrics import Metrics
 from .version import Version
 
 PAGE_EVERY, PAGE_EVERY_IN_A_RUN = 60.0, 10.0
-"""Seconds after which the page is written again although nothing has changed: ages and lags have."""
+"""The intervals in seconds at which the page is written without changes, because ages and lags change."""
 _MOST_EVERY = 10.0
 _PATIENCE = 10.0
-"""Seconds for which the end of ``watch`` waits for what is being written."""
+"""The maximum time in seconds that the end of ``watch`` waits for a write."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What the loop is doing. ``is_busy``: it builds or maintains, and does not look at the metadata meanwhile."""
+    """The state of the loop. ``is_busy``: whether it is building or maintaining tables, and does not check metadata."""
 
     version: Version
     failures: Failures
@@ -35,7 +35,7 @@ class Situation:
 class Reporter:
     """Writes the metrics and the page at intervals and after changes, until it is stopped.
 
-    While the loop is busy, it looks at the metadata in its place.
+    While the loop is busy, it checks the metadata.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Reporter:
         metrics: Metrics | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``interval``: seconds between two looks. ``clock``: seconds since 1970."""
+        """``interval``: the seconds between two checks. ``clock``: returns seconds since 1970."""
         self._situation = situation
         self._interval = interval
         self._log = log
@@ -61,20 +61,20 @@ class Reporter:
         self._said: dict[str, str] = {}
 
     def start(self) -> None:
-        """Write once, and then go on in a thread. Raises DbtBaseException where the first time fails."""
+        """Write once, and then continue in a thread. Raises DbtBaseException if the first write fails."""
         situation, now = self._situation(), self._clock()
         self._measure(situation, now)
         self._draw(situation, now)
-        context = copy_context()  # dbt's invocation, which its log needs
+        context = copy_context()  # dbt's invocation context, which its log needs
         self._thread = threading.Thread(target=context.run, args=(self._go_on,), name="report", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        """Write soon: something has happened."""
+        """Write soon, because of a change."""
         self._woken.set()
 
     def stop(self) -> None:
-        """End the thread, and write the metrics a last time."""
+        """End the thread, and write the metrics one last time."""
         self._ends.set()
         self._woken.set()
         if self._thread is not None:
@@ -82,10 +82,10 @@ class Reporter:
         self._try("MetricsNotWritten", "", lambda: self._measure(self._situation(), self._clock()))
 
     def step(self) -> None:
-        """Look if the loop does not, and write. What fails is logged once for each cause."""
+        """Check the metadata if the loop does not, and write. Each error is logged once."""
         situation, now = self._situation(), self._clock()
         if situation.is_busy and now - self._looked >= self._interval:
-            self._try("LookFailed", "A look during the run", lambda: self._look(situation))
+            self._try("LookFailed", "A check during the run", lambda: self._look(situation))
         self._try("MetricsNotWritten", "", lambda: self._measure(situation, now))
         self._try("ChoreFailed", "the status page", lambda: self._draw(situation, now))
 
@@ -109,9 +109,10 @@ class Reporter:
             self._metrics.write()
 
     def _draw(self, situation: Situation, now: float) -> None:
-        """Write the page where something has changed, or where it is old.
+        """Write the page if something has changed, or if it is old.
 
-        It reads the metadata of all models. In a run, whose every model changes something, it is written at intervals.
+        This reads the metadata of all models. During a run, in which every model changes something, it is written at
+        intervals.
         """
         if situation.version.page is None:
             return
@@ -127,7 +128,7 @@ class Reporter:
     def _try(self, event: str, what: str, do: Callable[[], None]) -> None:
         try:
             do()
-        except Exception as error:  # noqa: BLE001 (whatever it is, the thread must go on)
+        except Exception as error:  # noqa: BLE001 (the thread must continue after any error)
             said = str(error)
             if self._said.get(event) != said:
                 message = f"{what} failed: {said}" if what else said

@@ -1,4 +1,4 @@
-"""Nodes of a project as terms of dbt's ``--select``, each of which names one node alone. Pure."""
+"""Nodes of a project as terms of dbt's ``--select``, each of which selects exactly one node. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import PurePath
 from ..project.graph import Node
 
 _SPECIAL = re.compile(r"[^\w.\-]")
-"""What separates the terms of a selection, or has a meaning in one; a wildcard stands for it."""
+"""Characters that separate the terms of a selection or have a special meaning. They are replaced by a wildcard."""
 
 
 def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
@@ -23,11 +23,11 @@ def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
 
 
 def _term(node: Node, *, is_unique: bool) -> str:
-    """The dotted path of a node; with its file where that is the path of a folder too, whose nodes dbt would select."""
+    """The dotted path of a node. With its file if the path is also that of a folder, whose nodes dbt would select."""
     term = _SPECIAL.sub("?", ".".join(_parts(node)))
     return term if is_unique else f"{term},file:{_SPECIAL.sub('?', PurePath(node['original_file_path']).name)}"
 
 
 def _parts(node: Node) -> list[str]:
-    """A node's path as dbt compares it: a dot within a name separates too."""
+    """A node's path as dbt compares it, split also at dots within names."""
     return ".".join(node["fqn"]).split(".")

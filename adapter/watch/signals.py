@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: a build is cancelled, a pause ends at once, and ``watch`` leaves in order."""
+"""SIGTERM and Ctrl-C: a build is cancelled, a pause ends immediately, and ``watch`` exits cleanly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stop:
-    """Whether a signal has asked to stop; for the main thread."""
+    """Whether a signal has requested a stop. For the main thread."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -27,14 +27,14 @@ class Stop:
         return self._asked.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Pause, but no longer than until a signal comes; whether one has come."""
+        """Pause until the time is over or a signal arrives. Returns whether a signal has arrived."""
         return self._asked.wait(max(0.0, seconds))
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Meanwhile, the first signal raises InterruptError, on which dbt cancels its statements and ends.
+        """Within the block, the first signal raises InterruptError, after which dbt cancels its statements and ends.
 
-        Raises InterruptError at once where one has come before.
+        Raises InterruptError immediately if a signal has already arrived.
         """
         self._builds = True
         try:
@@ -46,7 +46,7 @@ class Stop:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Handle the signals meanwhile."""
+        """Handle signals within the block."""
         before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
         try:
             yield
@@ -60,6 +60,6 @@ class Stop:
             self._interrupt(signal.Signals(number).name)
 
     def _interrupt(self, cause: str) -> None:
-        if not self._interrupted:  # a second one would disturb what the first has begun
+        if not self._interrupted:  # a second signal would interrupt the handling of the first
             self._interrupted = True
-            raise InterruptError(f"{cause}: what Spark was running is cancelled.")
+            raise InterruptError(f"{cause}: the running Spark statements were cancelled.")

@@ -1,4 +1,4 @@
-"""The versions of a project: what ``watch`` works with since its files last changed."""
+"""The versions of a project: what ``watch`` uses since its files last changed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .watched import Watched
 
 @dataclass(frozen=True)
 class Version:
-    """What one parse of the project gives.
+    """The result of parsing the project once.
 
-    ``build``: builds what is due, given the nodes that have passed their tests. ``definitions``: digests of the
-    selected nodes. ``stamps``: returns those of the files as they are now; ``parsed``: those of the files that were
-    parsed. ``close``: ends the version.
+    ``build``: builds due nodes, given the nodes that have passed their tests. ``definitions``: digests of the selected
+    nodes. ``stamps``: returns the current stamps of the files. ``parsed``: the stamps of the parsed files. ``close``:
+    ends the version.
     """
 
     watched: Watched
@@ -36,10 +36,10 @@ class Version:
 
 
 class Versions:
-    """Parses the project again after its files have changed, once they have stayed the same for one look."""
+    """Parses the project again after its files have changed and are then unchanged for one check."""
 
     def __init__(self, first: Version, load: Callable[[], Version], backoff: Backoff) -> None:
-        """``load``: parses the project. ``backoff``: when to try that again if it failed."""
+        """``load``: parses the project. ``backoff``: the delay before parsing again after an error."""
         self.current = first
         self._load = load
         self._backoff = backoff
@@ -49,10 +49,11 @@ class Versions:
         self._retry_at = 0.0
 
     def newer(self, now: float) -> Version | None:
-        """Return the version that follows, None where nothing has changed or is still being written.
+        """Return the next version. None if nothing has changed, or if files are still being written.
 
-        ``now``: seconds. The version has been looked at, so that what is reported of it is never empty.
-        Raises whatever dbt raises for a project that it cannot parse, and as a look does: the current version stays.
+        ``now``: in seconds. The metadata of the version has been checked once, so that reports about it are never
+        empty. Raises dbt's errors for a project that it cannot parse, and the errors of a check. In these cases, the
+        current version stays.
         """
         seen, before = self.current.stamps(), self._seen
         self._seen = seen
@@ -83,7 +84,7 @@ class Versions:
 def parsed_stamps(stamps: Callable[[], Stamps], began: float) -> Stamps:
     """Return the stamps of the files that a parse has read, without those that may have been written during it.
 
-    ``began``: when the parse began, in seconds since 1970.
+    ``began``: the start of the parse, in seconds since 1970.
     """
     now = time.time()
     return {path: stamp for path, stamp in stamps().items() if not began * 1e9 <= stamp[0] <= now * 1e9}

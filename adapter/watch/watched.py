@@ -1,4 +1,4 @@
-"""Where the models stand, by metadata alone, and what has changed since the last look."""
+"""The status of the models from metadata alone, and what has changed since the last check."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .profile_tables import ProfileTables
 from .project import Project
 
 _PATIENCE = 10.0
-"""Seconds for which the end waits for another thread that reads metadata."""
+"""The maximum time in seconds that the end waits for another thread that reads metadata."""
 
 
 class Watched:
-    """The selected models, as they stood at the last look.
+    """The selected models at the last check.
 
-    ``statuses``: by model. ``last_changed``: when each table was last seen to change, by its canonical name, in
-    seconds since the epoch; a table that has not changed since the first look is missing. Both are replaced as a whole,
-    so that another thread reads either the old ones or the new ones. ``reading``: held while metadata are read.
+    ``statuses``: by model. ``last_changed``: the times in seconds since the epoch at which changes of tables were
+    observed, by canonical name; missing for tables without changes since the first check. Both are replaced as a whole,
+    so that another thread reads consistent values. ``reading``: a lock that is held while metadata is read.
     """
 
     def __init__(self, project: Project, lake: ProfileTables) -> None:
@@ -41,12 +41,12 @@ class Watched:
         return self._tables.keys()
 
     def look(self, again: Collection[str] = ()) -> None:
-        """Ask the tables' catalogs; judge the models again of which a table has changed, and those in ``again``."""
+        """Check the catalogs, and update the status of models with changed tables, and of those in ``again``."""
         with self.reading:
             self._look(again)
 
     def close(self) -> None:
-        """Close the connection to Spark, if there is one. Where a read does not end, the process ends it."""
+        """Close the connection to Spark, if there is one. If a read does not end, the process ends it."""
         if self.reading.acquire(timeout=_PATIENCE):
             try:
                 self._lake.close()
@@ -60,21 +60,21 @@ class Watched:
         locations = self._lake.reader.locations(wanted)
         known = before.keys() & wanted
         if again or (seen is not None and known != locations.keys() & seen):
-            self._lake.reopen()  # a catalog that was out of reach is Spark's to read, until it is tried again
+            self._lake.reopen()  # Spark reads a catalog that was unreachable, until PyIceberg is tried again
         if seen is None:
             outdated = set(tables)
         else:
-            # a table that was not looked at before may have changed between the judgement that named it and this look
+            # a table that was not checked before may have changed after the status that named it and before this check
             outdated = {model for model, read in tables.items() if read - seen} | set(again)
             changed = {table for table in wanted & seen if locations.get(table) != before.get(table)}
             self.last_changed = {**self.last_changed, **{str(table): now for table in changed}}
             outdated |= {model for model, read in tables.items() if read & changed}
         if outdated:
             self._judge(outdated & self._tables.keys())
-        self._seen, self._locations = wanted, locations  # not before: where judging fails, the next look finds the same
+        self._seen, self._locations = wanted, locations  # last, so that the next check finds them again after an error
 
     def _tables_of(self, model: str) -> set[TableName]:
-        """A model's table, and all that it reads: what the project says, and what was found to be behind views."""
+        """A model's table and all tables that it reads, including those that were found behind views."""
         status = self.statuses.get(model)
         found = () if status is None else (TableName.parse(source.source) for source in status.sources)
         return {*self._tables[model], *(table for table in found if table is not None)}

@@ -1,1 +1,1 @@
-"""What it costs to follow a table that is merged into by key: what each way of doing so costs in Spark."""
+"""The cost of following a table that is merged into by key: what each method costs in Spark."""

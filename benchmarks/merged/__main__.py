@@ -1,8 +1,8 @@
-"""Measures what it costs to follow a table that is merged into.
+"""Measures the cost of following a table that is merged into.
 
-Without options: all cases, which takes about half an hour; the figures are saved. The outcome of a case is kept until
-all cases have one: after an interruption only the missing ones are measured. With options: the chosen cases; their
-tables are printed, and nothing is saved.
+Without options, it measures all cases, which takes about half an hour, and saves the figures. The result of a case is
+kept until all cases have one, so that after an interruption only the missing ones are measured. With options, it
+measures the chosen cases, prints their tables, and saves nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT = SCRATCH / "outcomes"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure. Raises ValueError where a way's table is not what it should be."""
+    """Measure. Raises ValueError if a method's table is wrong."""
     arguments = sys.argv[1:] if argv is None else argv
     options = _options(arguments)
     if set(arguments) <= {"--again"}:
@@ -57,7 +57,7 @@ def _measure_all(sizes: Sizes, again: bool) -> None:
 
 
 def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outcome]:
-    """The outcomes of cases, each with its ways, in one Spark. The cases of a layout share its tables."""
+    """The results of cases, each with its methods, in one Spark. The cases of a layout use the same tables."""
     if not chosen:
         return
     with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
@@ -75,7 +75,7 @@ def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outc
 
 
 def _cases(options: argparse.Namespace) -> Iterable[Case]:
-    """The cases that the options choose."""
+    """The cases in the options."""
     chosen = (options.layouts, options.spread, options.percent, options.writers, options.compacted, options.by_sql)
     for layout, spread, percent, writer, compacted, by_sql in itertools.product(*chosen):
         yield Case(layout, spread, percent, writer, compacted, by_sql)
@@ -87,11 +87,11 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         prog="python -m benchmarks.merged", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--again", action="store_true", help="all cases, also those that an interrupted run has measured"
+        "--again", action="store_true", help="measure all cases, including those that an interrupted run has measured"
     )
-    parser.add_argument("--rows", type=int, default=sizes.rows, help="of the table (default: %(default)s)")
-    parser.add_argument("--files", type=int, default=sizes.files, help="of the table (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=sizes.rounds, help="after those that warm up")
+    parser.add_argument("--rows", type=int, default=sizes.rows, help="rows of the table (default: %(default)s)")
+    parser.add_argument("--files", type=int, default=sizes.files, help="files of the table (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=sizes.rounds, help="measured rounds after the warm-up")
 
     def several(name: str, of: Sequence[str], default: Sequence[str]) -> None:
         listed = ",".join(default)
@@ -101,12 +101,14 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     several("--spread", SPREADS, SPREADS[:1])
     several("--writers", WRITERS, [MERGE])
     several("--ways", tuple(WAYS), tuple(WAYS))
-    parser.add_argument("--percent", type=_numbers, default=[0.5], help="of the rows, updated in a round (0.5)")
+    parser.add_argument(
+        "--percent", type=_numbers, default=[0.5], help="percent of the rows that a round updates (0.5)"
+    )
     parser.add_argument(
         "--compacted", action="store_const", const=[True], default=[False], help="compact the table in every round"
     )
     parser.add_argument(
-        "--by-sql", action="store_const", const=[True], default=[False], help="with the statements that a server gets"
+        "--by-sql", action="store_const", const=[True], default=[False], help="use the statements for a server"
     )
     return parser.parse_args(argv)
 

@@ -1,4 +1,4 @@
-"""The statements of the ways that use no model, as one would type them."""
+"""The hand-written statements of the methods without a model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _INSERT = f"insert ({LISTED}) values ({', '.join(f's.{column}' for column in COL
 
 
 def table_as(table: str, properties: Mapping[str, str], query: str) -> str:
-    """CTAS that replaces a table."""
+    """A CTAS that replaces a table."""
     listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
     return f"create or replace table {table} using iceberg tblproperties ({listed}) as {query}"
 
 
 def merge_changes(table: str, changes: str) -> str:
-    """MERGE of rows with ``_change_type``, at most one for each key."""
+    """A MERGE of rows with ``_change_type``, at most one per key."""
     return (
         f"merge into {table} as t using {changes} as s on t.{KEY} = s.{KEY}"
         " when matched and s._change_type = 'DELETE' then delete"
@@ -30,7 +30,7 @@ def merge_changes(table: str, changes: str) -> str:
 
 
 def merge_newer(table: str, source: str) -> str:
-    """MERGE of the rows that are newer than the newest in the table, as people write it; it sees no deletes."""
+    """The usual MERGE of rows that are newer than the newest in the table. It does not detect deletes."""
     newer = f"select * from {source} where updated_at > (select max(updated_at) from {table})"
     return (
         f"merge into {table} as t using ({newer}) as s on t.{KEY} = s.{KEY}"
@@ -39,7 +39,7 @@ def merge_newer(table: str, source: str) -> str:
 
 
 def merge_all(table: str, source: str) -> str:
-    """MERGE of all rows; it deletes those that the source no longer has."""
+    """A MERGE of all rows, which also deletes rows that the source no longer has."""
     return (
         f"merge into {table} as t using {source} as s on t.{KEY} = s.{KEY}"
         f" when matched then {_UPDATE} when not matched then {_INSERT} when not matched by source then delete"
@@ -47,7 +47,7 @@ def merge_all(table: str, source: str) -> str:
 
 
 def changelog_view(view: str, source: str, start: int, end: int) -> str:
-    """Make Iceberg's view of the net changes between two snapshots."""
+    """Create Iceberg's view of the net changes between two snapshots."""
     options = f"map('start-snapshot-id', '{start}', 'end-snapshot-id', '{end}')"
     return (
         f"call {CATALOG}.system.create_changelog_view(table => '{source}', changelog_view => '{view}',"
@@ -56,7 +56,7 @@ def changelog_view(view: str, source: str, start: int, end: int) -> str:
 
 
 def last_changes(view: str) -> str:
-    """The rows of a changelog view, one for each key: the new row where there is one."""
+    """The rows of a changelog view, one per key: the new row if there is one."""
     # INSERT sorts after DELETE
     numbered = f"select *, row_number() over (partition by {KEY} order by _change_type desc) as number from {view}"
     return f"(select * from ({numbered}) where number = 1)"

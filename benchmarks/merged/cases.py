@@ -1,4 +1,4 @@
-"""The cases: a table that is merged into, what of it changes in a round, and who writes it."""
+"""The cases: a table that is merged into, its changes in a round, and its writer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 _MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
 LAYOUTS = ("v3-mor", "v3-cow", "v2-mor", "v2-cow")
 DEFAULT_LAYOUT = "v3-mor"
-"""The layout of the tables that models of this package make, where a key identifies their rows."""
+"""The layout of tables that keyed models of this package create."""
 
 SCATTERED, STRETCH = "scattered", "stretch"
 SPREADS = (SCATTERED, STRETCH)
@@ -17,24 +17,24 @@ WRITERS = (MERGE, APPLY_CHANGES, FOREIGN)
 
 
 def properties(layout: str) -> dict[str, str]:
-    """The properties of a table with a layout."""
+    """The table properties of a layout."""
     version, _, mode = layout.partition("-")
     modes = {f"write.{statement}.mode": _MODES[mode] for statement in ("delete", "update", "merge")}
     return {"format-version": version.removeprefix("v"), **modes}
 
 
 def layout_title(layout: str) -> str:
-    """A layout in words."""
+    """The description of a layout."""
     version, _, mode = layout.partition("-")
     return f"{version} {_MODES[mode]}"
 
 
 @dataclass(frozen=True)
 class Case:
-    """``percent`` of the rows are updated in each round, a tenth as many deleted, a tenth as many inserted.
+    """In each round, ``percent`` of the rows are updated, a tenth as many deleted, and a tenth as many inserted.
 
-    ``compacted``: all files of the table are rewritten in each round, after its rows have changed. ``by_sql``: the
-    models send the statements that a server gets, such as Thrift, and not those for a Spark in the same process.
+    ``compacted``: whether all files of the table are rewritten in each round, after its rows have changed. ``by_sql``:
+    whether the models use the statements for servers such as Thrift, instead of those for a Spark in the same process.
     """
 
     layout: str = DEFAULT_LAYOUT
@@ -51,34 +51,34 @@ class Case:
 
     @property
     def title(self) -> str:
-        """The case in words."""
+        """The description of the case."""
         written = {
             MERGE: "",
             APPLY_CHANGES: ", written by `apply_changes`",
             FOREIGN: ", written by a plain MERGE",
         }[self.writer]
         compacted = ", compacted in every range" if self.compacted else ""
-        spread = "one stretch of keys" if self.spread == STRETCH else self.spread
+        spread = "one range of keys" if self.spread == STRETCH else self.spread
         by_sql = ", through a server" if self.by_sql else ""
         return f"{layout_title(self.layout)}, {self.percent:g}% {spread}{written}{compacted}{by_sql}"
 
     @property
     def name(self) -> str:
-        """The case as a name of figures."""
+        """The name of the case in the figures."""
         flags = ("compacted" if self.compacted else "", "by_sql" if self.by_sql else "")
         parts = [self.layout, self.spread, f"{self.percent:g}", self.writer, *flags]
         return ".".join(part for part in parts if part)
 
 
 WARM_UP_ROUNDS = 2
-"""Rounds before those that are measured: the second is the first with deletes at its start, which is another plan."""
+"""The rounds before the measured ones. The second is the first with deletes at its start, which has another plan."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The table's rows and files, and how many rounds are measured after those that warm up.
+    """The numbers of the table's rows and files, and of the measured rounds.
 
-    ``other_rounds``: of cases other than the plain ones.
+    ``other_rounds``: for cases other than the plain ones.
     """
 
     rows: int = 4_000_000
@@ -87,7 +87,7 @@ class Sizes:
     other_rounds: int = 1
 
     def rounds_of(self, case: Case) -> int:
-        """How many rounds of a case are measured."""
+        """The number of measured rounds of a case."""
         return self.rounds if case.is_plain else self.other_rounds
 
 
@@ -105,4 +105,4 @@ CONNECTION_CASES = tuple(
     replace(case, by_sql=by_sql) for case in (PLAIN, Case(spread=STRETCH), Case("v3-cow")) for by_sql in (False, True)
 )
 ALL_CASES = tuple(dict.fromkeys((*LAYOUT_CASES, *PERCENT_CASES, *WRITER_CASES, *CONNECTION_CASES)))
-"""The cases of the full run; some are in more than one of its tables."""
+"""The cases of the full run. Some are in more than one table."""

@@ -1,6 +1,6 @@
-"""The rows of a dimension and the changes of a round, which Spark makes from a seed: always the same rows.
+"""The rows of a dimension and the changes of a round, which Spark computes from a seed, so that they never differ.
 
-A key of the first rows is even; inserted rows take odd keys between them.
+A key of the first rows is even. Inserted rows have odd keys between them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ COLUMNS = (
 LISTED = ", ".join(COLUMNS)
 _GROUP_ROWS = 30
 _OTHERS = 0.1
-"""Rows deleted, and rows inserted, for each updated one."""
+"""The rows that are deleted, and those that are inserted, per updated row."""
 _MOVES = 0.2
-"""Of the updated rows, those that also move to another group."""
+"""The share of updated rows that also move to another group."""
 _STRETCHES = 8
-"""Each round's stretch of keys begins at another of these parts of the table."""
+"""The number of parts of the table. The range of keys of each round begins at another part."""
 
 
 def first_rows(rows: int) -> str:
-    """SQL of the dimension before any change."""
+    """The SQL of the dimension before any change."""
     at = f"timestamp_seconds(unix_seconds(timestamp'2025-01-01 00:00:00') + int({_chance('at', 0)} * 31536000))"
     return f"select {_values(rows, 0, at)} from (select {KEY} * 2 as {KEY} from range({rows}))"
 
 
 def changes(case: Case, source: str, rows: int, number: int) -> str:
-    """SQL of a round's changes of the table ``source``, with ``_change_type``; rounds are counted from 1.
+    """The SQL of a round's changes of the table ``source``, with ``_change_type``. Rounds are counted from 1.
 
-    ``rows``: the number of rows that the table was made with. A deleted row has its last values.
+    ``rows``: the initial number of rows. A deleted row has its last values.
     """
     first, end = _stretch(case, rows, number)
     share = case.percent / 100 if case.spread != STRETCH else 1 / (1 + _OTHERS)
@@ -67,7 +67,7 @@ def changes(case: Case, source: str, rows: int, number: int) -> str:
 
 
 def _stretch(case: Case, rows: int, number: int) -> tuple[int, int]:
-    """The keys that may change in a round, from the first to before the end."""
+    """The keys that may change in a round, as a half-open range."""
     if case.spread != STRETCH:
         return 0, 2 * rows
     part = 2 * (rows // _STRETCHES)
@@ -76,7 +76,7 @@ def _stretch(case: Case, rows: int, number: int) -> tuple[int, int]:
 
 
 def _values(rows: int, number: int, at: str) -> str:
-    """SQL of the columns of new rows."""
+    """The SQL of the columns of new rows."""
     segments = "array('consumer', 'small business', 'enterprise', 'public sector')"
     return ", ".join(
         (
@@ -115,5 +115,5 @@ def _second(number: int) -> str:
 
 
 def _chance(purpose: str, number: int) -> str:
-    """SQL of a number in [0, 1) that depends on the key, the purpose and the round."""
+    """The SQL of a number in [0, 1) that depends on the key, the purpose and the round."""
     return f"((xxhash64({KEY}, '{purpose}', {number}) & 2147483647) / 2147483648D)"

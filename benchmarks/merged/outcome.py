@@ -1,4 +1,4 @@
-"""What was measured of a case, and its file."""
+"""The measurements of a case, and their file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .cases import Case, Sizes
 
 @dataclass
 class Outcome:
-    """What the ways of a case spent, by name and round.
+    """The costs of a case's methods, by name and round.
 
-    ``changed``: the rows that changed in each measured round. ``missed``: deleted rows that ways still have at the end.
+    ``changed``: the rows that changed in each measured round. ``missed``: the deleted rows that methods still have at
+    the end.
     """
 
     case: Case
@@ -36,7 +37,7 @@ class Outcome:
 
 
 def read(folder: Path, case: Case) -> Outcome | None:
-    """The outcome of a case in a folder, None if there is none."""
+    """The measurements of a case in a folder. None if there are none."""
     path = folder / f"{case.name}.json"
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""Turns measurements into tables: pure functions."""
+"""Converts measurements to tables. Pure functions."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ _SIZES = ("rows read", "MiB read", "shuffled", "written", "wall time", "ratio", 
 
 
 def aim(case: Case, way: str) -> float | None:
-    """The most CPU time that a way should take, as a share of the rebuild's."""
+    """The maximum CPU time of a method, as a share of the rebuild's."""
     if case.percent == 0.5:
         return (_SCATTERED_AIMS if case.spread == SCATTERED else _STRETCH_AIMS).get(way)
     return _MANY_AIM if case.percent == 5 and case.spread == SCATTERED and way in OURS else None
 
 
 def ratio(outcome: Outcome, way: str, other: str, figure: str) -> float:
-    """The ratio of the sums that two ways spent."""
+    """The ratio of the total costs of two methods."""
     return float(getattr(outcome.total(way), figure) / getattr(outcome.total(other), figure))
 
 
 def label(outcome: Outcome, way: Way) -> str:
-    """A way's name for readers, with the deletes that it missed."""
+    """The title of a method, with the number of deletes that it missed."""
     missed = outcome.missed.get(way.name)
     return way.label if missed is None else f"{way.label}; {missed:,} deletes missed"
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """The measured ways, each rebuild before those that are compared with it."""
+    """The measured methods. Each rebuild is before those that are compared with it."""
     return [way for name, way in WAYS.items() if name in outcome.steps]
 
 
@@ -75,7 +75,7 @@ def _rounds(number: int) -> str:
 
 
 def details(outcome: Outcome) -> Table:
-    """Everything about one case; means of its rounds."""
+    """All figures of one case, as means of its rounds."""
     table = Table(outcome.case.title, ["", *_HEADER, *_SIZES])
     changed = sum(outcome.changed) / len(outcome.changed)
     table.note = f"Means of {_rounds(len(outcome.changed))}, with {changed:,.0f} changed rows each."
@@ -102,7 +102,7 @@ def details(outcome: Outcome) -> Table:
 
 
 def compared(title: str, outcomes: Sequence[Outcome]) -> Table:
-    """The CPU time of all ways, case by case: of a rebuild in s, of the others as a share of their rebuild's."""
+    """The CPU time of all methods, case by case: in s for a rebuild, and as a share of their rebuild's for others."""
     table = Table(title, ["", *(outcome.case.title for outcome in outcomes)])
     for name, way in WAYS.items():
         if any(name in outcome.steps for outcome in outcomes):
@@ -120,7 +120,7 @@ def _cell(outcome: Outcome, way: Way) -> str:
 
 
 def measured(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
-    """Every figure of every round, by its name."""
+    """All figures of all rounds, by name."""
     return {
         f"{outcome.case.name}.{way}.{each.name}": [getattr(spent, each.name) for spent in steps]
         for outcome in outcomes
@@ -130,7 +130,7 @@ def measured(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
 
 
 def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
-    """The tables of the full run, with notes for the reader."""
+    """The tables of the full run, with notes."""
 
     def of(cases: Iterable[Case]) -> list[Outcome]:
         return [outcomes[case] for case in cases]

@@ -1,4 +1,4 @@
-"""The tables of one layout: the dimension, its changes, and the tables of the ways that follow it."""
+"""The tables of one layout: the dimension, its changes, and the tables of the methods that follow it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ PROJECT = Path(__file__).resolve().parent / "project"
 
 @dataclass
 class Tables:
-    """A layout's schema. The cases run one after another: before each, all tables are rolled back to their first rows.
+    """A layout's schema. Cases run one after another. Before each case, all tables are rolled back to their first rows.
 
-    ``heads``: the snapshots of the tables after they were made; ``seen``: where the changelog view has come to.
-    ``writer``: the strategy of the dimension's model. It stays the same in a case, or dbt would parse for every run.
+    ``heads``: the snapshots of the tables after their creation. ``seen``: the position of the changelog view.
+    ``writer``: the strategy of the dimension's model. It does not change within a case, because dbt would parse for
+    every run.
     """
 
     lake: Lake
@@ -65,7 +66,7 @@ class Tables:
         return f"{CATALOG}.{self.schema}.{name}"
 
     def make(self) -> None:
-        """Make the dimension, and the tables of the ways from it."""
+        """Create the dimension, and the tables of the methods from it."""
         self.lake.sql(f"create schema {CATALOG}.{self.schema}")
         write_profile(self.lake.folder / self.schema, "merged", {**self.lake.target, "schema": self.schema})
         first = f"select *, 'INSERT' as _change_type from ({changes.first_rows(self.sizes.rows)})"
@@ -79,13 +80,13 @@ class Tables:
             self.heads[name] = self.lake.head(self.table(name))
 
     def drop(self) -> None:
-        """Drop everything."""
+        """Drop all tables."""
         self.lake.sql(f"drop table if exists {self.table(CHANGES)}")
         for name in (*self.heads, *(way.name for way in self.ways if way.is_rebuild)):
             self.lake.sql(f"drop table {self.table(name)} purge")
 
     def run(self, case: Case, names: Sequence[str]) -> Outcome:
-        """Measure the named ways. Raises ValueError where a table is not what it should be at the end."""
+        """Measure some methods. Raises ValueError if a table is wrong at the end."""
         for name, head in self.heads.items():
             self.lake.sql(f"call {CATALOG}.system.rollback_to_snapshot('{self.schema}.{name}', {head})")
         self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
@@ -103,7 +104,7 @@ class Tables:
         return outcome
 
     def change(self, case: Case, number: int) -> int:
-        """Make a round's changes in the dimension; returns their number."""
+        """Change the dimension for a round. Returns the number of changes."""
         source, made = self.table(SOURCE), self.table(CHANGES)
         query = changes.changes(case, source, self.sizes.rows, number)
         self.lake.sql(by_hand.table_as(made, properties(DEFAULT_LAYOUT), f"select /*+ coalesce(1) */ * from ({query})"))
@@ -126,7 +127,7 @@ class Tables:
             run_dbt(PROJECT, self.lake.folder / self.schema, "--vars", json.dumps(known), "--select", *models)
 
     def _compact(self) -> None:
-        """Rewrite all files of the dimension to about as many."""
+        """Rewrite all files of the dimension to about as many files."""
         (size,) = self.lake.sql(f"select sum(file_size_in_bytes) from {self.table(SOURCE)}.data_files")[0]
         options = f"map('rewrite-all', 'true', 'target-file-size-bytes', '{size // self.sizes.files}')"
         self.lake.sql(
@@ -145,7 +146,7 @@ class Tables:
         return spent
 
     def _update(self, way: Way, by_sql: bool) -> Callable[[], object]:
-        """What updates the table of a way once."""
+        """Returns the function that updates the table of a method once."""
         table, source = self.table(way.name), self.table(SOURCE)
         if way.is_model:
             return lambda: self.dbt(way.name, by_sql=by_sql)
@@ -160,19 +161,19 @@ class Tables:
         return lambda: self.lake.sql(statement)
 
     def _rebuilt(self, way: Way) -> str:
-        """The statement that builds the table of a way from nothing."""
+        """The statement that builds the table of a method from scratch."""
         query = {REBUILD_SUM: by_hand.SUMS, REBUILD_DISTINCT: by_hand.DISTINCT}.get(way.name, "select * from {}")
         layout = DEFAULT_LAYOUT if way.name == FLOOR_DEFAULT else self.layout
         return by_hand.table_as(self.table(way.name), properties(layout), query.format(self.table(SOURCE)))
 
     def _merge_changelog(self, table: str) -> None:
-        """MERGE what Iceberg's changelog view has since it was last read."""
+        """MERGE the changes since the last read of Iceberg's changelog view."""
         start, self.seen = self.seen, self.lake.head(self.table(SOURCE))
         self.lake.sql(by_hand.changelog_view("dimension_changes", self.table(SOURCE), start, self.seen))
         self.lake.sql(by_hand.merge_changes(table, by_hand.last_changes("dimension_changes")))
 
     def _check(self, outcome: Outcome, ways: Sequence[Way]) -> None:
-        """Compare the tables of the ways with the dimension, or with the rebuilt aggregate."""
+        """Compare the tables of the methods with the dimension, or with the rebuilt aggregate."""
         for name, expected in ((REBUILD, SOURCE), (REBUILD_SUM, REBUILD_SUM), (REBUILD_DISTINCT, REBUILD_DISTINCT)):
             kept = [self._compared(way) for way in ways if way.rebuild == name and way.name != expected]
             if kept:
@@ -184,7 +185,7 @@ class Tables:
                 outcome.missed[way.name] = check.rows(self.lake, deleted)
 
     def _compared(self, way: Way) -> str:
-        """What is compared of a way's table: not the rows that it has not deleted, nor its counts of values."""
+        """The compared rows of a method's table, without rows that it has not deleted and counts of values."""
         table = self.table(way.name)
         if not way.exact:
             return f"(select * from {table} where id in (select id from {self.table(SOURCE)}))"
@@ -193,7 +194,7 @@ class Tables:
 
 @contextmanager
 def _server_statements() -> Iterator[None]:
-    """Have dbt send what it sends to a Spark in another process."""
+    """Let dbt use the statements for a Spark in another process."""
     with (
         patch.object(DbtSpark, "scans", None),
         patch.object(SparkIcebergConnectionManager, "holds_rows", lambda self: False),

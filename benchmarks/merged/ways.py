@@ -1,4 +1,4 @@
-"""The ways of following the dimension: the table that each keeps, what that table must equal, and how it is updated."""
+"""The methods of following the dimension: the table of each, its expected content, and how it is updated."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WATERMARK, WHOLE_MERGE, CHANGELOG_VIEW = "watermark", "whole_merge", "changelog_
 
 @dataclass(frozen=True)
 class Way:
-    """A way, whose name is that of its table.
+    """A method, whose name is that of its table.
 
-    ``rebuild``: the way that builds the same table from nothing. ``is_model``: a model of this package updates it.
-    ``exact``: its table equals the rebuild's; else it lacks the deletes.
+    ``rebuild``: the method that builds the same table from scratch. ``is_model``: whether a model of this package
+    updates it. ``exact``: whether its table equals the rebuild's. Otherwise, it lacks the deletes.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Way:
 
     @property
     def is_rebuild(self) -> bool:
-        """Whether this way builds its table from nothing."""
+        """Whether this method builds its table from scratch."""
         return self.name == self.rebuild
 
 
@@ -57,26 +57,26 @@ WAYS = {
         Way(GROUPS_DISTINCT, "`ip_changed_groups`: distinct count, merge", REBUILD_DISTINCT, is_model=True),
     )
 }
-"""In the order in which they are shown."""
+"""In display order."""
 
 OURS = tuple(name for name, way in WAYS.items() if way.is_model)
 
 
 def needed(names: Sequence[str]) -> list[Way]:
-    """The named ways and what they need: the rebuilds that they are compared with, and the stage before the third."""
+    """The named methods and those that they need: the rebuilds for comparison, and the stage before the third."""
     wanted = {*names, *(WAYS[name].rebuild for name in names), *([APPLY_CHANGES] if THIRD in names else [])}
     return [way for name, way in WAYS.items() if name in wanted]
 
 
 def possible(way: Way, layout: str) -> bool:
-    """Whether a way can follow a table with this layout, and is not the same as another one there."""
+    """Whether a method can follow a table with this layout, and differs from the other methods there."""
     if way.name == CHANGELOG_VIEW:  # Iceberg 1.12 has no changelogs with delete files
         return layout.endswith("cow")
     return way.name != FLOOR_DEFAULT or layout != DEFAULT_LAYOUT
 
 
 def in_full(case: Case) -> list[str]:
-    """The names of the ways that are measured for a case of the full run: all in the plain cases."""
+    """The names of the methods that the full run measures for a case: all of them in the plain cases."""
     if case.by_sql:
         return [FLOOR, *OURS]
     passed_over: tuple[str, ...] = () if case.is_plain else (WATERMARK, WHOLE_MERGE)
@@ -86,6 +86,6 @@ def in_full(case: Case) -> list[str]:
 
 
 def in_turn(ways: Sequence[Way], number: int) -> list[Way]:
-    """The ways in the order of a round: it reverses with each round, but the third stage is always the last."""
+    """The methods in the order of a round, which is reversed in each round. The third stage is always last."""
     turned = list(ways)[:: 1 if number % 2 else -1]
     return sorted(turned, key=lambda way: way.name == THIRD)

@@ -1,1 +1,1 @@
-"""Daily runs of a pipeline over playback events, some late: what each way of processing them costs in Spark."""
+"""Daily runs of a pipeline on playback events, some of them late: the cost of each processing method in Spark."""

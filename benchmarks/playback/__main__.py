@@ -1,6 +1,6 @@
-"""Runs the scenarios, each in a process of its own, and saves their figures and plots.
+"""Runs the scenarios, each in a separate process, and saves their figures and plots.
 
-The outcome of a scenario is kept until all scenarios have one. After an interruption only the missing ones run, unless
+The result of a scenario is kept until all scenarios have one. After an interruption, only the missing ones run, unless
 the sizes have changed (``PLAYBACK_…``, see sizes.py).
 """
 
@@ -25,7 +25,7 @@ SCRATCH = Path(__file__).resolve().parents[2] / "build" / "playback"
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 1 if a scenario failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.playback", description=__doc__)
-    parser.add_argument("--again", action="store_true", help="measure again what an interrupted run has measured")
+    parser.add_argument("--again", action="store_true", help="repeat measurements of an interrupted run")
     options = parser.parse_args(argv)
     if options.again:
         shutil.rmtree(SCRATCH, ignore_errors=True)
@@ -55,7 +55,7 @@ def _publish(compare: Outcome, grow: Outcome) -> None:
 
 
 def _measured(name: str, sizes: Sizes) -> bool:
-    """Whether a scenario's outcome is there; runs the scenario if need be."""
+    """Whether a scenario has a result. Runs the scenario if necessary."""
     path = SCRATCH / f"{name}.json"
     if path.exists() and read(path).sizes == sizes:
         print(f"{name} has been measured before: {path}", flush=True)

@@ -1,6 +1,6 @@
-"""Ways of processing new rows without dbt models, as one would type them.
+"""Hand-written methods of processing new rows without dbt models.
 
-Each is created when the history has landed and its own table holds that history. It is called once a day.
+Each one is created after the history has landed, and its own table contains that history. It is called once a day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _GROUPS = "group by account_id, event_date"
 
 
 class Increment(ABC):
-    """Reads a table from the snapshot at which it last stopped."""
+    """Reads a table from the snapshot of its last call."""
 
     def __init__(self, lake: Lake, source: str, target: str = "") -> None:
         self.lake = lake
@@ -27,7 +27,7 @@ class Increment(ABC):
         self._head = lake.head(source)
 
     def __call__(self) -> None:
-        """Process what is new."""
+        """Process the new rows."""
         start, self._head = self._head, self.lake.head(self.source)
         self.process(start, self._head)
 
@@ -36,11 +36,11 @@ class Increment(ABC):
         """Process the commits after the snapshot ``start`` up to the snapshot ``end``."""
 
     def added(self, start: int, end: int) -> str:
-        """The rows that were appended."""
+        """The appended rows."""
         return f"{self.source} with (`start-snapshot-id` = '{start}', `end-snapshot-id` = '{end}')"
 
     def changelog(self, start: int, end: int) -> str:
-        """The name of a view of the changes, made by Iceberg."""
+        """The name of Iceberg's view of the changes."""
         options = f"map('start-snapshot-id', '{start}', 'end-snapshot-id', '{end}')"
         self.lake.sql(
             f"call {CATALOG}.system.create_changelog_view("
@@ -50,7 +50,7 @@ class Increment(ABC):
 
 
 class InsertRange(Increment):
-    """Events: the floor; one statement inserts the new rows into the table."""
+    """Events, minimum cost: one statement inserts the new rows into the table."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -59,7 +59,7 @@ class InsertRange(Increment):
 
 
 class SumRange(Increment):
-    """Account days: the floor; the new rows are read and summed, and written nowhere."""
+    """Account days, minimum cost: the new rows are read and summed, and not written."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -68,7 +68,7 @@ class SumRange(Increment):
 
 
 class MergeChangedEvents(Increment):
-    """Events: MERGE of the rows that a changelog view shows as inserted."""
+    """Events: MERGE of the inserted rows of a changelog view."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -80,7 +80,7 @@ class MergeChangedEvents(Increment):
 
 
 class MergeChangedSums(Increment):
-    """Account days: MERGE that adds the sums of the rows that a changelog view shows as inserted."""
+    """Account days: MERGE that adds the sums of the inserted rows of a changelog view."""
 
     def process(self, start: int, end: int) -> None:
         """Process."""
@@ -101,13 +101,13 @@ class StreamEvents:
         self._target = target
         self._checkpoint = checkpoint
         reader: Any = lake.spark.readStream.format("iceberg")
-        # the target already holds what has landed so far
+        # the target already has the rows that have landed so far
         time.sleep(0.01)
         reader = reader.option("stream-from-timestamp", str(int(time.time() * 1000)))
         self._rows = reader.load(source).where("seconds > 0").selectExpr(*EVENT_COLUMNS.split(", "))
 
     def __call__(self) -> None:
-        """Process what is new."""
+        """Process the new rows."""
         writer = self._rows.writeStream.format("iceberg").outputMode("append").trigger(availableNow=True)
         writer = writer.option("checkpointLocation", self._checkpoint.as_uri()).option("fanout-enabled", "true")
         writer.toTable(self._target).awaitTermination()

@@ -1,8 +1,8 @@
-"""Playback events and their ad impressions, which Spark makes from a seed: always the same rows.
+"""Playback events and their ad impressions, which Spark computes from a seed, so that the rows never differ.
 
 Accounts are skewed: a tenth of them have nearly half of the events. A few percent of the events land up to 13 days
-after they happened, most of those soon after; one ad impression in twenty lands a day after its event. So whatever
-lands on a day is dated within the 14 days that end with it.
+after they happened, most of them soon after. One ad impression in twenty lands a day after its event. All rows that
+land on a day therefore have dates within the 14 days that end with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 WINDOW = 14
-"""The number of days, ending with the landing day, from which the date of an event can be."""
+"""The number of days, ending with the landing day, that the date of an event can have."""
 
 _FIRST_DAY = date(2026, 1, 1)
 _LATE = 0.03
@@ -28,13 +28,13 @@ def day(number: int) -> date:
 
 @dataclass(frozen=True)
 class Stream:
-    """What lands each day: ``per_day`` events."""
+    """The rows that land each day: ``per_day`` events."""
 
     per_day: int
     seed: int = 1
 
     def playback(self, first: int, days: int) -> str:
-        """SQL of the events that land on ``days`` days, beginning with day ``first``."""
+        """The SQL of the events that land on ``days`` days, beginning with day ``first``."""
         accounts = max(1, self.per_day // _EVENTS_PER_ACCOUNT)
         return f"""
             select
@@ -50,7 +50,7 @@ class Stream:
             from ({self._dated(first, days)})"""
 
     def ad_impressions(self, first: int, days: int) -> str:
-        """SQL of the ad impressions that land on ``days`` days from day ``first``, at most one per event."""
+        """The SQL of the ad impressions that land on ``days`` days from day ``first``, at most one per event."""
         return f"""
             select
                 event_id,
@@ -64,7 +64,7 @@ class Stream:
                     between {first} and {first + days - 1}"""
 
     def _dated(self, first: int, days: int) -> str:
-        """SQL of the events' ids, landing days, days of delay and dates."""
+        """The SQL of the events' ids, landing days, days of delay and dates."""
         delay = f"1 + cast(pow({self._chance('delay')}, 2) * {WINDOW - 1} as int)"
         return f"""
             select event_id, landed, lag, date_add(date '{_FIRST_DAY}', cast(landed - lag as int)) as event_date
@@ -77,5 +77,5 @@ class Stream:
             )"""
 
     def _chance(self, purpose: str) -> str:
-        """SQL of a number in [0, 1) that depends on the event and the purpose."""
+        """The SQL of a number in [0, 1) that depends on the event and the purpose."""
         return f"((xxhash64(event_id, '{purpose}', {self.seed}) & 2147483647) / 2147483648D)"

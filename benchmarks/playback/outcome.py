@@ -1,4 +1,4 @@
-"""What a scenario measured, and its file."""
+"""The measurements of a scenario, and their file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sizes import Sizes
 
 @dataclass
 class Step:
-    """What one way spent for one stage of one history on one day."""
+    """The cost of one method for one stage of one history on one day."""
 
     history: str
     way: str
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def read(path: Path) -> Outcome:
-    """A saved outcome. Raises ValueError or TypeError if the file is not one."""
+    """Saved measurements. Raises ValueError or TypeError if the file is not valid."""
     document = json.loads(path.read_text(encoding="utf-8"))
     steps = [Step(**{**step, "spent": Spent(**step["spent"])}) for step in document["steps"]]
     return Outcome(**{**document, "sizes": _sizes(document["sizes"]), "steps": steps})

@@ -1,4 +1,4 @@
-"""One pipeline over one history: the landed tables, and the ways of processing them, day by day."""
+"""One pipeline on one history: the landed tables, and the methods of processing them, day by day."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LANDED: dict[str, Callable[[Stream, int, int], str]] = {PLAYBACK: Stream.playba
 
 @dataclass
 class Pipeline:
-    """A history with its own schemas: ``<name>_raw``, and ``<name>_<way>`` for each way.
+    """A history with its own schemas: ``<name>_raw``, and ``<name>_<way>`` for each method.
 
-    ``today`` is the day that landed last, counted from 0.
+    ``today``: the last landed day, counted from 0.
     """
 
     lake: Lake
@@ -35,7 +35,7 @@ class Pipeline:
 
     @property
     def folder(self) -> Path:
-        """Where dbt's files are."""
+        """The folder of dbt's files."""
         return self.lake.folder / self.name
 
     def table(self, way: str, table: str) -> str:
@@ -47,9 +47,9 @@ class Pipeline:
         return self.table("raw", table)
 
     def land_history(self, last: int, days: int, files: int = 0) -> None:
-        """Land ``days`` days up to the day ``last``, in one commit per table of about ``files`` files.
+        """Land ``days`` days up to the day ``last``, in one commit per table with about ``files`` files.
 
-        With the default there is one file per date.
+        By default, there is one file per date.
         """
         write_profile(self.folder, "playback", {**self.lake.target, "schema": self.name})
         self.lake.sql(f"create schema {CATALOG}.{self.name}_raw")
@@ -72,7 +72,7 @@ class Pipeline:
             self.lake.sql(f"insert into {self.raw(table)} {_LANDED[table](self.stream, self.today, 1)}")
 
     def copy(self, way: str, like: str, tables: Iterable[str]) -> None:
-        """Copy the tables that another way has built to this way."""
+        """Copy tables that another method has built to this method."""
         self.lake.sql(f"create schema if not exists {CATALOG}.{self.name}_{way}")
         for table in tables:
             self.lake.sql(
@@ -90,7 +90,7 @@ class Pipeline:
 
     @contextmanager
     def measuring(self, way: str, stage: str) -> Iterator[None]:
-        """Record what the block spends as today's step of a way."""
+        """Record the cost of the block as today's step of a method."""
         with self.meter.measuring() as spent:
             yield
         self.steps.append(Step(self.name, way, stage, self.today, spent))

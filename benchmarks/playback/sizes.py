@@ -1,4 +1,4 @@
-"""How much is measured, from environment variables ``PLAYBACK_<NAME>``."""
+"""The sizes of the measurement, from environment variables ``PLAYBACK_<NAME>``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Sizes:
-    """``events`` land each day; ``history`` days have landed before the first run; ``days`` daily runs are measured.
+    """``events`` land each day. ``history`` days have landed before the first run. ``days`` daily runs are measured.
 
-    A full rebuild runs only on the last ``rebuilds`` of these days. ``growth_…``: the same for the growing histories,
-    whose lengths in days are listed. One more history, as long as the shortest, has ``growth_files`` files.
+    A full rebuild runs only on the last ``rebuilds`` of these days. ``growth_…``: the same values for the growing
+    histories, whose lengths in days are listed. One more history, as long as the shortest, has ``growth_files`` files.
     """
 
     events: int = 2_000_000

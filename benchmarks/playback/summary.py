@@ -1,4 +1,4 @@
-"""Turns measurements into tables: pure functions."""
+"""Converts measurements to tables. Pure functions."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ LABELS = {
 _AIMS = {(IPS, EVENTS): 0.10, (IPS, ACCOUNT_DAYS): 0.50, (IPS, ADDED): 0.50, (IPS, ACCOUNT_TITLES): 0.50}
 _GROWTH = 1.05
 OURS = [name for (way, _), name in LABELS.items() if way == IPS]
-"""The labels of the ways of this package."""
+"""The titles of the methods of this package."""
 _WAYS = (LOOKBACK, IPS, FLOOR, WATERMARK, STREAMING, CHANGELOG, MICROBATCH, REBUILD)
 
 
 def label(way: str, stage: str) -> str:
-    """The label of a way for a stage."""
+    """The title of a method for a stage."""
     return LABELS.get((way, stage)) or LABELS[way, EVENTS]
 
 
 @dataclass
 class Days:
-    """What a way spent for a stage, day by day."""
+    """The cost of a method for a stage, day by day."""
 
     history: str
     way: str
@@ -77,14 +77,14 @@ class Days:
         return sum(self.values(name)) / len(self.spent)
 
     def ratio(self, other: Days, name: str) -> float:
-        """The ratio of the sums over the days that both ways have."""
+        """The ratio of the sums over the days that both methods have."""
         shared = self.spent.keys() & other.spent.keys()
         ours, theirs = (sum(getattr(each.spent[day], name) for day in shared) for each in (self, other))
         return float(ours / theirs)
 
 
 def by_stage(steps: Iterable[Step]) -> dict[tuple[str, str, str], Days]:
-    """The steps by history, way and stage."""
+    """The steps by history, method and stage."""
     found: dict[tuple[str, str, str], Days] = {}
     for step in steps:
         key = (step.history, step.way, step.stage)
@@ -93,7 +93,7 @@ def by_stage(steps: Iterable[Step]) -> dict[tuple[str, str, str], Days]:
 
 
 def measured(steps: Iterable[Step]) -> dict[str, list[float]]:
-    """Every figure of every day, by its name."""
+    """All figures of all days, by name."""
     return {
         f"{days.history}.{days.way}.{days.stage}.{each.name}": days.values(each.name)
         for days in by_stage(steps).values()
@@ -102,7 +102,7 @@ def measured(steps: Iterable[Step]) -> dict[str, list[float]]:
 
 
 def compared(steps: Sequence[Step], stage: str) -> list[Days]:
-    """The ways that keep the table of a stage, the lookback first."""
+    """The methods with the table of a stage, the lookback first."""
     found = [days for days in by_stage(steps).values() if base(days.stage) == stage]
     return sorted(found, key=_order)
 
@@ -118,7 +118,7 @@ def _aim(value: float, aim: float | None) -> str:
 
 
 def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
-    """The ways of a stage, compared with its lookback. ``lost``: how many rows the watermark lacks at the end."""
+    """The methods of a stage, compared with its lookback. ``lost``: the rows that the watermark lacks at the end."""
     header = [
         "",
         "executor time",
@@ -154,7 +154,7 @@ def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
 
 
 def bars(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
-    """For each stage, the ratios of its ways to the lookback, which comes first."""
+    """The ratios of each stage's methods to the lookback, which is first."""
     found: dict[str, list[tuple[str, float]]] = {}
     for stage, title in TITLES.items():
         lookback, *others = compared(steps, stage)
@@ -163,7 +163,7 @@ def bars(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
 
 
 def lines(steps: Sequence[Step]) -> dict[str, dict[str, dict[int, float]]]:
-    """For each stage and way, the executor time of a day by the days of history."""
+    """The executor time of a day by the days of history, for each stage and method."""
     lengths = {name: int(name.rpartition("_")[2]) for name in histories(steps) if name.startswith("days")}
     found: dict[str, dict[str, dict[int, float]]] = {}
     for (name, way, stage), days in sorted(by_stage(steps).items(), key=lambda item: _order(item[1])):
@@ -174,13 +174,13 @@ def lines(steps: Sequence[Step]) -> dict[str, dict[str, dict[int, float]]]:
 
 
 def histories(steps: Iterable[Step]) -> list[str]:
-    """The names of the growing histories, by length; the one with many files is last."""
+    """The names of the growing histories, by length. The one with many files is last."""
     names = {step.history for step in steps}
     return sorted(names, key=lambda name: (name.startswith("files"), int(name.rpartition("_")[2])))
 
 
 def growth(steps: Sequence[Step]) -> Table:
-    """What a day costs, by the length of the history, stage by stage."""
+    """The cost of a day by the length of the history, stage by stage."""
     found, names = by_stage(steps), histories(steps)
     lengths = [name for name in names if name.startswith("days")]
     first, last = lengths[0], lengths[-1]
@@ -203,13 +203,13 @@ def growth(steps: Sequence[Step]) -> Table:
 
 
 def tables(compare: Outcome, grow: Outcome) -> list[Table]:
-    """All tables, with notes for the reader."""
+    """All tables, with notes."""
     sizes = compare.sizes
     found = [comparison(compare.steps, stage, compare.rows["watermark.lost"]) for stage in TITLES]
     found[0].note = (
         f"Stage 1 writes the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
         f"{WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of {sizes.days} daily runs, "
-        f"or of {sizes.rebuilds} for the full rebuild. Each method and stage is a `dbt run` of its own, in turn. "
+        f"or of {sizes.rebuilds} for the full rebuild. Each method and stage is a separate `dbt run`, in turn. "
         "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
         f"with those of the lookback, an `insert_overwrite` of the events of the last {WINDOW} days. "
         "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "

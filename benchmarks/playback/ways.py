@@ -1,4 +1,4 @@
-"""The ways of processing a day: which tables each keeps, and how it updates them."""
+"""The methods of processing a day: the tables of each, and how it updates them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .pipeline import PLAYBACK, Pipeline
 EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS = "events", "account_days", "account_titles", "ad_views"
 ADDED, CHANGED = "account_days_added", "ad_views_changed"
 STAGES = (EVENTS, ACCOUNT_DAYS, ADDED, ACCOUNT_TITLES, AD_VIEWS, CHANGED)
-"""In the order of a day: a stage reads what earlier stages have built."""
+"""In the order of a day: a stage reads the results of earlier stages."""
 
 _SAME_TABLE = {ADDED: ACCOUNT_DAYS, CHANGED: AD_VIEWS}
 
@@ -27,24 +27,24 @@ BY_DBT = {
     REBUILD: (EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS),
 }
 ALL = (*BY_DBT, FLOOR, CHANGELOG, STREAMING)
-"""The ways that run on one history, for all their stages."""
+"""The methods that run on one history, for all of their stages."""
 GROWING = {
     LOOKBACK: (EVENTS, ACCOUNT_DAYS),
     IPS: (EVENTS, ACCOUNT_DAYS, ADDED),
     REBUILD: (EVENTS, ACCOUNT_DAYS),
     CHANGELOG: (ACCOUNT_DAYS,),
 }
-"""The ways and stages that run on every length of history."""
+"""The methods and stages that run on every length of history."""
 
 
 def base(stage: str) -> str:
-    """The stage whose rows a stage gives: itself, unless it computes the rows of another stage differently."""
+    """The stage with the same rows: itself, unless it computes the rows of another stage differently."""
     return _SAME_TABLE.get(stage, stage)
 
 
 @dataclass(frozen=True)
 class Way:
-    """How each table of a way is updated. ``last``: the way runs only on that many of the last days."""
+    """How each table of a method is updated. ``last``: the method runs only on that many of the last days."""
 
     name: str
     tables: Mapping[str, Callable[[], None]]
@@ -52,7 +52,7 @@ class Way:
 
 
 def make(name: str, pipeline: Pipeline, rebuilds: int, stages: Sequence[str] = STAGES) -> Way:
-    """Make a way, once the history has landed and the models of IPS and LOOKBACK are built on it.
+    """Create a method, after the history has landed and the models of IPS and LOOKBACK have been built on it.
 
     The others start from copies of the lookback's tables.
     """
@@ -85,6 +85,6 @@ def _model(pipeline: Pipeline, way: str, table: str) -> Callable[[], None]:
 
 
 def _batches(pipeline: Pipeline) -> tuple[str, ...]:
-    """The days of the lookback window; each is a batch."""
+    """The days of the lookback window. Each is a batch."""
     first, end = day(pipeline.today - WINDOW + 1), day(pipeline.today + 1)
     return ("--event-time-start", str(first), "--event-time-end", str(end))

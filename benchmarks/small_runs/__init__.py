@@ -1,1 +1,1 @@
-"""What a run costs that has little to do: of one model, and of a pipeline of many small ones."""
+"""The cost of runs with little work: of one model, and of a pipeline of many small models."""

@@ -1,4 +1,4 @@
-"""A run of one model: 1% of a small table has changed since the last one, over and over in one long-lived Spark."""
+"""Repeated runs of one model after 1% of a small table has changed, in one long-lived Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROPERTIES = properties(DEFAULT_LAYOUT)
 
 @dataclass(frozen=True)
 class Size:
-    """A source's rows and files, and how many rounds are measured after those that warm up."""
+    """The numbers of a source's rows and files, and of measured rounds after the warm-up."""
 
     name: str
     rows: int
@@ -29,9 +29,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run cost, in s: the CPU time of all processes and the duration, and what executors had of the CPU.
+    """The cost of one run in s: the CPU time of all processes, the duration, and the executors' CPU time.
 
-    It covers the model alone, from its start to its end. ``command``: CPU time and duration of the whole ``dbt run``.
+    It covers the model, from its start to its end. ``command``: CPU time and duration of the whole ``dbt run``.
     """
 
     whole: float
@@ -41,12 +41,12 @@ class Cost:
 
 
 def measure(lake: Lake, meter: Meter, size: Size) -> dict[str, list[Cost]]:
-    """The costs of each way in each measured round. Raises ValueError where a table is not what it should be."""
+    """The costs of each method in each measured round. Raises ValueError if a table is wrong."""
     return OneModel(lake, meter, size).measure()
 
 
 class OneModel:
-    """The tables of one size, and a project with a model for each way."""
+    """The tables of one size, and a project with a model for each method."""
 
     def __init__(self, lake: Lake, meter: Meter, size: Size) -> None:
         self._lake, self._meter, self._size = lake, meter, size
@@ -64,7 +64,7 @@ class OneModel:
             lake.sql(by_hand.table_as(table, _PROPERTIES, first))
 
     def measure(self) -> dict[str, list[Cost]]:
-        """See the function."""
+        """See the function ``measure``."""
         self._project.run()
         for way in WAYS:
             if way.sql is None:

@@ -1,4 +1,4 @@
-"""The ways of following a small table: the model that each is, and the rebuild that it is compared with."""
+"""The methods of following a small table: the model of each, and the rebuild for comparison."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OURS = "iceberg_incremental_snapshot"
 
 @dataclass(frozen=True)
 class Way:
-    """A way, whose name is that of its table. ``sql``: of its model; None for a statement that is typed by hand.
+    """A method, whose name is that of its table. ``sql``: that of its model; None for a hand-written statement.
 
-    ``rebuild``: the model with ``materialized='table'`` that has the same rows. ``exact``: whether it has the deletes.
+    ``rebuild``: the model with ``materialized='table'`` that has the same rows. ``exact``: whether it applies deletes.
     """
 
     name: str
@@ -81,4 +81,4 @@ WAYS = (
     ),
     Way(AUTO_FEED, "plain SQL of the feed, auto", REBUILD_FEED, f"select {LISTED} from {{{{ {_FEED} }}}}", _AUTO),
 )
-"""In the order in which they are shown."""
+"""In display order."""

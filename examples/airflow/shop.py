@@ -1,7 +1,7 @@
-"""Airflow 3: build what is due, as soon as the sources of the dbt project have new commits.
+"""Airflow 3: build what is due as soon as the sources of the dbt project have new commits.
 
-The sensor frees its worker between two looks. dbt and the package may have an environment of their own: DBT_BIN is its
-folder of commands, DBT_PROJECT the folder of the project.
+The sensor frees its worker between two checks. dbt and the package can have a separate environment: DBT_BIN is its
+folder of commands, and DBT_PROJECT is the folder of the project.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NOTHING_DUE = 99
     max_active_runs=1,
     start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
     catchup=False,
-    # what fails is tried again after a pause, or else one run that fails would follow another
+    # a delay between attempts; without it, failed runs would repeat every few seconds
     default_args={"retries": 5, "retry_delay": timedelta(minutes=2)},
 )
 def shop() -> None:
-    """Wait until something is due, and build just that."""
+    """Wait until nodes are due, and build these nodes."""
 
     @task.sensor(poke_interval=10, mode="reschedule", timeout=timedelta(days=1), soft_fail=True)
     def due() -> bool:
@@ -38,7 +38,7 @@ def shop() -> None:
             raise RuntimeError(found.stderr)
         return found.returncode == 0
 
-    # check again, because each attempt builds what is due then; exit code 99 skips the task if nothing is due
+    # check in each attempt, so that a retry builds what is due at that time; exit code 99 skips the task
     build = BashOperator(
         task_id="build",
         bash_command=f"due=$({DBT_BIN}/dbt-spark-iceberg pending) && {DBT_BIN}/dbt build --select $due",

@@ -27,7 +27,7 @@ shop = DbtDag(
     start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
     catchup=False,
     max_active_runs=1,
-    # each task that runs starts a Spark of its own, unless the profile's method is connect, thrift or http
+    # each task starts its own Spark, unless the profile's method is connect, thrift or http
     max_active_tasks=1,
     project_config=ProjectConfig(DBT_PROJECT, install_dbt_deps=False),
     # Cosmos maps Airflow connections only to the adapters on its own list; a profiles.yml works for every adapter

@@ -1,6 +1,6 @@
-"""Dagster: build what is due, as soon as the sources of the dbt project have new commits.
+"""Dagster: build what is due as soon as the sources of the dbt project have new commits.
 
-DBT_PROJECT is the folder of the project, whose manifest `dbt parse` has written.
+DBT_PROJECT is the folder of the project. `dbt parse` must have written its manifest.
 """
 
 import json
@@ -17,7 +17,7 @@ from dagster_dbt import DbtCliResource, build_dbt_asset_selection, dbt_assets
 DBT_PROJECT = Path(os.environ["DBT_PROJECT"])
 NOTHING_DUE = 99
 RETRY_AFTER = 120
-"""Seconds after a run that failed, whose models are still due."""
+"""Seconds between a failed run and the next one."""
 
 
 @dbt_assets(manifest=DBT_PROJECT / "target" / "manifest.json")
@@ -31,12 +31,12 @@ build_due = dg.define_asset_job("build_due", selection=dg.AssetSelection.assets(
 
 @dg.sensor(job=build_due, minimum_interval_seconds=10)
 def due(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """Ask for a run of just what is due; one run at a time, and after a failure with a pause."""
+    """Request a run of the due assets: one run at a time, with a pause after a failure."""
     for last in context.instance.get_run_records(dg.RunsFilter(job_name=build_due.name), limit=1):
         if not last.dagster_run.is_finished:
-            return dg.SkipReason("a run is still going on")
+            return dg.SkipReason("a run is in progress")
         if last.dagster_run.is_failure and time.time() - (last.end_time or 0) < RETRY_AFTER:
-            return dg.SkipReason("the last run failed a moment ago")
+            return dg.SkipReason("waiting to retry after a failed run")
     found = subprocess.run(
         ["dbt-spark-iceberg", "pending", "--output", "json"],
         cwd=DBT_PROJECT,

@@ -1,1 +1,1 @@
-"""One cut of each source for an invocation, and one run of a model that captures ranges of them."""
+"""The cut of each source in an invocation, and the runs of models that capture ranges up to these cuts."""

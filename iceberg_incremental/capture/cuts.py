@@ -1,4 +1,4 @@
-"""Cuts: how an invocation sees its sources, the same for all models and threads that read one."""
+"""Cuts: the snapshots up to which an invocation reads its sources, the same for all models and threads."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MOST_LOOKS = 5
 
 @dataclass(frozen=True)
 class Cut:
-    """A source as an invocation sees it: its history, and the snapshot up to which it is read."""
+    """A source in an invocation: its history, and ``end``, the snapshot up to which it is read."""
 
     history: History
     end: Snapshot | None
 
 
 class Cuts:
-    """The cuts of one invocation, and what its models have in common to read of their sources' metadata."""
+    """The cuts of one invocation, and a cache of the source metadata that its models share."""
 
     def __init__(self, reader: Callable[[], MetadataReader]) -> None:
         self._reader = reader
@@ -45,12 +45,12 @@ class Cuts:
         self._begun = False
 
     def take_together(self, tables: Callable[[], Collection[TableName]]) -> None:
-        """Take the cuts of several tables as of one moment, once in an invocation; later calls change nothing.
+        """Take the cuts of several tables as of one moment, once per invocation. Later calls have no effect.
 
-        A row of one table may need a row of another that was committed before it. So the tables are loaded again until
-        none has changed since it was last looked at: then all heads were there at the same time. Tables that are
-        committed to without a pause are taken as they are after some looks. A table that cannot be read is left to the
-        model that captures it.
+        A row of one table may refer to a row of another table that was committed before it. The tables are therefore
+        loaded again until none has changed since the previous load, so that all cuts existed at the same time. If
+        tables are committed to continuously, the last of several loads is used. A table that cannot be read is omitted;
+        the model that captures it reports the error.
         """
         with self._together:
             if self._begun:
@@ -77,14 +77,14 @@ class Cuts:
         return found
 
     def _lock_of(self, table: TableName) -> threading.Lock:
-        """The lock under which what is known of a table is read, once for all threads."""
+        """The lock for reading the metadata of a table, so that threads read it only once."""
         with self._lock:
             return self._locks.setdefault(table, threading.Lock())
 
     def of(self, table: TableName) -> Cut | None:
-        """The cut of a table, taken at its first capture; None where the table does not exist.
+        """The cut of a table, taken at its first capture. None if the table does not exist.
 
-        Raises NotIcebergError and MetadataAccessError as the reader does.
+        Raises NotIcebergError and MetadataAccessError, as the reader does.
         """
         with self._lock_of(table):
             if self._cuts.get(table) is None:
@@ -93,13 +93,13 @@ class Cuts:
             return self._cuts[table]
 
     def reload(self, table: TableName) -> History | None:
-        """The table's history as it is now; the cut stays where it is."""
+        """The current history of a table. Its cut does not change."""
         return self._reader().load(table)
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        """What differs between two snapshots of a table; read once for all models that have the same range.
+        """The difference between two snapshots of a table, read once for all models with the same range.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         key = (history.table, start, end)
         with self._lock_of(history.table):
@@ -108,9 +108,9 @@ class Cuts:
             return self._changed[key]
 
     def completed(self, broken: Break) -> History:
-        """A table's history with what its older metadata files know of the way since a position.
+        """A table's history, completed from older metadata files back to a position.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         table = broken.history.table
         with self._lock_of(table):
@@ -120,17 +120,17 @@ class Cuts:
             return self._completed[table, broken.position]
 
     def added_files(self, found: Recovered) -> ChangedFiles | None:
-        """The data files that were added since a position and are there at the end; None where they cannot be listed.
+        """The data files that were added since a position and still exist at the end. None if they cannot be listed.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         history, end = found.broken.history, found.commits[-1].snapshot_id
         return self._reader().data_files(history, FilesAt(end, added_after=found.since))
 
     def files_at(self, history: History, snapshot_id: int) -> ChangedFiles:
-        """The columns and all data files of a table at a snapshot; its files are None where they cannot be listed.
+        """The columns and all data files of a table at a snapshot. ``files`` is None if they cannot be listed.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         key = (history.table, snapshot_id, (), None)
         with self._lock_of(history.table):
@@ -140,9 +140,9 @@ class Cuts:
         return found or replace(self.changed_files(history, snapshot_id, snapshot_id), files=None)
 
     def files_added(self, history: History, commit: int) -> ChangedFiles | None:
-        """The data files that one commit of a table added; None where the reader cannot list them.
+        """The data files that one commit added. None if the reader cannot list them.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         key = (history.table, commit)
         with self._lock_of(history.table):
@@ -151,9 +151,9 @@ class Cuts:
             return self._added[key]
 
     def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
-        """Whether one of the files that some commits added may be in the table a second time at the last of them.
+        """Whether the table may have a file of some commits twice, at the last of these commits.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         if added.files is None or all(map(writes_new_files, commits)):
             return False
@@ -164,9 +164,9 @@ class Cuts:
         return any(times[file.path] > 1 for file in added.files.all)
 
     def files_of(self, planned: Range) -> ChangedFiles | None:
-        """The data files that a range reads; None where there are none, or the reader cannot list them.
+        """The data files that a range reads. None if there are none, or if the reader cannot list them.
 
-        Raises MetadataAccessError as the reader does.
+        Raises MetadataAccessError, as the reader does.
         """
         if isinstance(planned, NetChanges):
             return planned.net.read

@@ -1,7 +1,7 @@
-"""Opening the run of a dbt snapshot: it continues from the checkpoint of its table, or compares whole tables.
+"""Opening the run of a dbt snapshot, which continues from the checkpoint of its table or compares whole tables.
 
-Only what its own runs have written may be continued: the rows of its table that have not changed since are then known
-to equal those of the query that have not changed either.
+A run continues only from the result of an earlier run. In that state, unchanged rows of the table equal unchanged rows
+of the query.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ def open_snapshot(
     source: TableName,
     logic: Logic,
 ) -> RunPlan:
-    """Plan the run of a snapshot of one table.
+    """Plan the run of a dbt snapshot that reads one table.
 
-    ``model``: its unique id. ``logic``: its SQL and everything else that decides its rows. The plan ``reads_all`` where
-    whole tables are to be compared, for its ``reason``; it has no target where there is no table yet.
+    ``model``: the unique id. ``logic``: the SQL and everything else that determines the rows. In the returned plan,
+    ``reads_all`` is true if whole tables are compared, for the plan's ``reason``. It has no target if the table does
+    not exist yet.
 
-    Raises StagingError where the table holds a part of a run only; SourceMissingError; CheckpointError for a checkpoint
-    that cannot be read; and as the reader does.
+    Raises StagingError if the table contains only a part of a run, SourceMissingError, CheckpointError for a checkpoint
+    that cannot be read, and the errors of the reader.
     """
     policy = Policy(strategy=Strategy.AUTO, unique_key=tuple(unique_key))
     plan = RunPlan(model, target, policy, invocation_id, None, None, "", last_epoch=0, logic=logic)
@@ -66,10 +67,10 @@ def open_snapshot(
 def pending_snapshot(
     reader: MetadataReader, cuts: Cuts, *, model: str, target: TableName
 ) -> tuple[RunPlan, TableName] | None:
-    """The plan of a snapshot's next run, by metadata alone, and the table that it reads.
+    """The plan of a dbt snapshot's next run, from metadata alone, and the table that it reads.
 
-    The plan ``reads_all`` where whole tables will be compared, as far as metadata tell; its SQL may have changed, too.
-    None where no run has left a checkpoint. Raises as ``open_snapshot`` does.
+    ``reads_all`` is true if the metadata shows that whole tables will be compared. A change of the SQL is not visible
+    here. None if there is no checkpoint. Raises the errors of ``open_snapshot``.
     """
     history = reader.load(target)
     found = None if history is None else target_checkpoint(history, reader)
@@ -88,9 +89,9 @@ def pending_snapshot(
 
 
 def is_as_committed(cuts: Cuts, source: TableName) -> bool:
-    """Whether a source has the columns that it had when the snapshot was committed up to which it is read.
+    """Whether a source has the same columns as when the snapshot at its cut was committed.
 
-    dbt reads a table by its present columns. Raises as the reader does.
+    dbt reads a table by its current columns. Raises the errors of the reader.
     """
     cut = cuts.of(source)
     if cut is None or cut.end is None:
@@ -99,13 +100,16 @@ def is_as_committed(cuts: Cuts, source: TableName) -> bool:
 
 
 def has_same_rows(plan: RunPlan, now: History) -> bool:
-    """Whether a snapshot's table has the rows that it had when its run was planned; compactions change none."""
+    """Whether the table of a dbt snapshot still has the rows that it had when its run was planned.
+
+    Compactions change none.
+    """
     assert plan.target is not None
     return same_rows(now, plan.target.current_snapshot_id, now.current_snapshot_id)
 
 
 def _continued(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """The plan with the changes of its source since the checkpoint; of whole tables where these cannot be read."""
+    """The plan with the source's changes since the checkpoint, or with whole tables if they cannot be read."""
     found = changes_of(plan, cuts, source, changelog=True)
     if not isinstance(found, Range):
         if isinstance(found, Break):
@@ -120,7 +124,7 @@ def _continued(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
 
 
 def compared_whole(plan: RunPlan, cuts: Cuts, source: TableName, reason: str) -> RunPlan:
-    """The plan of a run that compares whole tables, at the invocation's cut. Raises as ``open_snapshot`` does."""
+    """The plan of a run that compares whole tables, at the invocation's cut. Raises the errors of ``open_snapshot``."""
     found = changes_of(replace(plan, checkpoint=None), cuts, source, changelog=True)
     assert isinstance(found, Range)
     return replace(plan, changelogs={source: found}, reads_all=True, reason=reason)
@@ -129,7 +133,7 @@ def compared_whole(plan: RunPlan, cuts: Cuts, source: TableName, reason: str) ->
 def _of_table(
     plan: RunPlan, checkpoint: Checkpoint, history: History, reader: MetadataReader, source: TableName
 ) -> str:
-    """Why the table cannot be continued from its checkpoint; empty where it can."""
+    """Why the table cannot be continued from its checkpoint. Empty if it can."""
     recorded = checkpoint.logic
     if checkpoint.model != plan.model:
         return snapshot_reasons.OTHER_MODEL
@@ -141,8 +145,9 @@ def _of_table(
 
 
 def _since(history: History, reader: MetadataReader) -> str:
-    """Why the table, as others have left it since its last run, cannot be continued; empty where it can."""
-    # Not the head at which a later checkpoint was written as a property: another writer may have come before that.
+    """Why other writers' commits since the last run prevent continuing the table. Empty if they do not."""
+    # Not the snapshot at which a later checkpoint was written as a property, because another writer may have committed
+    # before.
     base = next((each for each in history.ancestors(history.current_snapshot_id) if KEY in each.summary), None)
     if base is None or not same_rows(history, base.snapshot_id, history.current_snapshot_id):
         return snapshot_reasons.TABLE_CHANGED
@@ -150,10 +155,10 @@ def _since(history: History, reader: MetadataReader) -> str:
 
 
 def _has_same_columns(reader: MetadataReader, history: History, base: Snapshot) -> bool:
-    """Whether the table has the columns that it had at one of its snapshots, by their ids."""
+    """Whether the table has the same columns, by id, as at one of its snapshots."""
     assert history.current_snapshot_id is not None
     try:
         changed = reader.changed_files(history, base.snapshot_id, history.current_snapshot_id)
     except (IncrementalError, KeyError):
-        return False  # a reader that does not know the columns, or an expired snapshot
+        return False  # the reader does not know the columns, or the snapshot has expired
     return changed.start == changed.end and changed.has_present_columns

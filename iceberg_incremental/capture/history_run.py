@@ -1,4 +1,4 @@
-"""What a run of a history table starts from, and what it records: pure functions of its plan."""
+"""The start state of a run of a history table, and what the run records. Pure functions of its plan."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ _CURRENT_END = "the value of dbt_valid_to_current"
 
 @dataclass(frozen=True)
 class CommitTime:
-    """A commit whose changes a run applies, and when its versions begin: milliseconds since the epoch."""
+    """A commit whose changes a run applies, and the time at which its versions begin, in ms since the epoch."""
 
     snapshot_id: int
     time_ms: int
 
 
 def commits_of(plan: RunPlan, clock_ms: int = 0) -> tuple[CommitTime, ...]:
-    """The commits whose changes a run applies, by their order.
+    """The commits whose changes a run applies, in order.
 
-    Their times never go backwards, so that no version ends before it begins: a commit counts as no earlier than those
-    before it, nor than ``clock_ms`` and what earlier runs have recorded. A source without a snapshot has one of no id.
+    Their times never decrease, so that no version ends before it begins. A commit's time is at least that of earlier
+    commits, ``clock_ms``, and the time that earlier runs have recorded. For a source without a snapshot, the result is
+    one commit without an id.
     """
     planned = source_of(plan)[1]
     ends = [planned.end] if not isinstance(planned, PerCommit) else [each.commit for each in planned.commits]
@@ -43,9 +44,9 @@ def commits_of(plan: RunPlan, clock_ms: int = 0) -> tuple[CommitTime, ...]:
 
 
 def source_of(plan: RunPlan) -> tuple[TableName, Range]:
-    """The source whose history a model keeps, and what is read of it.
+    """The source whose history a model keeps, and the range that is read.
 
-    Raises ConfigError unless the model's SQL reads the changelog of one source, and no other changes.
+    Raises ConfigError unless the model's SQL reads the changelog of exactly one source, and no other changes.
     """
     found = {**plan.changelogs, **plan.per_commit}
     twice = plan.changelogs.keys() & plan.per_commit.keys()
@@ -63,9 +64,9 @@ def require_log(plan: RunPlan) -> None:
 
 
 def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -> RecordedHistory | None:
-    """What the checkpoint of a run records of its history; what was recorded before, where no rows are written.
+    """What the checkpoint of a run records about its history. Unchanged if no rows are written.
 
-    ``current_end``: as ``require_same_end`` takes it.
+    ``current_end``: as in ``require_same_end``.
     """
     config = plan.policy.history
     if config is None:
@@ -82,7 +83,7 @@ def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -
 def _next_of_log(
     plan: RunPlan, config: HistoryConfig, before: RecordedHistory | None, current_end: str | None
 ) -> RecordedHistory | None:
-    """What the checkpoint of a run from a log records: a run that passes over commits may miss what they took away."""
+    """What the checkpoint of a run from a log records. If commits were skipped, the log may no longer be complete."""
     if plan.action is Action.REBUILD:
         return replace(_ending(recorded(config, 0), current_end), has_whole_log=True)
     takes_all = plan.policy.on_source_rewrite in (OnRewrite.FAIL, OnRewrite.FULL_REFRESH)
@@ -96,7 +97,7 @@ def _ending(history: RecordedHistory, current_end: str | None) -> RecordedHistor
 
 
 def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
-    """How a history table is kept, as a checkpoint records it."""
+    """The configs of a history table, as a checkpoint records them."""
     names = config.names
     marks = {
         "dbt_valid_to_current": config.valid_to_current or "",
@@ -108,10 +109,9 @@ def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
 
 
 def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
-    """Raise ConfigError where a table's history was kept in another way than the model is configured to, or is not.
+    """Raise ConfigError if the table is not a history, or was built with other configs than those of the model.
 
-    ``compares``: whether the run compares the valid versions with the whole source: then other ``check_cols`` are no
-    obstacle.
+    ``compares``: whether the run compares the valid versions with the whole source, so that ``check_cols`` may differ.
     """
     config, before = plan.policy.history, None if checkpoint is None else checkpoint.history
     if before is None:
@@ -127,15 +127,15 @@ def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compar
         differing[_CHECK_COLS] = (", ".join(before.check_cols) or "all", ", ".join(now.check_cols) or "all")
     differing |= _other_marks(before.marks, now.marks)
     if differing:
-        # only of a log are all versions known again
+        # only a log still has all versions
         both = config.is_from_log and bool(before.marks.get(_SEQUENCE))
         raise history_errors.other_history(plan.name, plan.model, differing, from_log=both)
 
 
 def require_same_end(plan: RunPlan, current_end: str) -> None:
-    """Raise ConfigError where ``dbt_valid_to_current`` has another value than in earlier runs: none is valid then.
+    """Raise ConfigError if ``dbt_valid_to_current`` has another value than in earlier runs: no version would be valid.
 
-    ``current_end``: its value, as text. The same expression may have another in another time zone.
+    ``current_end``: the value as text. The value of an expression can depend on the time zone.
     """
     known = plan.checkpoint or plan.replaced
     marks = {} if known is None or known.history is None else known.history.marks
@@ -145,10 +145,10 @@ def require_same_end(plan: RunPlan, current_end: str) -> None:
 
 
 def _other_marks(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """The configs that the table's rows depend on, and that have changed.
+    """The configs that have changed, among those on which the table's rows depend.
 
-    Whether the deletions of a table are followed does not matter to the rows there are; whether they make rows of their
-    own does. Those of a log are not remembered where they are ignored.
+    For the history of a table, it does not matter for existing rows whether deletions are applied, but it matters
+    whether they create versions. For a log, ignored deletions are not recorded.
     """
     found = {}
     for name, value in now.items():

@@ -1,4 +1,4 @@
-"""Whether a table holds a history, whose versions another kind of model would drop."""
+"""Whether a table contains a history, whose versions another kind of model would drop."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .target_checkpoint import target_checkpoint
 
 
 def holds_history(target: History, reader: MetadataReader, has_its_columns: Callable[[], bool]) -> bool:
-    """Whether the rows of a table are the versions of a history, by its checkpoint.
+    """Whether a table's checkpoint shows that its rows are the versions of a history.
 
-    If no checkpoint is left in the current metadata, older metadata files are read. Tables that neither have the
-    property of a checkpoint nor, by ``has_its_columns``, the columns of a history are spared this.
+    If the current metadata has no checkpoint, older metadata files are read. This is skipped for tables that have
+    neither a checkpoint in a property nor, by ``has_its_columns``, the columns of a history.
     """
     try:
         found = checkpoint_state(target)
@@ -26,5 +26,5 @@ def holds_history(target: History, reader: MetadataReader, has_its_columns: Call
             found = target_checkpoint(target, reader)
     except (UnreadableCheckpoint, CheckpointError):
         return has_its_columns()
-    # not the unproven one of the property, which outlasts a CREATE OR REPLACE TABLE
+    # not the unproven one in the property, which survives a CREATE OR REPLACE TABLE
     return found.checkpoint is not None and found.checkpoint.history is not None

@@ -1,4 +1,4 @@
-"""How late the rows of a source came, by the metadata of the files that its commits added."""
+"""The lateness of a source's rows, from the metadata of the files that its commits added."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .cuts import Cuts
 from .run_plan import RunPlan
 
 MOST_COMMITS = 50
-"""Of how many commits of a source the lateness is looked up, the newest: each costs the reading of two small files."""
+"""The maximum number of commits whose lateness is determined, newest first. Each requires reading two small files."""
 
 
 def lateness(plan: RunPlan, cuts: Cuts) -> Mapping[TableName, Lateness]:
-    """How late the rows came that a run applies, by source: of commits that appended, where ``event_time`` is set.
+    """The lateness of the rows that a run applies, by source, for append commits of sources with an ``event_time``.
 
-    Net changes also read files that were rewritten, whose bounds do not show which rows are new.
+    Net changes also read rewritten files, whose bounds do not show which rows are new.
     """
     found: dict[TableName, Lateness] = {}
     for source, planned in plan.captured.items():
@@ -35,14 +35,14 @@ def lateness(plan: RunPlan, cuts: Cuts) -> Mapping[TableName, Lateness]:
 def lateness_by_commit(
     cuts: Cuts, history: History, commits: Sequence[Snapshot], event_time: str
 ) -> list[CommitLateness]:
-    """The lateness of the newest of some commits of a source, which is known from their files; none where it is not."""
+    """The lateness of the newest of several commits of a source. Commits without known lateness are omitted."""
     newest = sorted(commits, key=lambda commit: commit.timestamp_ms)[-MOST_COMMITS:]
     found: list[CommitLateness] = []
     for commit in newest:
         try:
             files = cuts.files_added(history, commit.snapshot_id)
         except IncrementalError:
-            return []  # a statistic fails nothing: the metadata cannot be reached now, or have expired
+            return []  # a statistic must not fail a run: the metadata is unreachable or has expired
         late = lateness_of(commit, files, event_time)
         if late is not None:
             found.append(late)

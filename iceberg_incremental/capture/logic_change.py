@@ -1,4 +1,4 @@
-"""How the logic of a model compares with the one that wrote its table."""
+"""How the logic of a model differs from the logic that wrote its table."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from ..table.checkpoint import Checkpoint, RecordedLogic
 from ..table.history import History
 
 LOGIC_KEY = "ip.logic"
-"""The table property that holds the logic itself; the checkpoint holds its fingerprint only."""
+"""The table property with the logic itself. The checkpoint contains only its fingerprint."""
 
 
 class Logic(Protocol):
-    """Everything that decides which rows a model writes."""
+    """Everything that determines which rows a model writes."""
 
     @property
     def fingerprint(self) -> str:
-        """The same for logics that write the same rows."""
+        """A hash that is equal for logic that writes the same rows."""
 
     def encoded(self) -> str | None:
-        """The table property; None for a logic that is too long."""
+        """The value of the table property. None if the logic is too long."""
 
     def is_comparable(self, fingerprint: str) -> bool:
-        """Whether a recorded fingerprint was computed as this version does."""
+        """Whether a recorded fingerprint was computed in the same way as in this version."""
 
     def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
-        """How it differs from an earlier logic, in a few lines.
+        """How the logic differs from an earlier logic, in a few lines.
 
-        ``recorded``: the table property; nothing differs in a way that can be said if it does not hold the logic with
-        this fingerprint.
+        ``recorded``: the table property. The result is empty unless it contains the logic with this fingerprint.
         """
 
 
 @dataclass(frozen=True)
 class LogicChange:
-    """Rows of the table were written by another logic than the model has now.
+    """Rows of the table were written by a different logic than the model's current one.
 
-    ``after``: the epoch of the last commit by another logic. ``is_new``: no run has written rows by the present logic
-    yet. ``differences``: the lines of a diff; empty where the earlier logic is not known in full, or is long replaced.
+    ``after``: the epoch of the last commit by another logic. ``is_new``: whether no run has written rows with the
+    current logic yet. ``differences``: the lines of a diff; empty if the earlier logic is not completely known, or was
+    replaced several times.
     """
 
     after: int
@@ -48,10 +48,10 @@ class LogicChange:
 
 
 def logic_change(logic: Logic, checkpoint: Checkpoint, target: History) -> LogicChange | None:
-    """How a model's logic has changed since its checkpoint; None where all rows are of this logic.
+    """How a model's logic has changed since its checkpoint. None if all rows were written by this logic.
 
-    A checkpoint without a fingerprint is accepted. One of another version of this package stands for the present logic:
-    what it says of earlier ones still holds.
+    A checkpoint without a fingerprint is accepted. A fingerprint of another version of this package counts as the
+    current logic, but its information about earlier logic stays valid.
     """
     recorded = checkpoint.logic
     if recorded is None:
@@ -69,5 +69,5 @@ def recorded_logic(
     reading: str | None = None,
     others: bool | None = None,
 ) -> RecordedLogic:
-    """What the checkpoint of a run records that writes rows by a logic; the rest as in RecordedLogic."""
+    """The logic that the checkpoint of a run records. The other parameters are those of RecordedLogic."""
     return RecordedLogic(logic.fingerprint, None if change is None else change.after, types, reading, others)

@@ -1,4 +1,4 @@
-"""The plan of a model's next run, as far as metadata tell it: what ``status`` shows before any SQL is rendered."""
+"""The plan of a model's next run, from metadata alone: what ``ip_status`` shows before any SQL is rendered."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .run_plan import RunPlan, is_changelog, is_only_pinned
 
 @dataclass(frozen=True)
 class SourceRead:
-    """What the next run reads of a source, or why it cannot; None where not even that is known.
+    """What the next run reads from a source, or why it cannot. None if neither is known.
 
-    ``error``: the one that the run would raise.
+    ``error``: the error that the run would raise.
     """
 
     found: Range | Refusal | None = None
@@ -28,14 +28,14 @@ class SourceRead:
 
 @dataclass(frozen=True)
 class NextRun:
-    """The plan of the next run, with what it captures, and each source that it may read."""
+    """The plan of the next run with its ranges, and each source that it may read."""
 
     plan: RunPlan
     sources: Mapping[TableName, SourceRead]
 
 
 def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun:
-    """Complete the plan of a run that was opened, by how earlier runs and the model's text read its sources."""
+    """Complete the plan of an opened run, from how earlier runs and the model's code read its sources."""
     reads: dict[TableName, SourceRead] = {}
     for source in sources:
         try:
@@ -46,7 +46,7 @@ def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun
 
 
 def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, SourceRead]:
-    """The plan with a source, and what it reads of that. Raises as a capture does."""
+    """The plan including a source, and what it reads from the source. Raises the errors of a capture."""
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     if position is not None and is_only_pinned(position, source, plan.reads):
         plan = capture_as_of(plan, cuts, source)

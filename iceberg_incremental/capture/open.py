@@ -1,4 +1,4 @@
-"""Opening the run of a model: its checkpoint, and whether its table is continued or built as a whole."""
+"""Opening the run of a model: finding its checkpoint, and deciding whether its table is continued or rebuilt."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def open_run(
     logic: Logic | None = None,
     drops_history: bool = False,
 ) -> RunPlan:
-    """Begin the run of a model: find its checkpoint, and decide whether its table is continued or built as a whole.
+    """Open the run of a model: find its checkpoint, and decide whether its table is continued or rebuilt.
 
-    ``parents``: the tables that the model's SQL refers to, where that is known. ``sources``: those that it may read,
-    also behind views: in a clone, some may be clones too. ``window``: what to process again.
-    ``event_times``: the columns of the parents that hold a row's time. ``reads``: what the model's SQL, as it is
-    written, may read the changes of. ``logic``: what decides the model's rows. ``drops_history``: a rebuild of a
+    ``parents``: the tables that the model's SQL refers to, if known. ``sources``: the tables that it may read,
+    including those behind views. In a clone, some of them may also be clones. ``window``: the event-time window to
+    process again. ``event_times``: the event-time columns of the parents. ``reads``: the tables whose changes the
+    model's code may read. ``logic``: what determines the model's rows. ``drops_history``: whether a rebuild of a
     history table may drop its versions.
 
-    Raises ConfigError where a window is given that the run cannot process again, where the rows of the table were not
-    kept by ``sequence_by`` and this ``unique_key`` so far, where the logic has changed and the policy is to fail, or
-    where the table is a clone that may remove files of its origin; CheckpointError where the table exists without a
-    current checkpoint and the policy is to fail, or where a policy asks for a rebuild of a model that must not be
-    rebuilt; StagingError where it holds a part of a run only; and as the reader does.
+    Raises ConfigError if the run cannot process the window, if the table was built with another ``sequence_by`` or
+    ``unique_key``, if the logic has changed and the policy is to fail, or if the table is a clone that may remove files
+    of its origin. Raises CheckpointError if the table has no current checkpoint and the policy is to fail, or if a
+    policy requires a rebuild that is not allowed. Raises StagingError if the table contains only a part of a run, and
+    the errors of the reader.
     """
     if window is not None and (full_refresh or not policy.strategy.may_reprocess):
         raise window_errors.no_window(model, policy, full_refresh=full_refresh)
@@ -115,7 +115,7 @@ def _following(
     parents: Collection[TableName] | None,
     sources: Collection[TableName],
 ) -> RunPlan:
-    """The run that follows from how its table stands: it continues from the checkpoint, or a policy rebuilds it."""
+    """The run for the state of the table: it continues from the checkpoint, or a policy rebuilds the table."""
     if found.half_published is not None:
         raise staging_errors.half_published(history, run.model, found.half_published)
     if found.partial:
@@ -145,12 +145,12 @@ def _following(
 def _by_present_names(
     checkpoint: Checkpoint, history: History, cuts: Cuts, sources: Collection[TableName]
 ) -> Checkpoint:
-    """The checkpoint of a table, which a clone has from its origin: the sources may have been cloned, too."""
+    """A table's checkpoint, which a clone copied from its origin, with the names of sources that are clones too."""
     if clone_of(history) is None:
         return checkpoint
     found = {}
     for table in sources:
-        with suppress(IncrementalError):  # the macro that reads this source says what is wrong
+        with suppress(IncrementalError):  # the macro that reads this source reports the error
             cut = cuts.of(table)
             if cut is not None:
                 found[table] = cut.history
@@ -158,7 +158,7 @@ def _by_present_names(
 
 
 def _without_snapshots(run: RunPlan, found: CheckpointState) -> tuple[RunPlan, CheckpointState]:
-    """A history continues the table of a snapshot of dbt's as it does one without a checkpoint."""
+    """A history continues the table of a dbt snapshot like a table without a checkpoint."""
     known = found.checkpoint
     if known is None or run.policy.history is None or not known.model.startswith("snapshot."):
         return run, found
@@ -168,10 +168,10 @@ def _without_snapshots(run: RunPlan, found: CheckpointState) -> tuple[RunPlan, C
 def _keeping(
     run: RunPlan, history: History, reader: MetadataReader, cuts: Cuts, parents: Collection[TableName] | None
 ) -> RunPlan:
-    """The rebuild of a table: that of a history keeps all of its versions, as far as it has any.
+    """The rebuild of a table. A history keeps all of its existing versions.
 
-    Raises ConfigError for a history of a model that keeps none any more, or keeps it in another way; CheckpointError
-    where its versions are those of a log that may not have all of them any more.
+    Raises ConfigError if the table is a history and the model is not, or has other configs. Raises CheckpointError if
+    the versions come from a log that may no longer have all of their events.
     """
     try:
         found = target_checkpoint(history, reader)
@@ -194,9 +194,9 @@ def _keeping(
 
 
 def require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
-    """Raise ConfigError where the table was not kept by the model's ``sequence_by`` and ``unique_key``."""
+    """Raise ConfigError if the table was built with another ``sequence_by`` or ``unique_key`` than the model has."""
     wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
-    if wanted is None or run.policy.history is not None:  # a history records its order itself
+    if wanted is None or run.policy.history is not None:  # a history records its own order
         return
     if kept is None or kept.by != wanted.by:
         raise sequence_errors.other_sequence(run.name, run.model, wanted.by, () if kept is None else kept.by)
@@ -217,11 +217,11 @@ def _calls_for_rebuild(
     parents: Collection[TableName] | None,
     reads: ConditionalReads,
 ) -> str | None:
-    """Why a policy has the model rebuilt, by the sources that it read so far; None where none does.
+    """Why a policy requires a rebuild of the model, given the sources that it has read. None if no policy does.
 
-    This is decided before the first range is written into the model's SQL, because one source rebuilds them all. What
-    the SQL no longer refers to is passed over: it may not be built yet in this invocation, and taking its cut now would
-    keep its new rows from its other readers.
+    This is decided before the first range is rendered into the model's SQL, because one source rebuilds the whole
+    table. Sources that the SQL no longer refers to are skipped: they may not be built yet in this invocation, and
+    taking their cut now would hide their new rows from other readers.
     """
     for name, position in checkpoint.sources.items():
         table = TableName.parse(name)
@@ -230,7 +230,7 @@ def _calls_for_rebuild(
         try:
             cut = cuts.of(table)
         except IncrementalError:
-            continue  # the macro that reads this source, if the SQL still does, says what is wrong
+            continue  # if the SQL still reads this source, the macro reports the error
         if cut is None:
             continue
         refusal = calls_for_rebuild(cuts, cut, position, policy, changelog=is_changelog(position, table, reads))

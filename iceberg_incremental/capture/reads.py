@@ -1,4 +1,4 @@
-"""Reads: what a run captures of its sources, one function for each way to read them. Each gives the plan with it."""
+"""The captures of a run: one function for each way to read a source. Each returns the plan that includes it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .source_policy import ahead_of_cut, commits_outcome, outcome
 
 
 def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read what is new in a source since the checkpoint; the whole table, pinned, in a rebuild.
+    """Plan to read the rows that are new in a source since the checkpoint. In a rebuild, the whole pinned table.
 
-    Raises SourceMissingError, RewriteError, HistoryBreakError, CheckpointError, and as the reader does.
+    Raises SourceMissingError, RewriteError, HistoryBreakError, CheckpointError, and the errors of the reader.
     """
     if source in plan.ranges:
         return plan
@@ -32,9 +32,9 @@ def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
 
 
 def capture_changelog(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read how a source differs from the checkpoint, deleted rows included; all of it in a rebuild.
+    """Plan to read a source's net changes since the checkpoint, including deleted rows. In a rebuild, the whole table.
 
-    Raises SourceMissingError, HistoryBreakError, CheckpointError, and as the reader does.
+    Raises SourceMissingError, HistoryBreakError, CheckpointError, and the errors of the reader.
     """
     if source in plan.changelogs:
         return plan
@@ -42,9 +42,9 @@ def capture_changelog(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
 
 
 def capture_per_commit(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read what each commit of a source since the checkpoint changed; all of it in a rebuild.
+    """Plan to read the changes of each commit of a source since the checkpoint. In a rebuild, the whole table.
 
-    Raises SourceMissingError, HistoryBreakError, CheckpointError, and as the reader does.
+    Raises SourceMissingError, HistoryBreakError, CheckpointError, and the errors of the reader.
     """
     if source in plan.per_commit:
         return plan
@@ -53,9 +53,10 @@ def capture_per_commit(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
 
 
 def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read the same for a model that adds it to what it has: every old row must be what the model has added.
+    """Plan to read net changes as signed rows, for a model that adds them to existing results.
 
-    Raises ConfigError where the name of a column now means another one, and as ``capture_changelog`` does.
+    Removed rows must equal the rows that the model added earlier. Raises ConfigError if the name of a column now refers
+    to another column, and the errors of ``capture_changelog``.
     """
     plan = capture_changelog(plan, cuts, source)
     planned = plan.changelogs[source]
@@ -66,9 +67,9 @@ def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
 
 
 def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
-    """Whether a source has the same columns at both ends of a range, by their ids. Raises as the reader does.
+    """Whether a source has the same columns, by id, at both ends of a range. Raises the errors of the reader.
 
-    A compaction changes no row, but after it a column that was dropped and added again is another one.
+    A range with only a compaction has no changes, but a column may have been dropped and added again.
     """
     start, end = planned.start, planned.end
     if start is None or start.snapshot_id is None or end is None or start.snapshot_id == end.snapshot_id:
@@ -84,7 +85,7 @@ def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
 def capture_as_of(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     """Plan to read a source as a whole, pinned at the invocation's cut.
 
-    Raises SourceMissingError, and as the reader does.
+    Raises SourceMissingError, and the errors of the reader.
     """
     if source in plan.pinned:
         return plan
@@ -100,11 +101,12 @@ def capture_groups(
     sources: Sequence[TableName],
     types: Callable[[], tuple[str, ...]],
 ) -> tuple[RunPlan, ChangedGroups]:
-    """Plan to read which groups changed in some sources since the checkpoint; none in a build of the whole table.
+    """Plan to read which groups changed in several sources since the checkpoint. Empty in a build of the whole table.
 
-    ``types``: gives the types of the keys, which are only asked for where a group has changed.
-    Raises ConfigError where the run has captured other groups already, which would be replaced with these but not read
-    with them; as ``capture_changelog`` does; and what ``types`` raises.
+    ``types``: returns the types of the keys. It is called only if a group has changed.
+
+    Raises ConfigError if the run has already captured other groups, because all groups would be replaced but not all of
+    them read; the errors of ``capture_changelog``; and the errors of ``types``.
     """
     for source in sources:
         plan = capture_changelog(plan, cuts, source)
@@ -131,9 +133,9 @@ def capture_groups(
 def changes_of(
     plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool, per_commit: bool = False
 ) -> Range | Refusal:
-    """What a run reads of the changes of a source, or why it cannot. ``per_commit``: of those of each commit.
+    """The changes of a source that a run reads, or why it cannot read them. ``per_commit``: as changes by commit.
 
-    Raises SourceMissingError, NotIcebergError, CheckpointError, ConfigError, and as the reader does.
+    Raises SourceMissingError, NotIcebergError, CheckpointError, ConfigError, and the errors of the reader.
     """
     cut, waiting = _taken(plan, cuts, source)
     if plan.checkpoint is None:
@@ -161,7 +163,7 @@ def _readable(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool, 
 
 
 def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
-    """The invocation's cut of a source, or less of it by the run's limits; and how many commits wait behind that."""
+    """The invocation's cut of a source, or an earlier snapshot by the run's limits, and the number of commits left."""
     try:
         cut = cuts.of(source)
     except NotIcebergError as error:
@@ -179,9 +181,9 @@ def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
 
 
 def _caught_up(cuts: Cuts, source: TableName, cut: Cut, position: Position | None) -> Cut:
-    """The invocation's cut, or what another invocation has read of the source meanwhile, if that is more.
+    """The invocation's cut, or a later position up to which another invocation has already read the source.
 
-    Rows that are read as of an older cut would replace newer ones.
+    Rows that are read at an older cut would replace newer ones.
     """
     if position is None or position.snapshot_id is None or cut.end is None:
         return cut
@@ -191,7 +193,7 @@ def _caught_up(cuts: Cuts, source: TableName, cut: Cut, position: Position | Non
 
 
 def _consumed_end(plan: RunPlan, cuts: Cuts, source: TableName, cut: Cut) -> Snapshot | None:
-    """The snapshot of a source up to which the model has consumed it, which a window is read at."""
+    """The snapshot up to which the model has read a source, at which a window is read."""
     assert plan.checkpoint is not None
     position = plan.checkpoint.sources.get(str(source))
     if position is None:

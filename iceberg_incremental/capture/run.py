@@ -1,4 +1,4 @@
-"""A run: what it will do, and what has happened in it so far."""
+"""A run: its plan, and its state so far."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .run_plan import RunPlan
 
 @dataclass
 class RunState:
-    """What has happened in a run that its commit depends on.
+    """The state of a run that determines its commit.
 
-    ``deletions``: those that it has remembered beside the ones before it, None where it has none. ``own_rows``: the
-    target's history from before its rows became part of rows that are held; None where the model does not read its own
-    table, or its rows are not held. ``compared``: the target's history when its rows were compared with the new ones by
-    ``sequence_by``; None before. ``types``: of the columns that rows are compared by. ``published``: the snapshot of
-    its table that the run has published, None where it has made none, or not yet. ``reading``: how
-    plain SQL was read when all of the table's rows were written. ``update_method``: how ``auto`` updates the table,
-    in words; empty where it is not. ``clock_ms``: before when no version of a history table may begin or end, in
-    milliseconds since the epoch. ``current_end``: the end of its valid versions, as text; None where they have none.
-    ``others``: whether the table may have rows of others, as in RecordedLogic.
+    ``deletions``: the recorded deletions, including those of this run. None without any. ``own_rows``: the target's
+    history from before its rows became part of held rows. None if the model does not read its own table, or if its rows
+    are not held. ``compared``: the target's history when its rows were compared with new rows by ``sequence_by``. None
+    before that. ``types``: the types of the columns by which rows are compared. ``published``: the snapshot that the
+    run has published. None if there is none yet. ``reading``: how plain SQL was interpreted when all rows of the table
+    were written. ``update_method``: how ``auto`` updates the table incrementally, as text. Empty if it does not.
+    ``clock_ms``: the earliest time at which a version of a history table may begin or end, in milliseconds since the
+    epoch. ``current_end``: the end of valid versions, as text. None if they have none. ``others``: whether the table
+    may have rows of other writers, as in RecordedLogic.
     """
 
     deletions: Deletions | None = None
@@ -40,14 +40,14 @@ class RunState:
 
 @dataclass
 class Run:
-    """One run of one model, by one thread."""
+    """One run of one model, in one thread."""
 
     plan: RunPlan
     state: RunState = field(default_factory=RunState)
 
     @property
     def known_deletions(self) -> Deletions | None:
-        """The deletions that the run knows of: of all runs since the table was built, and of this one."""
+        """The recorded deletions of all runs since the table was built, including this one."""
         return self.state.deletions or self.plan.recorded_deletions
 
     def next_checkpoint(self) -> Checkpoint:

@@ -1,4 +1,4 @@
-"""The plan of a run: what it captures of its sources, and what it does to its target."""
+"""The plan of a run: what it captures from its sources, and what it does to its target."""
 
 from __future__ import annotations
 
@@ -27,46 +27,54 @@ class Action(str, Enum):
     """What a run does to its target."""
 
     REBUILD = "rebuild"
-    """First build or full refresh: the whole result replaces the table, if there is one."""
+    """A first build or full refresh: the complete result replaces the table, if it exists."""
 
     APPLY = "apply"
     """The captured rows are applied to the table."""
 
     ADVANCE = "advance"
-    """No new rows, but the sources were committed to: only the checkpoint moves."""
+    """The sources have commits without rows, so only the checkpoint moves."""
 
     NOTHING = "nothing"
-    """Every source is where it was."""
+    """No source has new commits."""
 
     PARTIAL_BUILD = "partial_build"
-    """Under ``--empty`` or ``--sample``: build a table from what dbt passed through, without a checkpoint."""
+    """Under ``--empty`` or ``--sample``: builds a table from the rows that dbt passes, without a checkpoint."""
 
     CHECK_ONLY = "check_only"
-    """The SQL is checked and no row is written: under ``--empty`` or ``--sample`` with a table that has a checkpoint;
-    and where no source has new rows, but the model's logic has changed."""
+    """The SQL is checked and no row is written: under ``--empty`` or ``--sample`` if the table has a checkpoint, or if
+    the model's logic has changed and no source has new rows."""
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What one run of a model will do. The run carries it out; ``ip_status``, the docs and the errors describe it.
+    """What a run of a model will do. The run executes the plan; ``ip_status``, the docs and the errors describe it.
 
-    ``target``: the history of its table when the run began, None where there is none. ``checkpoint``: the current one
-    then; None when the table is (re)built, for the ``reason`` given. ``last_epoch``: that of the newest checkpoint of
-    the table, 0 where there is none. ``by_policy``: it is rebuilt because a policy says so. ``passes_through``: under
-    ``--empty`` or ``--sample``, where nothing is captured. ``window``: what it processes again instead of continuing,
-    None in an ordinary run; ``event_times``: the sources' columns of a row's time, where set. ``reads``: what other
-    runs of the model may read the changes of. ``logic``: the model's, as the project has it now; ``logic_change``: how
-    the table's rows differ from it, None where they do not.
+    - ``target``: the table's history when the run began; None if the table does not exist.
+    - ``checkpoint``: the current checkpoint; None if the table is rebuilt, for the ``reason``.
+    - ``last_epoch``: the epoch of the table's newest checkpoint; 0 without one.
+    - ``by_policy``: whether a policy requires the rebuild.
+    - ``passes_through``: whether nothing is captured, under ``--empty`` or ``--sample``.
+    - ``window``: the window to process again instead of continuing; None in a normal run.
+    - ``event_times``: the event-time columns of the sources, if configured.
+    - ``reads``: the tables whose changes any run of the model may read.
+    - ``logic``: the model's current logic.
+    - ``logic_change``: how it differs from the logic of the table's rows; None if it does not.
+    - ``reads_all``: whether the run replaces all rows of the table, and reads whole sources for that.
+    - ``keeps_versions``: whether a rebuild of a history table compares it with the source and keeps all versions.
+    - ``replaced``: the checkpoint that was current before such a rebuild.
+    - ``replays``: whether a history table is rebuilt from a log that has all of its events.
 
-    What the functions of ``reads`` have captured so far: ``ranges``, by source, as ``ip_changes`` reads them;
-    ``changelogs``, by their net changes, ``per_commit``, by those of each commit; ``shown``: those of which the model
-    has got the net changes themselves, by ``ip_changelog``, ``signed``: by ``ip_signed_changes``; ``readings``: what
-    net changes are read by, in words;
-    ``pinned``: the whole tables that ``ip_as_of`` reads; ``groups``: those that ``ip_changed_groups`` reads, whose rows
-    the run replaces. ``reads_all``: the run replaces all rows of the table, and reads its sources as a whole for that.
-    ``keeps_versions``: a rebuild of a history table compares it with the source and keeps all versions; ``replaced``:
-    the checkpoint that was current then. ``replays``: a rebuild of a history table from a log that
-    has all of its events.
+    The captures so far, from the functions in ``reads``:
+
+    - ``ranges``: the changes that ``ip_changes`` reads, by source.
+    - ``changelogs``: net changes.
+    - ``per_commit``: changes by commit.
+    - ``shown``: the sources whose net changes the model itself reads, by ``ip_changelog``.
+    - ``signed``: those that it reads by ``ip_signed_changes``.
+    - ``readings``: how net changes are read, as text.
+    - ``pinned``: the whole tables that ``ip_as_of`` reads.
+    - ``groups``: the groups that ``ip_changed_groups`` reads, whose rows the run replaces.
     """
 
     model: str
@@ -99,20 +107,20 @@ class RunPlan:
 
     @property
     def branch(self) -> str:
-        """The branch that the run stages on: one name, whatever the number of attempts, so that the SQL can hold it."""
+        """The branch on which the run stages rows. All attempts use one name, because the SQL may contain it."""
         number = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.invocation_id} {self.model}").hex[:12]
         return f"ip_{self.last_epoch + 1}_{number}"
 
     @property
     def is_rebuild(self) -> bool:
-        """Whether the target is built as a whole, and not continued from a checkpoint."""
+        """Whether the target is built as a whole instead of continued from a checkpoint."""
         return self.checkpoint is None
 
     @property
     def action(self) -> Action:
-        """What the run does to its target, given what has been captured so far."""
+        """What the run does to its target, given the captures so far."""
         if self.passes_through:
-            # A policy's rebuild replaces a table that has rows; that is left to a run of all rows.
+            # A rebuild by policy would replace a table that has rows. This is left to a run that reads all rows.
             replaces = self.is_rebuild and not self.by_policy and not self.keeps_versions and not self.replays
             return Action.PARTIAL_BUILD if replaces else Action.CHECK_ONLY
         if self.is_rebuild:
@@ -128,25 +136,25 @@ class RunPlan:
 
     @property
     def captured(self) -> Mapping[TableName, Range]:
-        """Every source once: by its changes where the model reads them, else as a whole."""
+        """Every source once: by its changes if the model reads them, otherwise as a whole."""
         return {**self.pinned, **self.net, **self.ranges}
 
     @property
     def net(self) -> Mapping[TableName, Range]:
-        """The sources whose net changes the model reads, of each commit or of all."""
+        """The sources whose net changes the model reads, of the range or by commit."""
         return {**self.changelogs, **self.per_commit}
 
     @property
     def shows_old_rows(self) -> bool:
-        """Whether each row that the captured changes replace or delete comes with them, by ``ip_changelog``.
+        """Whether the captured changes contain each row that they replace or delete, as ``ip_changelog`` does.
 
-        Commit by commit, the rows of later commits replace those of earlier ones.
+        In changes by commit, rows of later commits replace those of earlier ones.
         """
         return bool(self.shown) and self.shown == self.net.keys() and not (self.signed or self.ranges)
 
     @property
     def only_pinned(self) -> Collection[TableName]:
-        """The sources that this run reads as a whole, and not the changes of."""
+        """The sources that this run reads only as a whole."""
         return self.pinned.keys() - self.ranges.keys() - self.net.keys()
 
     def next_checkpoint(
@@ -157,10 +165,10 @@ class RunPlan:
         history: RecordedHistory | None = None,
         others: bool | None = None,
     ) -> Checkpoint:
-        """The checkpoint that the run commits. Its epoch follows the last one, in a rebuild too.
+        """The checkpoint that the run commits. Its epoch follows the last one, also in a rebuild.
 
-        ``deletions``: those that the run knows of; ``types``: of the columns that its rows are compared by;
-        ``reading``: how it has read plain SQL; ``history``: how it keeps a history table; ``others``: as in
+        ``deletions``: the recorded deletions. ``types``: the types of the columns by which rows are compared.
+        ``reading``: how plain SQL was interpreted. ``history``: the configs of a history table. ``others``: as in
         RecordedLogic.
         """
         if self.window is not None and self.checkpoint is not None:
@@ -192,13 +200,13 @@ class RunPlan:
         )
 
     def _next_order(self, deletions: Deletions | None) -> RowOrder | None:
-        """The order in which the table is kept, with the deletions in it: the earlier one if no rows are written."""
+        """The table's ``sequence_by`` and recorded deletions. Unchanged if no rows are written."""
         if self.checkpoint is not None and self.action is not Action.APPLY:
             return self.checkpoint.sequence
         return sequence_of(self.policy, deletions)
 
     def _next_logic(self, types: Mapping[str, str], reading: str | None, others: bool | None) -> RecordedLogic | None:
-        """The logic of the newest rows, which the run's checkpoint records; not every run writes rows."""
+        """The logic of the newest rows, for the checkpoint. Unchanged if no rows are written."""
         writes = self.action in (Action.REBUILD, Action.APPLY) or reading is not None
         if self.logic is None or not writes:
             return None if self.checkpoint is None else self.checkpoint.logic
@@ -206,21 +214,21 @@ class RunPlan:
 
     @property
     def recorded_types(self) -> Mapping[str, str]:
-        """The types of the compared columns when the newest rows of the table were written."""
+        """The types of the compared columns when the table's newest rows were written."""
         recorded = None if self.checkpoint is None else self.checkpoint.logic
         return {} if recorded is None else recorded.types
 
     @property
     def recorded_reading(self) -> str | None:
-        """How plain SQL was read when the rows of the table were written; None where that is not known."""
+        """How plain SQL was interpreted when the table's rows were written. None if unknown."""
         recorded = None if self.checkpoint is None else self.checkpoint.logic
         return None if recorded is None else recorded.reading
 
     @property
     def shares(self) -> Mapping[TableName, Share]:
-        """What the run reads of each of its sources; without those whose summaries have no totals.
+        """The share of each source that the run reads. Sources whose summaries have no totals are omitted.
 
-        A source that the model also reads as a whole counts as a whole: what Spark skips of it is not known here.
+        A source that the model also reads as a whole counts as a whole, because it is unknown here what Spark skips.
         """
         found: dict[TableName, Share | None] = {}
         for source, planned in self.captured.items():
@@ -237,30 +245,30 @@ class RunPlan:
 
     @property
     def recorded_deletions(self) -> Deletions | None:
-        """The deletions that runs have remembered beside the table since it was built, as its checkpoint names them."""
+        """The deletions that runs have recorded since the table was built, from its checkpoint."""
         return (
             None if self.checkpoint is None or self.checkpoint.sequence is None else self.checkpoint.sequence.deletions
         )
 
 
 def sequence_of(policy: Policy, deletions: Deletions | None) -> RowOrder | None:
-    """The order in which a model keeps its table; None where ``sequence_by`` is not set."""
+    """The RowOrder of a model with these deletions. None without ``sequence_by``."""
     by, key = (tuple(plain_name(name).lower() for name in names) for names in (policy.sequence_by, policy.unique_key))
     return RowOrder(by, deletions, tuple(sorted(key))) if by else None
 
 
 def is_only_pinned(position: Position, table: TableName, reads: ConditionalReads) -> bool:
-    """Whether a model reads a source as a whole only, in all of its runs.
+    """Whether all runs of a model read a source only as a whole.
 
-    A position that says so may be that of a first build, from before the model's SQL was asked.
+    A position may not show this yet if it comes from a first build, before the model's SQL was analyzed.
     """
     return position.as_of and not reads.include(table)
 
 
 def is_changelog(position: Position, table: TableName, reads: ConditionalReads) -> bool:
-    """Whether a model reads all changes of a source, so that no commit is one that it cannot show.
+    """Whether a model reads all changes of a source, including those that ``ip_changes`` refuses.
 
-    The SQL decides if it is certain, as an edit may have put another macro in it; else how the position was read.
+    If the SQL is certain, it decides, because the macro may have been edited. Otherwise, the position decides.
     """
     certain = reads.are_always_net(table)
     return certain if certain is not None else position.changelog or (position.as_of and reads.are_net(table))

@@ -1,7 +1,7 @@
-"""What a run reads of a source from a position on, under the model's policy: a range, or why there is none.
+"""What a run reads from a source after a position, under the model's policy: a range, or why there is none.
 
-It is decided here and nowhere else: for a run, for ``ip_status``, for ``ip_ledger``, and for the policies that rebuild.
-Every step is a pure function of ``plan``; the cuts read further metadata, only where needed.
+This is the only place that decides it, for runs, ``ip_status``, ``ip_ledger``, and policies that rebuild. Every step is
+a pure function in ``plan``. The cuts read further metadata only if it is needed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .cuts import Cut, Cuts
 
 
 def outcome(cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool) -> Range | Refusal:
-    """What reading a source from a position up to a cut comes to.
+    """The result of reading a source from a position up to a cut.
 
-    ``changelog``: for a macro that reads net changes. Raises MetadataAccessError.
+    ``changelog``: whether the macro reads net changes. Raises MetadataAccessError.
     """
     found = _judged(cuts, cut, position, policy, changelog=changelog)
     match found:
@@ -44,7 +44,7 @@ def outcome(cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changel
 
 
 def commits_outcome(cuts: Cuts, cut: Cut, position: Position) -> Range | Refusal:
-    """What reading a source commit by commit from a position up to a cut comes to. Raises MetadataAccessError."""
+    """The result of reading a source's changes by commit, from a position up to a cut. Raises MetadataAccessError."""
     found = _judged_by_commit(cuts, cut, position)
     if not isinstance(found, tuple):
         return found
@@ -63,7 +63,7 @@ def commits_outcome(cuts: Cuts, cut: Cut, position: Position) -> Range | Refusal
 def calls_for_rebuild(
     cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool
 ) -> Break | Rewritten | None:
-    """Why the model's policy rebuilds it from a source; None where it does not. Raises MetadataAccessError."""
+    """Why the policy requires a rebuild of the model because of a source. None if not. Raises MetadataAccessError."""
     if position.per_commit:
         broken = _judged_by_commit(cuts, cut, position)
         return broken if isinstance(broken, Break) and _rebuilds(broken, policy) else None
@@ -89,7 +89,7 @@ def _is_net(policy: Policy, changelog: bool) -> bool:
 def _judged(
     cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool
 ) -> Range | Rewritten | Recovered | Break:
-    """The outcome by the commits alone, before any files are looked at."""
+    """The result from the commits alone, before any files are compared."""
     net = _is_net(policy, changelog)
     found = plan_changes(cut.history, position, cut.end, ignore_rewrites=policy.ignores_rewrites and not net)
     if isinstance(found, Break) and (consumed := _consumed(cuts, cut, position)):
@@ -103,7 +103,7 @@ def _judged(
 
 
 def _judged_by_commit(cuts: Cuts, cut: Cut, position: Position) -> Nothing | Break | tuple[Rewritten, ...]:
-    """The commits that are to be read, or why there are none."""
+    """The commits to read, or why there are none."""
     found = plan_changes(cut.history, position, cut.end)
     if isinstance(found, Break):
         return _consumed(cuts, cut, position) or found
@@ -113,7 +113,7 @@ def _judged_by_commit(cuts: Cuts, cut: Cut, position: Position) -> Nothing | Bre
 
 
 def _consumed(cuts: Cuts, cut: Cut, position: Position) -> Nothing | None:
-    """Nothing new, where another invocation has consumed the source beyond this one's cut; else None."""
+    """An empty range if another invocation has already read the source beyond this cut. None otherwise."""
     if cut.end is None or position.snapshot_id is None:
         return None
     ahead = ahead_of_cut(cuts.reload(cut.history.table), cut.end, position)
@@ -121,9 +121,9 @@ def _consumed(cuts: Cuts, cut: Cut, position: Position) -> Nothing | None:
 
 
 def ahead_of_cut(now: History | None, end: Snapshot, position: Position) -> Cut | None:
-    """The source up to a position, if another invocation has consumed it beyond this one's cut meanwhile.
+    """The source up to a position, if another invocation has read it beyond this invocation's cut. None otherwise.
 
-    ``now``: the source's history as it is now. ``end``: that of the cut.
+    ``now``: the source's current history. ``end``: the snapshot of the cut.
     """
     if now is None or position.snapshot_id is None:
         return None
@@ -154,7 +154,7 @@ def _net(cuts: Cuts, found: Rewritten, *, changelog: bool) -> Range | Incomparab
 
 
 def _remaining(cuts: Cuts, found: Rewritten) -> NetChanges | Nothing | None:
-    """The rows that the range adds, if the metadata prove that it changes and deletes no other row; else None."""
+    """The rows that the range adds, if the metadata proves that it changes and deletes no older row. None otherwise."""
     if found.commits is None or found.position.snapshot_id not in found.history.snapshots:
         return None
     try:
@@ -168,7 +168,7 @@ def _remaining(cuts: Cuts, found: Rewritten) -> NetChanges | Nothing | None:
 
 
 def _files_between(cuts: Cuts, history: History, position: Position, end: Snapshot) -> ChangedFiles:
-    """What differs between a position and a later snapshot; of an empty position, all files of the snapshot."""
+    """The difference between a position and a later snapshot. For an empty position, all files of the snapshot."""
     if position.snapshot_id is None:
         return cuts.files_at(history, end.snapshot_id)
     return cuts.changed_files(history, position.snapshot_id, end.snapshot_id)
@@ -182,9 +182,9 @@ def _changed(cuts: Cuts, found: Rewritten) -> ChangedFiles:
 def _with_net_additions(
     cuts: Cuts, planned: Appends, history: History
 ) -> Appends | TooManyAdditions | UnreadableOverwrite | Incomparable:
-    """The range, its additions as net changes where Iceberg's changelog scan cannot show them.
+    """The range with its additions as net changes, if Iceberg's changelog scan cannot return them.
 
-    That is beside delete files, and where the table has columns of the same names as the scan's own.
+    The scan does not support delete files and columns with the names of its own columns.
     """
     if len(planned.additions) > MAX_ADDITIONS:
         return TooManyAdditions(len(planned.additions))

@@ -1,4 +1,4 @@
-"""The current checkpoint of a target, read from its metadata."""
+"""The current checkpoint of a target, from its metadata."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..table.unreadable import UnreadableCheckpoint
 
 
 def target_checkpoint(target: History, reader: MetadataReader) -> CheckpointState:
-    """What a target's history, completed by its older metadata where needed, says of the runs that built it.
+    """What a target's history, completed from older metadata if needed, shows about the runs that built it.
 
     Raises CheckpointError for a checkpoint that cannot be read.
     """
@@ -22,7 +22,7 @@ def target_checkpoint(target: History, reader: MetadataReader) -> CheckpointStat
 
 
 def last_epoch(target: History, reader: MetadataReader) -> int:
-    """The epoch of a target's checkpoint, 0 where there is none or it cannot be read, which stops no rebuild."""
+    """The epoch of a target's checkpoint. 0 without one, or if it cannot be read: a rebuild is still possible."""
     try:
         checkpoint = target_checkpoint(target, reader).checkpoint
     except CheckpointError:

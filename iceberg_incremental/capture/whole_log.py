@@ -1,4 +1,4 @@
-"""Whether a log still has all events that a history table was made of: only then may the table be built again."""
+"""Whether a log still has all events of a history table, which is required to rebuild the table."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .run_plan import RunPlan
 def require_whole_log(
     run: RunPlan, checkpoint: Checkpoint | None, cuts: Cuts, parents: Collection[TableName] | None
 ) -> None:
-    """Raise CheckpointError where a rebuild of a history would lose versions that its log may not have any more.
+    """Raise CheckpointError if a rebuild of a history would lose versions, because its log may be incomplete.
 
-    ``checkpoint``: the current one of the table to replace. ``parents``: the tables that the model's SQL refers
-    to, where that is known.
+    ``checkpoint``: the current checkpoint of the table. ``parents``: the tables that the model's SQL refers to, if
+    known.
     """
     if checkpoint is None:
         found: str | None = "no checkpoint that says what was read"
@@ -38,7 +38,7 @@ def require_whole_log(
 
 
 def _why_incomplete(name: str, position: Position, cuts: Cuts, parents: Collection[TableName] | None) -> str | None:
-    """Why a log may not have all events any more that it had at a position, in words; None where it has them."""
+    """Why a log may no longer have all events that it had at a position, as text. None if it has them all."""
     table = TableName.parse(name)
     if table is None or (parents is not None and table not in parents):
         return f"{name} is not read any more"

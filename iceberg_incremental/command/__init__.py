@@ -1,1 +1,1 @@
-"""The command ``iceberg-incremental``: capture, publish and abort runs of jobs in any language, by PyIceberg alone."""
+"""The command ``iceberg-incremental``: captures, publishes and aborts runs of jobs in any language, with PyIceberg."""

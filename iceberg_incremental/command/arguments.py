@@ -90,7 +90,7 @@ def request_of(given: argparse.Namespace) -> Request:
         None,
     )
     if policy.nets_rewrites:
-        policy = replace(policy, strategy=Strategy.MERGE)  # returns changed rows once, for a job that replaces rows
+        policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, for a job that replaces rows
     sources = tuple((options.table("source", name), read) for name, read in given.sources)
     keeps_columns = given.on_schema_change == "fail"
     return Request(target, given.name or f"job.{target}", policy, sources, given.full_refresh, keeps_columns)
@@ -128,7 +128,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
 
 
 class _SourceOption(argparse.Action):
-    """Collects the sources of all options in the order in which they were given."""
+    """Collects the sources of all options, in their order on the command line."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, given: argparse.Namespace, value: object, option: str | None = None

@@ -1,4 +1,4 @@
-"""``capture`` and ``status``: the plan of a run, and the branch on which its job stages the rows."""
+"""``capture`` and ``status``: the plan of a run, and the branch on which its job stages rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ READS: Mapping[str, Callable[[RunPlan, Cuts, TableName], RunPlan]] = {
     "changelog_per_commit": capture_per_commit,
     "as_of": capture_as_of,
 }
-"""How a source can be read: what captures it."""
+"""How a source can be read, and the function that captures it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a run is asked to do. ``sources``: each with how it is read. ``keeps_columns``: as in CapturedRun."""
+    """The requested run. ``sources``: the tables, with how each is read. ``keeps_columns``: as in CapturedRun."""
 
     target: TableName
     name: str
@@ -43,10 +43,10 @@ class Request:
 
 
 def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
-    """Capture a run, and begin its branch where there are rows to write.
+    """Capture a run, and create its branch if there are rows to write.
 
-    Raises ConcurrentRunError where another writer commits to the target meanwhile, ConfigError where it cannot be
-    committed to or does not exist, and as ``open_run`` and the captures do.
+    Raises ConcurrentRunError if another writer commits to the target in the meantime, ConfigError if the target does
+    not exist or cannot be committed to, and the errors of ``open_run`` and the captures.
     """
     cuts = Cuts(lambda: catalogs.reader)
     cuts.take_together(lambda: {table for table, _ in request.sources})
@@ -75,7 +75,7 @@ def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPl
 
 
 def status(catalogs: JobCatalogs, request: Request) -> NextRun:
-    """The plan of the next run, by metadata alone. Raises as ``capture`` does."""
+    """The plan of the next run, from metadata alone. Raises the errors of ``capture``."""
     cuts = Cuts(lambda: catalogs.reader)
     target, plan = _opened(catalogs, cuts, request)
     checkpoint = plan.checkpoint or target_checkpoint(target, catalogs.reader).checkpoint
@@ -86,7 +86,7 @@ def status(catalogs: JobCatalogs, request: Request) -> NextRun:
 
 
 def _opened(catalogs: JobCatalogs, cuts: Cuts, request: Request) -> tuple[History, RunPlan]:
-    """The target as it is now, and the plan of its run before anything is captured."""
+    """The current target, and the plan of its run before any capture."""
     try:
         target = catalogs.reader.load(request.target)
     except NotIcebergError as error:
@@ -107,7 +107,7 @@ def _opened(catalogs: JobCatalogs, cuts: Cuts, request: Request) -> tuple[Histor
 
 
 def _is_new(catalogs: JobCatalogs, target: History) -> bool:
-    """Whether a table has neither rows nor a checkpoint: the first run fills it."""
+    """Whether a table has neither rows nor a checkpoint, so that the first run fills it."""
     return (
         same_rows(target, None, target.current_snapshot_id)
         and target_checkpoint(target, catalogs.reader).checkpoint is None
@@ -115,7 +115,10 @@ def _is_new(catalogs: JobCatalogs, target: History) -> bool:
 
 
 def _begun(catalogs: JobCatalogs, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:
-    """The run with its branch. In a rebuild, that begins without rows; else at the head of main."""
+    """The run with its branch. In a rebuild, the branch starts empty.
+
+    Otherwise, it starts at the current snapshot of main.
+    """
     commits = catalogs.commits(target)
     expected = Expected(run.table_uuid, {MAIN: run.head, plan.branch: None}, commits.schema_id())
     begin = commits.begin_empty_branch if run.head is None or plan.is_rebuild else commits.begin_branch

@@ -20,7 +20,7 @@ from .publishing import abort, commit
 from .run_file import CapturedRun, read_run
 
 DONE, ERROR, NOTHING, OVERTAKEN = 0, 1, 3, 4
-"""The exit codes. argparse exits with 2 for arguments that it does not understand."""
+"""The exit codes. argparse exits with 2 for invalid arguments."""
 
 _NOTHING = "nothing"
 
@@ -77,7 +77,7 @@ _COMMANDS = {"capture": _capture, "commit": _commit, "abort": _abort, "status": 
 
 
 def _run(given: argparse.Namespace) -> CapturedRun:
-    """The run that was captured. Raises ConfigError where there is none."""
+    """The captured run in the input. Raises ConfigError if there is none."""
     if given.run == "-":
         return read_run(sys.stdin.read(), "stdin")
     try:

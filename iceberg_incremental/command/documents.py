@@ -1,4 +1,4 @@
-"""What the command prints, as JSON objects."""
+"""The output of the command, as JSON objects."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _SQL: Mapping[str, Callable[[Range], str]] = {
 
 
 def of_capture(catalogs: JobCatalogs, request: Request, run: CapturedRun, plan: RunPlan, cuts: Cuts) -> dict[str, Any]:
-    """A captured run, with what to read of its sources. Raises MetadataAccessError as the reader does."""
+    """A captured run, with the rows to read from its sources. Raises MetadataAccessError as the reader does."""
     sources = [_source(catalogs, plan, cuts, table, read) for table, read in dict.fromkeys(request.sources)]
     return {**run.to_document(), "reason": plan.reason, "sources": sources}
 
 
 def of_commit(run: CapturedRun, committed: Committed | None) -> dict[str, Any]:
-    """The end of a run."""
+    """The result of ``commit``."""
     if committed is None:
         return {"action": "nothing", "name": run.name, "target": str(run.target)}
     return {
@@ -47,7 +47,7 @@ def of_commit(run: CapturedRun, committed: Committed | None) -> dict[str, Any]:
 
 
 def of_abort(run: CapturedRun, *, dropped: bool) -> dict[str, Any]:
-    """A run that was given up."""
+    """The result of ``abort``."""
     return {"action": "aborted", "name": run.name, "target": str(run.target), "branch_dropped": dropped}
 
 

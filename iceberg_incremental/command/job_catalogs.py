@@ -1,4 +1,4 @@
-"""The catalogs of one call of the command, by PyIceberg's properties, for planning and commits."""
+"""The catalogs of one call of the command, with PyIceberg's properties, for planning and commits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _READ_ONLY = "hadoop"
 _V3_WRITERS = ("rest",)
-"""The types of catalogs whose server writes the metadata files: PyIceberg 0.12 writes none of format v3."""
+"""The types of catalogs whose server writes the metadata files. PyIceberg 0.12 does not write format v3."""
 
 
 class JobCatalogs:
@@ -39,7 +39,7 @@ class JobCatalogs:
             return TargetCommits(table, _opened(table.catalog, properties), properties)
 
     def _properties(self, catalog: str) -> Mapping[str, Any]:
-        """The properties of a catalog. Raises MetadataAccessError where there are none."""
+        """The properties of a catalog. Raises MetadataAccessError if there are none."""
         from pyiceberg.utils.config import Config
 
         found = {**(Config().get_catalog_config(catalog) or {}), **self._given.get(catalog, {})}
@@ -51,5 +51,5 @@ class JobCatalogs:
 def _opened(name: str, properties: Mapping[str, Any]) -> Catalog:
     from pyiceberg.catalog import load_catalog
 
-    # in a database that has none, PyIceberg would otherwise create the tables of a catalog
+    # otherwise, PyIceberg would create the catalog's tables in a database that lacks them
     return load_catalog(name, **{"init_catalog_tables": "false", **properties})

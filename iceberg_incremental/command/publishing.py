@@ -1,7 +1,7 @@
-"""``commit`` and ``abort``: what must hold of the target before a run is published, and its end.
+"""``commit`` and ``abort``: the conditions for publishing a run, and its end.
 
-Unlike a run of PySpark or dbt, the rows cannot be staged again when another writer has moved main: the job has staged
-them. So each commit to main since the capture has the run refused.
+Unlike in PySpark and dbt runs, the rows cannot be staged again after another writer has moved main, because the job has
+staged them. Any commit to main since the capture therefore causes the run to be refused.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ATTEMPTS = 4
 
 @dataclass(frozen=True)
 class Committed:
-    """The end of a run. ``snapshot_id``: of the target, None where the checkpoint alone was moved.
+    """The end of a run. ``snapshot_id``: that of the target; None if only the checkpoint moved.
 
-    ``already``: an earlier call has committed it.
+    ``already``: whether an earlier call has committed the run.
     """
 
     checkpoint: Checkpoint
@@ -40,11 +40,11 @@ class Committed:
 
 
 def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) -> Committed | None:
-    """Publish a run, once; None where it has nothing to commit.
+    """Publish a run, once. None if it has nothing to commit.
 
-    Raises ConcurrentRunError where another run or writer came first; StagingError where the branch is not what the
-    capture began, or has no commit without ``no_rows``; OutOfSyncError; HistoryBreakError where a source was rolled
-    back or replaced since the capture. Nothing is published then.
+    Raises ConcurrentRunError if another run or writer committed first; StagingError if the branch is not the one that
+    the capture created, or has no commit without ``no_rows``; OutOfSyncError; and HistoryBreakError if a source was
+    rolled back or replaced since the capture. In these cases, nothing is published.
     """
     if run.checkpoint is None:
         return None
@@ -68,7 +68,7 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
 
 
 def abort(catalogs: JobCatalogs, run: CapturedRun) -> bool:
-    """Drop the branch of a run; False where it is gone, because the run was committed or aborted before."""
+    """Drop the branch of a run. False if it does not exist, because the run was already committed or aborted."""
     target = catalogs.reader.load(run.target)
     if run.branch is None or target is None or target.table_uuid != run.table_uuid or run.branch not in target.refs:
         return False
@@ -77,7 +77,7 @@ def abort(catalogs: JobCatalogs, run: CapturedRun) -> bool:
 
 
 def _plan(run: CapturedRun) -> RunPlan:
-    """As much of the plan of a captured run as the fence needs."""
+    """The part of a captured run's plan that the fence needs."""
     epoch = 0 if run.checkpoint is None else run.checkpoint.epoch - 1
     invocation = "" if run.checkpoint is None else run.checkpoint.invocation_id
     reason = rebuild_reasons.FIRST_BUILD
@@ -87,7 +87,7 @@ def _plan(run: CapturedRun) -> RunPlan:
 def _committed_before(
     catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History
 ) -> Committed | None:
-    """The end that an earlier call gave this run, whose answer may have been lost; None where there was none."""
+    """The result of an earlier call for this run, whose response may have been lost. None without such a call."""
     text = checkpoint.to_json()
     for snapshot in target.ancestors(target.current_snapshot_id):
         if snapshot.summary.get(KEY) == text:
@@ -99,7 +99,7 @@ def _committed_before(
 
 
 def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: History, *, no_rows: bool) -> None:
-    """Fail unless the target is as the capture found it, but for what the job has staged on its branch."""
+    """Raise an error unless the target is unchanged since the capture, except for the job's commits on its branch."""
     if run.captured_from is not None:
         fence.require_captured_checkpoint(plan, target, target.current_snapshot_id)
     if run.branch is not None and run.branch not in target.refs:
@@ -115,7 +115,7 @@ def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: His
 
 
 def _require_sources(catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint) -> None:
-    """Fail where a source no longer has what the run read of it: it was rolled back or replaced since."""
+    """Raise an error if a source no longer has the rows that the run read, because it was rolled back or replaced."""
     for name, position in checkpoint.sources.items():
         table = TableName.parse(name)
         if table is None or position.as_of:
@@ -134,7 +134,7 @@ def _require_sources(catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkp
 def _publish(
     catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History, *, no_rows: bool
 ) -> Committed:
-    """Commit once. Raises TargetMovedError where another commit came between."""
+    """Commit once. Raises TargetMovedError if there was another commit in between."""
     commits, main = catalogs.commits(target), target.current_snapshot_id
     dead = [name for name in target.refs if is_dead(name, checkpoint.epoch)]
     refs = {MAIN: main, **({} if run.branch is None else {run.branch: target.refs[run.branch]})}
@@ -152,7 +152,7 @@ def _publish(
 
 
 def _staged(run: CapturedRun, target: History, branch: str, *, no_rows: bool) -> Snapshot:
-    """The head of the run's branch. Raises StagingError where the branch is not what the run must have made of it."""
+    """The newest commit of the run's branch. Raises StagingError if the branch is not in the expected state."""
     head = target.snapshots[target.refs[branch]]
     commits = target.commits_since(run.branch_from, head)
     if commits is None:

@@ -1,4 +1,4 @@
-"""What ``capture`` prints and ``commit`` takes: a run between its capture and its end, as JSON."""
+"""The file of a captured run, which ``capture`` prints and ``commit`` reads, as JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class CapturedRun:
-    """A run that was captured, and may have been staged since.
+    """A captured run, whose rows may have been staged since.
 
-    ``name``: who writes the target. ``head``: of main at the capture. ``branch``: to stage on, which began at
-    ``branch_from``, when the table had the schema ``schema_id``; None where there is nothing to write.
-    ``captured_from``: the checkpoint that the run continues from, None in a rebuild. ``checkpoint``: what it commits,
-    None where nothing is new. ``keeps_columns``: whether the table must still have that schema at the commit.
+    ``name``: the writer of the target. ``head``: the current snapshot of main at the capture. ``branch``: the branch
+    for staging, which starts at ``branch_from``; None if there is nothing to write. ``schema_id``: the schema of the
+    table at that time. ``captured_from``: the checkpoint from which the run continues; None in a rebuild.
+    ``checkpoint``: the checkpoint to commit; None if nothing is new. ``keeps_columns``: whether the commit requires the
+    same schema.
     """
 
     name: str
@@ -39,7 +40,7 @@ class CapturedRun:
     keeps_columns: bool
 
     def to_document(self) -> dict[str, Any]:
-        """The JSON object, but for what the sources have to be read by."""
+        """The JSON object, without the parts for reading the sources."""
         return {
             "version": VERSION,
             "action": self.action.value,
@@ -59,7 +60,7 @@ class CapturedRun:
 
 
 def read_run(text: str, where: str) -> CapturedRun:
-    """The run that a capture has printed. ``where``: the file, for errors. Raises ConfigError for another text."""
+    """Parse a run that ``capture`` has printed. ``where``: the file, for errors. Raises ConfigError for other text."""
     try:
         document = json.loads(text)
         if document["version"] != VERSION:

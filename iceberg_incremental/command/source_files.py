@@ -1,8 +1,8 @@
-"""The data files whose rows are exactly what a run reads of a source, for engines that read files.
+"""The data files that contain exactly the rows that a run reads from a source, for engines that read files.
 
-A file shows neither the rows that delete files take out of it, nor the values of partition columns that it was imported
-without. Its columns may have other names than the table's, which were renamed since or which Parquet does not take.
-Where any of that may matter, no file is named.
+A file alone does not show which of its rows delete files have removed, and lacks the values of partition columns if it
+was imported without them. Its column names may differ from the table's, because columns were renamed or because Parquet
+does not support a name. If any of this may apply, no files are listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..table.history import History
 
 
 class Omitted(str, Enum):
-    """Why no files are named."""
+    """Why no files are listed."""
 
     CHANGELOG = "a changelog also has rows that were changed or deleted"
     CHANGED_ROWS = "the range changes or deletes rows, or has moved them to other files"
@@ -37,7 +37,7 @@ class Omitted(str, Enum):
 
 @dataclass(frozen=True)
 class Listed:
-    """``files``: those to read; None where ``omitted`` says why. ``columns``: the names to read of them."""
+    """``files``: the files to read; None if ``omitted`` contains the reason. ``columns``: the column names to read."""
 
     files: tuple[DataFile, ...] | None
     columns: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Listed:
 
 
 def files_of(reader: PyIcebergReader, cuts: Cuts, planned: Range) -> Listed:
-    """The files of a range. Raises MetadataAccessError where the metadata cannot be reached."""
+    """The files of a range. Raises MetadataAccessError if the metadata is unreachable."""
     if isinstance(planned, Nothing):
         return Listed(())
     assert isinstance(planned, Whole | Appends | NetChanges)
@@ -63,7 +63,7 @@ def _omitted(
     files: Sequence[DataFile],
     columns: Sequence[TableColumn],
 ) -> Omitted | None:
-    """Why reading the files would not give the rows of the range; None where it does."""
+    """Why reading the files would not return exactly the rows of the range. None if it does."""
     if isinstance(planned, NetChanges) and not only_adds(planned.net.changed):
         return Omitted.CHANGED_ROWS
     history = reader.load(planned.table)
@@ -80,7 +80,7 @@ def _omitted(
 
 
 def _has_deletes(reader: PyIcebergReader, planned: Whole | Appends | NetChanges, history: History) -> bool:
-    """Whether delete files may apply. To the files of commits that append none do, as in Iceberg's append scan."""
+    """Whether delete files may apply. They never apply to the files of append commits, as in Iceberg's append scan."""
     if isinstance(planned, Appends):
         return False
     if isinstance(planned, NetChanges):

@@ -1,11 +1,10 @@
-"""Commits to a target by PyIceberg. Each method is one catalog commit, behind a compare-and-swap on what it names.
+"""Commits to a target with PyIceberg. Each method is one catalog commit, with a compare-and-swap on its requirements.
 
-A published run ends with a snapshot of its own, above the commits of the job: it adds no file, and has the checkpoint
-in its summary. So a rollback of the table takes the checkpoint with it, whatever engine has written the rows. Its
-manifest list is a copy of that of the branch's head, since no two snapshots may share one: expiry deletes it with the
-first.
+A published run ends with its own snapshot on top of the job's commits. It adds no files, and its summary has the
+checkpoint. A rollback of the table therefore also rolls back the checkpoint, whichever engine wrote the rows. The
+snapshot's manifest list is a copy of the previous one, because an expiry of one snapshot deletes its manifest list.
 
-Requirements and updates are written as the specification of Iceberg's REST catalog has them.
+Requirements and updates have the format of Iceberg's REST catalog specification.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ Update = Mapping[str, Any]
 
 
 class TargetMovedError(Exception):
-    """The target is not as the commit expects it: another one came first."""
+    """The target differs from what the commit expects, because of another commit."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a commit requires of the target. ``refs``: the heads of branches, None for a branch that does not exist.
+    """The requirements of a commit. ``refs``: the snapshots of branches; None for a branch that must not exist.
 
-    ``schema_id``: of the table's columns; None for any.
+    ``schema_id``: the schema of the table; None for any.
     """
 
     table_uuid: str
@@ -48,7 +47,7 @@ class Expected:
     schema_id: int | None = None
 
     def holds(self, table: Table) -> bool:
-        """Whether a table is as expected."""
+        """Whether a table meets the requirements."""
         metadata = table.metadata
         heads = {name: ref.snapshot_id for name, ref in metadata.refs.items()}
         return (
@@ -58,9 +57,9 @@ class Expected:
         )
 
     def requirements(self, table: Table) -> list[Update]:
-        """The same, for the catalog to check in the commit."""
+        """The requirements for the catalog to check in the commit."""
         found: list[Update] = [{"type": "assert-table-uuid", "uuid": self.table_uuid}]
-        # PyIceberg 0.12 refuses to require anything of other branches while a table has no snapshot.
+        # PyIceberg 0.12 does not support requirements for other branches if the table has no snapshot.
         refs = {name: head for name, head in self.refs.items() if name == MAIN or table.metadata.snapshots}
         found += ({"type": "assert-ref-snapshot-id", "ref": name, "snapshot-id": head} for name, head in refs.items())
         if self.schema_id is not None:
@@ -81,14 +80,14 @@ class TargetCommits:
         return self._load().metadata.current_schema_id
 
     def begin_branch(self, branch: str, expected: Expected) -> int:
-        """Create a branch at main, which has a snapshot. Returns that."""
+        """Create a branch at main, which has a snapshot. Returns the snapshot's id."""
         head = expected.refs[MAIN]
         assert head is not None
         self._commit(expected, lambda table: [_set_ref(table, branch, head)])
         return head
 
     def begin_empty_branch(self, branch: str, expected: Expected) -> int:
-        """Create a branch that begins with a snapshot of no rows and no parent. Returns that."""
+        """Create a branch that starts with a snapshot without rows and without a parent. Returns the snapshot's id."""
         table = self._load()
         number = table.metadata.new_snapshot_id()
         with self._access():
@@ -104,9 +103,9 @@ class TargetCommits:
         return number
 
     def publish(self, head: Snapshot, checkpoint: Checkpoint, drop: Collection[str], expected: Expected) -> int:
-        """Make main what a branch has at its ``head``, with the checkpoint. Returns the snapshot that carries it.
+        """Make the branch's snapshot ``head`` the state of main, with the checkpoint. Returns the new snapshot's id.
 
-        ``drop``: the branches that go with the same commit.
+        ``drop``: the branches to drop in the same commit.
         """
         table = self._load()
         number = table.metadata.new_snapshot_id()
@@ -126,16 +125,16 @@ class TargetCommits:
         return number
 
     def advance(self, checkpoint: Checkpoint, drop: Collection[str], expected: Expected) -> None:
-        """Move the checkpoint alone, by the table property."""
+        """Move only the checkpoint, in the table property."""
         update = _set_checkpoint(checkpoint, expected.refs[MAIN])
         self._commit(expected, lambda table: [update, *_drop_refs(table, drop)])
 
     def drop_branch(self, branch: str, expected: Expected) -> None:
-        """Drop a branch, if it is there."""
+        """Drop a branch if it exists."""
         self._commit(expected, lambda table: _drop_refs(table, [branch]))
 
     def _commit(self, expected: Expected, updates_of: Callable[[Table], Sequence[Update]]) -> None:
-        """Commit, again while other commits come between that leave what is expected as it is."""
+        """Commit, and retry after other commits that do not affect the requirements."""
         for attempt in range(1, ATTEMPTS + 1):
             table = self._load()
             if not expected.holds(table):
@@ -146,7 +145,7 @@ class TargetCommits:
             pause(attempt)
 
     def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update], *, is_last: bool) -> bool:
-        """Commit once; False where another commit came between. Raises whatever else the catalog raises."""
+        """Commit once. False if there was another commit in between. Raises the other errors of the catalog."""
         from pydantic import TypeAdapter
         from pyiceberg.exceptions import CommitFailedException
         from pyiceberg.table.update import TableRequirement, TableUpdate
@@ -157,7 +156,7 @@ class TargetCommits:
             try:
                 self._catalog.commit_table(table, required, wanted)
             except (CommitFailedException, ValueError) as error:
-                # PyIceberg raises ValueError for a sequence number that a commit to another branch has taken.
+                # PyIceberg raises ValueError for a sequence number that a commit to another branch has used.
                 moved = self._load().metadata_location != table.metadata_location
                 if is_last or not (moved or isinstance(error, CommitFailedException)):
                     raise
@@ -173,7 +172,7 @@ class TargetCommits:
 
 
 def _set_ref(table: Table, name: str, snapshot_id: int) -> Update:
-    """Set a branch to a snapshot; what it says of the retention of its snapshots stays."""
+    """Set a branch to a snapshot. Its own retention is unchanged."""
     ref = table.metadata.refs.get(name)
     retention = {} if ref is None else ref.model_dump(by_alias=True, exclude_none=True)
     return {**retention, "action": "set-snapshot-ref", "ref-name": name, "type": "branch", "snapshot-id": snapshot_id}
@@ -190,7 +189,7 @@ def _set_checkpoint(checkpoint: Checkpoint, head: int | None) -> Update:
 def _add_snapshot(
     table: Table, number: int, parent_id: int | None, manifest_list: str, summary: Mapping[str, str]
 ) -> Update:
-    """Add a snapshot of the rows that a manifest list has already."""
+    """Add a snapshot for an existing manifest list."""
     metadata = table.metadata
     parent = None if parent_id is None else metadata.snapshot_by_id(parent_id)
     row_ids = {"first-row-id": metadata.next_row_id, "added-rows": 0} if metadata.format_version == 3 else {}
@@ -210,12 +209,12 @@ def _add_snapshot(
 
 
 def _empty_manifest_list(table: Table, number: int) -> str:
-    """Write a manifest list of no manifests; returns where."""
+    """Write an empty manifest list. Returns its location."""
     from pyiceberg.manifest import write_manifest_list
 
     location, metadata = _list_location(table, number), table.metadata
     output = table.io.new_output(location)
-    # without manifests, a list of format v3 is no other than one of v2
+    # without manifests, the lists of format v2 and v3 are the same
     version: Any = min(metadata.format_version, 2)
     with write_manifest_list(version, output, number, None, metadata.next_sequence_number(), "deflate") as writer:
         writer.add_manifests([])
@@ -223,7 +222,7 @@ def _empty_manifest_list(table: Table, number: int) -> str:
 
 
 def _copied_manifest_list(table: Table, head: int, number: int) -> str:
-    """Copy the manifest list of a snapshot; returns where to."""
+    """Copy the manifest list of a snapshot. Returns the location of the copy."""
     location, snapshot = _list_location(table, number), table.metadata.snapshot_by_id(head)
     assert snapshot is not None
     with table.io.new_input(snapshot.manifest_list).open() as stream:

@@ -1,4 +1,4 @@
-"""The sentences that people read: an error for each way a run can fail, by what is at fault, and a run's own report.
+"""The texts for users: an error for each way in which a run can fail, and the log lines of a run.
 
-Every error says what was expected, what was found, and the commands or configs to continue with.
+Each error states what was expected, what was found, and the commands or configs that fix it.
 """

@@ -54,12 +54,12 @@ def not_registered(origin: TableName, catalog: str, said: str) -> ConfigError:
 
 @indexed
 def no_longer_kept(origin: TableName, clone: TableName, first: TableName) -> ConfigError:
-    """The table to clone is a clone itself, whose origin keeps its files no longer."""
+    """The table to clone is itself a clone, whose origin no longer keeps its files."""
     return ConfigError(
         f"{clone} cannot be cloned from {origin}.\n"
         f"  Expected: a table whose files are kept.\n"
-        f"  Found: a clone of {first}, which keeps its files no longer: they may be gone at any time.\n"
-        f"  To fix: clone {first} instead; or clone {origin} again first."
+        f"  Found: a clone of {first}, which no longer keeps its files, so they can be deleted at any time.\n"
+        f"  To fix: clone {first} instead, or first create the clone {origin} again."
     )
 
 
@@ -70,8 +70,9 @@ def removes_files(clone: TableName, origin: TableName) -> ConfigError:
     return ConfigError(
         f"{clone} may remove files of {origin}, from which it was cloned.\n"
         f"  Expected: the table properties {properties}.\n"
-        "  Found: another value of one of them, which somebody or a hook has set since.\n"
-        f"  To fix: alter table {clone.sql} set tblproperties ({properties}); and take it out of the hook."
+        "  Found: another value of one of them, which a user or a hook has set since.\n"
+        f"  To fix: alter table {clone.sql} set tblproperties ({properties}); if a hook sets the property, remove it "
+        "from the hook."
     )
 
 
@@ -81,6 +82,6 @@ def same_table(origin: TableName, clone: TableName) -> ConfigError:
     return ConfigError(
         f"{clone} cannot be replaced by a clone of {origin}: they are the same table under two names.\n"
         "  Expected: two tables.\n"
-        "  Found: two names of one table, in another case or of another Spark catalog.\n"
+        "  Found: two names of one table, which differ in case or in the Spark catalog.\n"
         "  To fix: use another schema for the clone."
     )

@@ -114,7 +114,7 @@ def not_from_capture(history: History, name: str, branch: str) -> StagingError:
         "  Expected: commits on top of the snapshot at which capture created the branch.\n"
         "  Found: a branch with another history: the job or its engine has created it again, or an expiry has removed "
         "some of its commits.\n"
-        "  Nothing was published. To fix: call `iceberg-incremental abort`, capture again, and have the job write to "
+        "  Nothing was published. To fix: call `iceberg-incremental abort`, and capture again. The job must write to "
         "the branch without creating or replacing it."
     )
 

@@ -20,9 +20,10 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
         "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (they identify "
         "the table's rows of a group), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
         "sequence_by.\n"
-        f"  Found: incremental_strategy '{policy.strategy.value}', unique_key {list(policy.unique_key)}, groups by "
-        f"{list(keys)}{'' if policy.replaces_rows else ', and rows that are not replaced as a whole'}"
-        f"{', and a sequence_by' if policy.sequence_by else ''}.\n"
+        f"  Found: incremental_strategy '{policy.strategy.value}'; "
+        f"{'unique_key ' + ', '.join(policy.unique_key) if policy.unique_key else 'no unique_key'}; groups by "
+        f"{', '.join(keys)}{'' if policy.replaces_rows else '; rows that are not replaced as a whole'}"
+        f"{'; sequence_by' if policy.sequence_by else ''}.\n"
         "  To fix: set these configs, and keep the relation's names for the columns of the groups in the model's SQL."
     )
 

@@ -60,7 +60,7 @@ def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found:
 def log_incomplete(table: TableName, model: str, found: str) -> CheckpointError:
     """A rebuild of a history would lose versions whose events may no longer be in the log."""
     ways = [
-        "restore the log, for example by rollback_to_snapshot",
+        "restore the log, for example with rollback_to_snapshot",
         "keep all versions, and continue with the events after a snapshot of the log: "
         f"`{command('ip_set_checkpoint', model=short(model), source='<log>', snapshot_id='<snapshot>')}`",
         f"start again with the events that are in the log now: {drops_history(model)}",
@@ -139,8 +139,8 @@ def would_drop_history(table: TableName, model: str, found: str, command: str = 
     )
     keeps = "set these configs again"
     if command == "clone":
-        expected, keeps = "a table that is a clone itself, or none", "leave out --full-refresh, which keeps the table"
-    ways = [keeps, "give the model another name, or an alias", f"drop the versions: {drops_history(model, command)}"]
+        expected, keeps = "a table that is itself a clone, or no table", "omit --full-refresh, which keeps the table"
+    ways = [keeps, "rename the model, or set an alias", f"drop the versions: {drops_history(model, command)}"]
     return ConfigError(
         f"{table} holds a history, and {model} would replace its versions or add other rows to them.\n"
         f"  Expected: {expected}.\n"
@@ -156,7 +156,8 @@ def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> Confi
         f"{table} exists, but is not a history that {model} can continue.\n"
         f"  Expected: a table with {', '.join(missing)}, like a table of a dbt snapshot.\n"
         f"  Found: a table without {'it' if len(missing) == 1 else 'them'}.\n"
-        f"  To fix, one of:\n{numbered(['give the model another name, or an alias', drops_history(model)])}"
+        "  To fix, one of:\n"
+        f"{numbered(['rename the model, or set an alias', f'drop the table: {drops_history(model)}'])}"
     )
 
 

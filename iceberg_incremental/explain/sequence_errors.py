@@ -193,7 +193,7 @@ def table_in_the_way(model: str, table: TableName) -> ConfigError:
     return ConfigError(
         f"{model} cannot record the deletions that it applies: {table} is used for something else.\n"
         "  Expected: no table of this name, or the table that an earlier run of the model created.\n"
-        "  To fix: rename that table, or give the model another alias."
+        "  To fix: rename that table, or set a different alias for the model."
     )
 
 

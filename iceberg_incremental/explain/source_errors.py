@@ -90,7 +90,7 @@ def refused(
 def history_break(
     broken: Break, source: TableName, model: str, *, may_rebuild: bool, net: bool = False
 ) -> HistoryBreakError:
-    """The source's history does not lead from the checkpoint to its head. ``net``: the model reads net changes."""
+    """The source's history does not lead from the checkpoint to the current snapshot. ``net``: for net changes."""
     name = short(model)
     where = "in its history" if broken.end is None else f"among the ancestors of {described(broken.end)}"
     known = ""
@@ -126,7 +126,8 @@ def history_break(
         )
         ways.append(f"to prevent this, {keep}")
     return HistoryBreakError(
-        f"The history of {source} does not lead from the checkpoint of {model} to its head ({broken.cause.value}).\n"
+        f"The history of {source} does not lead from the checkpoint of {model} to the source's current snapshot "
+        f"({broken.cause.value}).\n"
         f"  Expected: {described(broken.position)} {where}.\n"
         f"  Found: {reason_text(broken)}{known}.\n"
         f"  To fix, one of:\n{numbered(ways)}"
@@ -141,8 +142,8 @@ def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild
         "to process all commits since the checkpoint as one commit, with their net changes, set per='range' in "
         "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
         full_refresh_way(short(model), may_rebuild),
-        "to prevent this, set hold_source, for example to '14 days': a tag then keeps the snapshot of the position; "
-        "and keep the snapshots of the source for longer than the time between two runs",
+        "to prevent this, keep the snapshots of the source for longer than the time between two runs, and set "
+        "hold_source, for example to '14 days', so that a tag keeps the snapshot of the position",
     ]
     return HistoryBreakError(
         f"The changes of each commit to {source} since {model} last read it are no longer known.\n"

@@ -175,7 +175,7 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
     who = by_caller("model", "job", "job")
     in_dbt = (
         f"if the model was renamed, adopt the table with `{command('ip_set_checkpoint', model=short(model))}`"
-        "; otherwise give the model another alias"
+        "; otherwise set a different alias for the model"
     )
     continues = "to continue the table of that writer, pass {}; otherwise use another target"
     in_job = (continues.format(f'name="{checkpoint.model}"'), continues.format(f"--name {checkpoint.model}"))
@@ -224,7 +224,7 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
         "  Expected: no table, or an Iceberg table that this model built.\n"
         "  To fix, one of:\n"
         f"    1. replace the table and all its rows: {full_refresh(model)}\n"
-        "    2. keep the table: give the model another alias\n"
+        "    2. keep the table, and set a different alias for the model\n"
         "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
         "`dbt run-operation ip_set_checkpoint`"
     )

@@ -77,7 +77,8 @@ def no_event_time(source: TableName, model: str) -> ConfigError:
 def outside_window(window: EventWindow, event_time: str) -> str:
     """The message for a model that returns rows outside the window."""
     return (
-        f"The model returns rows with {event_time} outside the window {window}: it would overwrite part of a partition"
+        f"The model returns rows with {event_time} outside the window {window}, which would replace a whole partition "
+        "by a part of its rows"
     )
 
 

@@ -46,6 +46,11 @@ def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     )
 
 
+def keys_compared(snapshot: str, keys: int) -> str:
+    """The log line of a dbt snapshot whose run compares only some keys."""
+    return f"{snapshot}: compares the rows of {counted(keys, 'changed key')}"
+
+
 def left_out(name: str, sources: Iterable[str]) -> str:
     """The warning that a run does not read all sources of the previous run, and drops their positions."""
     listed = ", ".join(sources)
@@ -177,7 +182,7 @@ def reads_again(model: str, source: str, before: Position) -> str:
 def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot] | None) -> str:
     """The report of ``ip_set_checkpoint`` on a position that was moved forward.
 
-    ``commits``: the commits in between that changed rows; None where they are not known.
+    ``commits``: the commits in between that changed rows; None if they are unknown.
     """
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
     undo = "" if before.snapshot_id is None else f" To undo this: `{back}`"

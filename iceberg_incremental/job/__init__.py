@@ -1,1 +1,1 @@
-"""Incremental jobs of PySpark, without dbt: capture what is new in the sources, write, and commit both as one."""
+"""Incremental PySpark jobs without dbt: capture the new rows of the sources, write, and commit both at once."""

@@ -1,4 +1,4 @@
-"""A job: a target table, and the runs that keep it up to date from what is new in its sources."""
+"""A job: a target table, and the runs that update it from the changes of its sources."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """A job of PySpark that writes one table, incrementally.
+    """A PySpark job that writes one table incrementally.
 
-    A run captures one consistent cut of its sources, from where the last one has ended; it publishes its rows and the
-    position in one Iceberg commit. The position is the one that dbt models of this package keep: a job that has the
-    ``name`` of such a model, its unique id, continues its table, and the model continues the job's.
+    A run captures its sources as of one moment, continuing from the previous run. It publishes its rows and the
+    position in one Iceberg commit. dbt models of this package use the same position. If the ``name`` of a job is the
+    unique id of a model, the job and the model can continue each other's table.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class Job:
         metadata_reader: str = "auto",
         catalog_properties: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Set up a job; nothing is read yet.
+        """Create a job. Nothing is read yet.
 
-        ``target``: as ``catalog.namespace.table``. ``name``: who writes it, ``job.<target>`` by default.
-        ``on_source_rewrite``, ``on_history_break``, ``on_missing_checkpoint``, ``on_schema_change``,
-        ``max_snapshots_per_run``, ``max_bytes_per_run``, ``hold_source``: as the configs of a dbt model of these names.
-        ``partitioned_by``, ``properties``: of the table where a run creates it. ``metadata_reader``: ``auto``,
-        ``pyiceberg`` or ``spark``; ``catalog_properties``: PyIceberg's, by catalog, where Spark's do not suffice.
-        Raises ConfigError for a name or an option that is not known.
+        ``target``: the table as ``catalog.namespace.table``. ``name``: the name of the writer, by default
+        ``job.<target>``. ``on_source_rewrite``, ``on_history_break``, ``on_missing_checkpoint``, ``on_schema_change``,
+        ``max_snapshots_per_run``, ``max_bytes_per_run``, ``hold_source``: as the configs of dbt models with these
+        names. ``partitioned_by``, ``properties``: the partitioning and the properties of a table that a run creates.
+        ``metadata_reader``: ``auto``, ``pyiceberg`` or ``spark``. ``catalog_properties``: PyIceberg's properties by
+        catalog, if they cannot be derived from Spark's settings. Raises ConfigError for an invalid name or option.
         """
         self._target = options.table("target", target)
         self._name = name or f"job.{self._target}"
@@ -87,11 +87,11 @@ class Job:
 
     @contextmanager
     def run(self, *, full_refresh: bool = False, sources: Sequence[str] = ()) -> Iterator[JobRun]:
-        """One run: what is written in the block is published where it ends, and nothing if it raises.
+        """One run. The rows written in the block are published at its end, and not if it raises an error.
 
-        ``full_refresh``: whether the table is built anew from all rows of the sources. ``sources``: the tables that
-        are read, so that even a first run sees them all as of one moment; later ones know them from the last.
-        Raises as ``open_run`` does, and as the methods of the run do.
+        ``full_refresh``: whether to rebuild the table from all rows of the sources. ``sources``: the tables to read, so
+        that the first run reads them as of one moment; later runs find them in the checkpoint. Raises the errors of
+        ``open_run``, and of the run's methods.
         """
         with called_by(Caller.JOB):
             cuts = Cuts(lambda: self._reader)
@@ -107,7 +107,7 @@ class Job:
 
     @called_by(Caller.JOB)
     def status(self) -> NextRun:
-        """The plan of the next run, by metadata alone. Raises as ``open_run`` does."""
+        """The plan of the next run, from metadata alone. Raises the errors of ``open_run``."""
         cuts = Cuts(lambda: self._reader)
         cuts.take_together(self._known_sources)
         return next_run(self._opened(cuts), cuts, self._known_sources())
@@ -129,6 +129,6 @@ class Job:
             target = self._reader.load(self._target)
             checkpoint = None if target is None else target_checkpoint(target, self._reader).checkpoint
         except IncrementalError:
-            return []  # opening the run says what is wrong
+            return []  # opening the run reports the error
         names = () if checkpoint is None else checkpoint.sources
         return [table for name in names if (table := TableName.parse(name)) is not None]

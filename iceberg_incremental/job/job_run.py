@@ -1,4 +1,4 @@
-"""One run of a job: what it reads of its sources as DataFrames, and what it writes when it ends."""
+"""One run of a job: the sources that it reads as DataFrames, and the rows that it writes at its end."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Columns = str | Sequence[str]
-"""The name of a column, or several."""
+"""The name of a column, or several names."""
 
 
 @dataclass(frozen=True)
 class _Write:
-    """What a run is to write. ``method``: by which it was told."""
+    """The rows that a run will write. ``method``: the method that was called."""
 
     method: str
     frame: DataFrame
 
 
 class JobRun:
-    """What a job reads and writes in one run. Its methods raise IncrementalError in all its kinds.
+    """The reads and writes of one run of a job. Its methods raise IncrementalErrors.
 
-    The rows that it reads are those of one moment. Nothing is written before the run ends.
+    All sources are read as of the same moment. Nothing is written before the run ends.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class JobRun:
         self._write: _Write | None = None
         self._has_ended = False
         self.published: Published | None = None
-        """What the run has committed: None before it has ended, and where there was nothing to commit."""
+        """The run's commit. None before the run has ended, and if there was nothing to commit."""
 
     @property
     def plan(self) -> RunPlan:
-        """What the run does, as far as it has captured its sources."""
+        """The plan of the run, with its captures so far."""
         return self._run.plan
 
     @property
     def is_rebuild(self) -> bool:
-        """Whether the run builds the whole table: the first one, under ``full_refresh``, or by a policy."""
+        """Whether the run builds the whole table: the first run, with ``full_refresh``, or by a policy."""
         return self.plan.is_rebuild
 
     @property
@@ -82,23 +82,23 @@ class JobRun:
         """Whether the captured sources have rows for the run."""
         return self.plan.action in (Action.APPLY, Action.REBUILD)
 
-    # What is read
+    # Reading
 
     def changes(self, source: str) -> DataFrame:
-        """The rows that are new in a source since the last run; all of them in a rebuild."""
+        """The rows that are new in a source since the last run. In a rebuild, all rows."""
         return self._frame(self._captures("changes").changes(self._table(source)))
 
     def changelog(self, source: str, unique_key: Columns = (), *, per: str = PER_RANGE) -> DataFrame:
-        """What happened to the rows of a source, with ``_change_type``: see the macro ``ip_changelog``.
+        """The changes of a source's rows, with ``_change_type``, as returned by the macro ``ip_changelog``.
 
-        ``per``: ``range``, the net changes since the last run; ``commit``, those of each commit, with
+        ``per``: ``range`` for the net changes since the last run; ``commit`` for the changes of each commit, with
         ``_commit_snapshot_id``, ``_commit_timestamp`` and ``_commit_order``. Raises ConfigError for another value.
         """
         options.require_per(per)
         return self._frame(self._captures("changelog").changelog(self._table(source), _names(unique_key), per))
 
     def signed_changes(self, source: str) -> DataFrame:
-        """The rows that came, and those that went, with ``_change_sign`` 1 and -1: see ``ip_signed_changes``."""
+        """The added and removed rows, with ``_change_sign`` 1 and -1, as returned by ``ip_signed_changes``."""
         return self._frame(self._captures("signed_changes").signed_changes(self._table(source)))
 
     def as_of(self, source: str) -> DataFrame:
@@ -106,9 +106,9 @@ class JobRun:
         return self._frame(self._captures("as_of").as_of(self._table(source)))
 
     def changed_groups(self, source: str, keys: Columns, changes_of: str | Sequence[str] = ()) -> DataFrame:
-        """All rows of a source that share their ``keys`` with a changed row, of it or of the tables ``changes_of``.
+        """All rows of a source whose ``keys`` equal those of a changed row of the source or of ``changes_of``.
 
-        The run then has to ``merge``, by a key that contains these: it replaces whole groups.
+        The run must then ``merge`` by a key that contains these columns, because it replaces whole groups.
         """
         names, table = _names(keys), self._table(source)
         changing = [changes_of] if isinstance(changes_of, str) else list(changes_of)
@@ -118,34 +118,37 @@ class JobRun:
         return self._frame(captures.changed_groups(table, names, [*map(self._table, changing)] or [table]))
 
     def value_range(self, source: str | Sequence[str], column: str) -> ValueRange:
-        """Between which values a column lies in the changes of one or more sources: see the macro ``ip_range``."""
+        """The bounds of a column in the changes of one or more sources, as returned by the macro ``ip_range``."""
         sources = [source] if isinstance(source, str) else list(source)
         return self._captures("value_range").value_range([*map(self._table, sources)], plain_name(column))
 
-    # What is written
+    # Writing
 
     def append(self, frame: DataFrame) -> None:
         """Insert rows."""
         self._will("append", frame, Strategy.APPEND)
 
     def merge(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
-        """Insert rows, each in the place of the one that has its ``key``; ``sequence_by``: if it is newer by these."""
+        """Insert rows that replace the rows with the same ``key``.
+
+        With ``sequence_by``, only newer rows replace others.
+        """
         self._will("merge", frame, Strategy.MERGE, key, sequence_by)
 
     def overwrite_partitions(self, frame: DataFrame) -> None:
-        """Replace the partitions that the rows fall into by them."""
+        """Replace the partitions that contain the rows."""
         self._will("overwrite_partitions", frame, Strategy.INSERT_OVERWRITE)
 
     def apply_changes(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
-        """Apply rows that say by ``_change_type`` what became of them, to those that have their ``key``."""
+        """Insert, update and delete rows by ``key``, according to their ``_change_type``."""
         self._will("apply_changes", frame, Strategy.APPLY_CHANGES, key, sequence_by)
 
-    # Its end
+    # End
 
     def publish(self) -> None:
-        """Write and publish what the run was told, with the position; called at the end of its block.
+        """Write and publish the rows with the position. Called at the end of the block.
 
-        Raises StagingError where rows were captured and nothing is written.
+        Raises StagingError if rows were captured and none are written.
         """
         plan = self.plan
         if not plan.captured:
@@ -167,7 +170,10 @@ class JobRun:
         holds.release()
 
     def close(self) -> None:
-        """Let go of what the run holds in Spark; called at the end of its block, whatever happened there."""
+        """Release the run's temporary views and held rows in Spark.
+
+        Called at the end of the block, also after an error.
+        """
         self._has_ended = True
         self._spark.close()
 
@@ -177,7 +183,7 @@ class JobRun:
     def _will(
         self, method: str, frame: DataFrame, strategy: Strategy, key: Columns = (), sequence_by: Columns = ()
     ) -> None:
-        """Note what to write, and by which policy. Raises ConfigError for a call that does not suit the run."""
+        """Note the rows to write and the policy. Raises ConfigError for a call that does not suit the run."""
         plan, names = self.plan, _names(key)
         self._require_open()
         if self._write is not None:

@@ -23,7 +23,7 @@ def policy(
     max_bytes_per_run: int | None,
     hold_source: timedelta | None,
 ) -> Policy:
-    """The policy of a job, before it is known how it writes. Raises ConfigError for a value that is not known."""
+    """The policy of a job, without its strategy. Raises ConfigError for an unknown value."""
     return Policy(
         on_source_rewrite=_choice("on_source_rewrite", on_source_rewrite, OnRewrite),
         on_history_break=_on_history_break(on_history_break),
@@ -35,7 +35,7 @@ def policy(
 
 
 def table(what: str, text: str) -> TableName:
-    """A table by its name of three parts. Raises ConfigError for another text."""
+    """Parse a table name of three parts. Raises ConfigError for other text."""
     found = TableName.written(text)
     if found is None:
         raise job_errors.not_a_table_name(what, text)
@@ -43,14 +43,14 @@ def table(what: str, text: str) -> TableName:
 
 
 def schema_policy(value: str) -> str:
-    """The option ``on_schema_change``. Raises ConfigError for a value that is not known."""
+    """The option ``on_schema_change``. Raises ConfigError for an unknown value."""
     if value not in ON_SCHEMA_CHANGE:
         raise job_errors.wrong_option("on_schema_change", value, ON_SCHEMA_CHANGE)
     return value
 
 
 def require_per(value: object) -> None:
-    """Raise ConfigError for a value of ``per`` that is not known."""
+    """Raise ConfigError for an unknown value of ``per``."""
     if value not in (PER_RANGE, PER_COMMIT):
         raise job_errors.wrong_option("per", value, [PER_RANGE, PER_COMMIT])
 

@@ -1,4 +1,4 @@
-"""What a run of a job writes: a DataFrame as a view, its columns against the target's, and a strategy's statement."""
+"""The output of a run of a job: its DataFrame as a view, its columns, and the statement of its strategy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a job's table is made, and altered where the columns of new rows differ from it."""
+    """How a job's table is created, and how it is altered if the columns of new rows differ."""
 
     on_schema_change: str
     partitioned_by: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Output:
         self._layout = layout
 
     def build(self, frame: DataFrame) -> Published | None:
-        """Build the whole table of a DataFrame's rows."""
+        """Build the whole table from a DataFrame's rows."""
         policy, target = self._plan.policy, self._plan.name
         log, rows = self._views(frame)
         query = f"select * from {rows}"
@@ -121,7 +121,7 @@ class Output:
         return Statement(append_sql(staged, rows, columns), Then.DELETE_REPLACED, tuple(columns))
 
     def _views(self, frame: DataFrame) -> tuple[str | None, str]:
-        """Temporary views of a DataFrame: of the changelog that it is, if it is one; and of the rows for the table."""
+        """Temporary views of a DataFrame: the changelog, if it is one, and the rows for the table."""
         rows = f"{self._plan.branch}_rows"
         if self._plan.policy.strategy is not Strategy.APPLY_CHANGES:
             frame.createOrReplaceTempView(rows)
@@ -138,13 +138,13 @@ class Output:
         return [Column(str(name), str(type_)) for name, type_, *_ in rows]
 
     def _partition_fields(self) -> list[str]:
-        """The partition fields of the table as it is, as Spark writes them; none where there is no table."""
+        """The current partition fields of the table, in Spark's notation. Empty if it does not exist."""
         if self._plan.target is None:
             return []
         return list(describe(self._spark.rows(f"describe table {self._plan.name.sql}")).partition_fields)
 
     def _compared(self, columns: Sequence[str], fields: Sequence[str]) -> dict[str, list[str]]:
-        """The columns by which new rows find those that they replace; see ``strategy_config.compared_columns``."""
+        """The columns by which new rows find the rows that they replace, as in ``strategy_config.compared_columns``."""
         policy = self._plan.policy
         if policy.strategy.replaces_partitions:
             return {"partition_by": columns_of(fields, columns)}

@@ -1,1 +1,1 @@
-"""Maintenance: what a table's metadata say is worth doing for it, without harm to those who read it; pure."""
+"""Maintenance: the steps that a table's metadata calls for, without harm to its readers. Pure functions."""

@@ -1,4 +1,4 @@
-"""The branches that runs stage on: which are left by crashed runs, and which may belong to a run that is under way."""
+"""Staging branches: those left behind by crashed runs, and those that may belong to a run in progress."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from ..table.history import History
 from ..table.own_names import epoch_of, is_dead
 
 LONGEST_RUN = timedelta(days=1)
-"""The time after which a branch is taken for that of a crashed run."""
+"""The age from which a branch is assumed to belong to a crashed run."""
 
 
 @dataclass(frozen=True)
 class OwnBranches:
-    """The branches of a model's table that runs made. ``left``: by runs that ended; ``fresh``: maybe under way."""
+    """The staging branches of a model's table. ``left``: left behind by runs.
+
+    ``fresh``: may belong to a run in progress.
+    """
 
     left: tuple[str, ...] = ()
     fresh: tuple[str, ...] = ()
 
 
 def alive(history: History, epoch: int) -> list[str]:
-    """The branches of runs that can still be published, given the epoch of the table's checkpoint."""
+    """The branches whose runs can still publish, given the epoch of the table's checkpoint."""
     return sorted(name for name in history.refs if epoch_of(name) is not None and not is_dead(name, epoch))
 
 
 def seen_since(names: Iterable[str], known: Iterable[History]) -> dict[str, int]:
-    """Since when, at the latest, each of some branches is there: the time (ms) of the earliest metadata that has it.
+    """The latest possible creation time (ms) of each branch: the time of the earliest metadata that has it.
 
-    ``known``: the table's histories, newest first. One whose time is not known is passed over.
+    ``known``: the table's histories, newest first. Histories without a known time are skipped.
     """
     since: dict[str, int] = {}
     wanted = set(names)
@@ -43,12 +46,12 @@ def seen_since(names: Iterable[str], known: Iterable[History]) -> dict[str, int]
 
 
 def is_left(since_ms: int | None, now_ms: int) -> bool:
-    """Whether what a run has made since a time is there for longer than a run takes; no where that is not known."""
+    """Whether something that a run created is older than the longest run. False if its age is unknown."""
     return since_ms is not None and now_ms - since_ms >= LONGEST_RUN // timedelta(milliseconds=1)
 
 
 def own_branches(history: History, epoch: int, since: Mapping[str, int], now_ms: int) -> OwnBranches:
-    """Sort a table's branches. ``since``: what ``seen_since`` says of those that are alive."""
+    """Sort a table's branches. ``since``: the result of ``seen_since`` for those whose runs can still publish."""
     own = [name for name in history.refs if epoch_of(name) is not None]
     left = [name for name in own if is_dead(name, epoch) or is_left(since.get(name), now_ms)]
     return OwnBranches(tuple(sorted(left)), tuple(sorted(set(own) - set(left))))

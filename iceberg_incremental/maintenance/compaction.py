@@ -1,8 +1,8 @@
 """Compaction: which files of a table to rewrite, and into how many.
 
-The rules are those by which Iceberg's procedures choose, given the sizes that are handed to them: a file is a candidate
-for its size or for its deleted rows, and a partition's candidates are rewritten together where there are enough of
-them. See Iceberg's ``SizeBasedFileRewritePlanner`` and ``BinPackRewriteFilePlanner``.
+The rules are those of Iceberg's procedures with the sizes that are passed to them: a file is a candidate because of its
+size or its deleted rows, and the candidates of a partition are rewritten together if there are enough of them. See
+Iceberg's ``SizeBasedFileRewritePlanner`` and ``BinPackRewriteFilePlanner``.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from ..table.live_files import Content, LiveFile, LiveFiles
 
 MIN_FILES = 5
-"""From how many candidates on a partition is rewritten; Iceberg's own default."""
+"""The number of candidates from which a partition is rewritten. Iceberg's default."""
 SMALL = 0.25
-"""Below which share of the target size a file is small. At Iceberg's target of 512 MiB that is a split of Spark's."""
+"""A file is small below this share of the target size. With Iceberg's target of 512 MiB, this is one Spark split."""
 LARGE = 1.8
-"""Above which multiple of the target size a file is split; Iceberg's own default."""
+"""A file is split above this multiple of the target size. Iceberg's default."""
 DELETED = 0.3
-"""From which share of deleted rows on a data file is rewritten; Iceberg's own default."""
+"""A data file is rewritten from this share of deleted rows. Iceberg's default."""
 MIN_MANIFESTS = 20
-"""From how many manifests on they are rewritten, if that leaves at most a quarter of them."""
+"""Manifests are rewritten from this number, if at most a quarter of them would remain."""
 
 _MANIFESTS_LEFT = 0.25
 _DELETES_LEFT = 0.5
@@ -33,11 +33,12 @@ _MANIFEST_TARGET = "commit.manifest.target-size-bytes"
 
 @dataclass(frozen=True)
 class DataRewrite:
-    """Data files that are to be rewritten.
+    """Data files to rewrite.
 
-    ``files`` of ``of_files``, of ``size`` bytes, in ``partitions``, become about ``files_after``. ``small``, ``large``:
-    how many are of a wrong size; ``deleted``: of how many so many rows are deleted, ``rows_deleted`` in all. ``target``
-    and ``below``: the size of new files, and that below which one is small, in bytes. ``paths``: of the files.
+    ``files`` of ``of_files``, with ``size`` bytes in ``partitions``, become about ``files_after``. ``small``,
+    ``large``: the numbers of files with a wrong size. ``deleted``: the number of files with many deleted rows,
+    ``rows_deleted`` in total. ``target``: the size of new files in bytes. ``below``: the size in bytes below which a
+    file is small. ``paths``: the files.
     """
 
     of_files: int
@@ -56,9 +57,9 @@ class DataRewrite:
 
 @dataclass(frozen=True)
 class DeleteRewrite:
-    """Files of position deletes (format v2) that are to be merged; ``files`` become about ``files_after``.
+    """Position delete files (format v2) to merge. ``files`` become about ``files_after``.
 
-    ``dangling``: how many are about no data file that is still there. ``target`` and ``below`` as for data files.
+    ``dangling``: the number of files whose data files no longer exist. ``target``, ``below``: as for data files.
     """
 
     files: int
@@ -70,7 +71,7 @@ class DeleteRewrite:
 
 @dataclass(frozen=True)
 class ManifestRewrite:
-    """Manifests that are to be merged; ``manifests`` become about ``manifests_after``. ``size`` in bytes."""
+    """Manifests to merge. ``manifests`` become about ``manifests_after``. ``size``: in bytes."""
 
     manifests: int
     manifests_after: int
@@ -78,7 +79,7 @@ class ManifestRewrite:
 
 
 def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | None:
-    """The data files to rewrite; None where that does not pay. ``properties``: the table's."""
+    """The data files to rewrite. None if it is not worthwhile. ``properties``: those of the table."""
     target = _bytes(properties, _TARGET, 512 * _MIB)
     below, above = int(SMALL * target), int(LARGE * target)
     gone = deleted_rows(live)
@@ -113,10 +114,10 @@ def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | N
 def plan_deletes(
     live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
 ) -> DeleteRewrite | None:
-    """The files of position deletes to merge, without those of ``rewritten`` data files; None where it does not pay.
+    """The position delete files to merge. None if it is not worthwhile.
 
-    These go with their data files. Spark writes one file for each data file whose rows are deleted, so that many are
-    left.
+    The delete files of ``rewritten`` data files are excluded, because they are removed with these data files. Spark
+    writes one delete file for each data file with deleted rows, so there can be many.
     """
     target = _bytes(properties, _DELETE_TARGET, 64 * _MIB)
     below = int(SMALL * target)
@@ -137,9 +138,9 @@ def plan_deletes(
 def plan_manifests(
     live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
 ) -> ManifestRewrite | None:
-    """The manifests to merge, once some data files are ``rewritten``; None where that does not pay.
+    """The manifests to merge after some data files have been ``rewritten``. None if it is not worthwhile.
 
-    Iceberg merges those of the spec in which new files are written, data and delete manifests apart.
+    Iceberg merges the manifests of the current partition spec, and data and delete manifests separately.
     """
     target = _bytes(properties, _MANIFEST_TARGET, 8 * _MIB)
     going = set(rewritten)
@@ -157,12 +158,12 @@ def plan_manifests(
 
 
 def deleted_rows(live: LiveFiles) -> Counter[str]:
-    """How many rows of each data file are deleted by deletes that are about it alone, by its path."""
+    """The number of deleted rows of each data file by path, from deletes that refer only to this file."""
     by_vector, by_file = Counter[str](), Counter[str]()
     for file in live.deletes:
         if file.of is not None:
             (by_vector if file.content is Content.DELETION_VECTOR else by_file)[file.of] += file.records
-    return Counter({**by_file, **by_vector})  # a vector takes over what files of deletes had
+    return Counter({**by_file, **by_vector})  # a vector replaces earlier delete files
 
 
 def _is_deleted(file: LiveFile, gone: Mapping[str, int]) -> bool:
@@ -170,7 +171,7 @@ def _is_deleted(file: LiveFile, gone: Mapping[str, int]) -> bool:
 
 
 def _group(file: LiveFile, live: LiveFiles) -> Hashable:
-    """What is rewritten together: a partition, or all files of earlier specs, of which Iceberg makes one group."""
+    """The group of files that are rewritten together: a partition, or all files of earlier specs."""
     return file.partition if file.spec_id == live.spec_id else None
 
 
@@ -180,7 +181,7 @@ def _is_enough(group: Sequence[LiveFile], target: int, above: int) -> bool:
 
 
 def _files_after(group: Sequence[LiveFile], gone: Mapping[str, int], target: int, below: int, above: int) -> int:
-    """How many files Iceberg writes for a group; a small rest goes into the others where they stay near the target."""
+    """The number of files that Iceberg writes for a group. A small remainder is distributed over the other files."""
     size = _size(group)
     if all(gone[file.path] >= file.records for file in group):
         return 0

@@ -1,7 +1,7 @@
-"""Expiry: which snapshots of a table may go, by its own retention and by what its readers still need.
+"""Expiry: which snapshots of a table can expire, given its retention and its readers.
 
-Which ones go is Iceberg's decision, by its own rules (``RemoveSnapshots``), which ``expired`` follows. All that is
-chosen here is the time before which they do: no later than the oldest snapshot that anybody needs.
+Iceberg's own rules (``RemoveSnapshots``), which ``expired`` reproduces, select the snapshots. This module only chooses
+the time before which they expire: at most that of the oldest snapshot that is still needed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ _REMOVED_BYTES = "removed-files-size"
 
 @dataclass(frozen=True)
 class Expiry:
-    """The snapshots that go. ``older_than_ms``: the time before which they do, if ``keeps`` newer ones are there.
+    """The snapshots to expire.
 
-    ``of``: how many snapshots there are. ``refs``: branches and tags whose own time has come, and which go too.
-    ``size``: of the files that only these snapshots have, in bytes, as far as summaries show it.
+    ``older_than_ms``: the time before which snapshots expire, except for ``keeps`` newest ones.
+
+    ``of``: the total number of snapshots. ``refs``: branches and tags that expire by their own retention. ``size``: the
+    bytes of files that only these snapshots use, as far as summaries show.
     """
 
     snapshots: tuple[int, ...]
@@ -36,7 +38,7 @@ class Expiry:
 
 @dataclass(frozen=True)
 class RetainedForReader:
-    """Snapshots that are kept beyond the table's retention, since model ``by`` needs those after ``since_ms``."""
+    """Snapshots that are kept beyond the table's retention. Model ``by`` needs all snapshots since ``since_ms``."""
 
     by: str
     since_ms: int
@@ -47,7 +49,7 @@ class RetainedForReader:
 class ExpiryRisk:
     """Any expiry would remove snapshots that a model or the table still needs, because of a branch's own retention.
 
-    ``branch``: None if the cause is commit times that run backwards.
+    ``branch``: None if the cause is commit times that are not in order.
     """
 
     by: str
@@ -55,7 +57,7 @@ class ExpiryRisk:
 
 
 def is_collected(history: History) -> bool:
-    """Whether the table lets expired files be removed: not where other tables may have the same files."""
+    """Whether the files of expired snapshots may be removed. False if other tables may use the same files."""
     return clone_of(history) is None and history.properties.get(_GC, "true").lower() != "false"
 
 
@@ -66,10 +68,10 @@ def plan_expiry(
     now_ms: int,
     max_age: timedelta | None = None,
 ) -> tuple[Expiry | None, RetainedForReader | ExpiryRisk | None]:
-    """The expiry that a table is due for, and the reader that keeps it from more.
+    """The expiry to execute, and the reader that restricts it.
 
-    ``own``: the snapshots that the table itself needs; ``needs``: those that its readers need, by their names.
-    ``max_age``: instead of the table's own.
+    ``own``: the snapshots that the table itself needs. ``needs``: those that its readers need, by name. ``max_age``:
+    overrides the table's own value.
     """
     age_ms = max_snapshot_age_ms(history.properties)
     if max_age is not None:
@@ -97,8 +99,8 @@ def plan_expiry(
 def expired(history: History, older_than_ms: int, keeps: int, now_ms: int) -> frozenset[int]:
     """The snapshots that Iceberg's ``expire_snapshots`` removes.
 
-    Of each branch that is kept it keeps the newest, ``keeps`` at least, down to the first that is older. Others stay
-    where they are tagged, or on no branch and not older.
+    On each branch that is kept, it keeps the newest snapshots, at least ``keeps``, up to the first older one. Other
+    snapshots are kept if they are tagged, or if they are on no branch and not older.
     """
     known = _kept_refs(history, now_ms)
     kept = set(known.refs.values())
@@ -124,17 +126,17 @@ def expired(history: History, older_than_ms: int, keeps: int, now_ms: int) -> fr
 
 
 def without_branches(history: History, names: tuple[str, ...]) -> History:
-    """The history as it is once some branches have been dropped."""
+    """The history after some branches have been dropped."""
     return replace(history, refs={name: head for name, head in history.refs.items() if name not in names})
 
 
 def _oldest(history: History, ids: Iterable[int], default: int = 0) -> int:
-    """The time of the oldest of some snapshots."""
+    """The time of the oldest of several snapshots."""
     return min((history.snapshots[each].timestamp_ms for each in ids), default=default)
 
 
 def _kept_refs(history: History, now_ms: int) -> History:
-    """The history without the refs whose age is above what they, or the table, allow."""
+    """The history without the refs that are older than their own or the table's maximum age."""
     default = max_ref_age_ms(history.properties)
 
     def is_kept(name: str, head: int) -> bool:
@@ -146,7 +148,7 @@ def _kept_refs(history: History, now_ms: int) -> History:
 
 
 def _branch_of(history: History, ids: frozenset[int]) -> str | None:
-    """A branch that has a retention of its own, and some of these snapshots; None where none is."""
+    """A branch with its own retention that contains one of these snapshots. None if there is none."""
     for name, own in history.branches.items():
         if own != Retention() and any(each.snapshot_id in ids for each in history.ancestors(history.refs.get(name))):
             return name
@@ -154,6 +156,6 @@ def _branch_of(history: History, ids: frozenset[int]) -> str | None:
 
 
 def _freed(history: History, gone: frozenset[int]) -> int:
-    """The bytes of the files that commits removed whose parents go: nobody else on main has these files."""
+    """The bytes of files that commits removed whose parents expire. No other snapshot on main has these."""
     chain = history.ancestors(history.current_snapshot_id)
     return sum(each.number(_REMOVED_BYTES) or 0 for each in chain if each.parent_id in gone)

@@ -1,4 +1,4 @@
-"""The folders of tables: which table's listing shows the files of another one, and so takes them for orphans."""
+"""The folders of tables: whether listing one table's folder finds files of another table and treats them as orphans."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:/*")
 
 
 def listed_with(table: TableName, folders: Mapping[TableName, Sequence[str]]) -> tuple[TableName, ...]:
-    """The other tables that have files in a table's folder, or below it.
+    """The other tables that have files in a table's folder or a subfolder.
 
-    A catalog that names folders after tables gives the folder of a table that was renamed to the next one of its old
-    name. ``folders``: those of each table, its own location first; none of a table that is not there.
+    If a catalog derives folders from names, a new table with the old name of a renamed table gets the same folder.
+    ``folders``: the folders of each table, its location first. Empty for a table that does not exist.
     """
     if not folders.get(table):
         return ()
@@ -24,5 +24,5 @@ def listed_with(table: TableName, folders: Mapping[TableName, Sequence[str]]) ->
 
 
 def _path(folder: str) -> str:
-    """A folder without the scheme, which may be written in several ways."""
+    """A folder without its scheme, which has several spellings."""
     return "/" + _SCHEME.sub("", folder).strip("/")

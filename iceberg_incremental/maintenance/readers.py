@@ -1,4 +1,4 @@
-"""The readers of a table: the snapshots that models have still to read, and those that a model's own table needs."""
+"""The readers of a table: the snapshots that models have yet to read, and those that a model's own table needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..table.history import History, Snapshot
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that reads a table, and how far it has. ``nets``: whether it reads net changes."""
+    """A model that reads a table, and its position. ``nets``: whether it reads net changes."""
 
     model: str
     position: Position
@@ -21,7 +21,7 @@ class Reader:
 
 
 def needed_by(history: History, position: Position) -> frozenset[int]:
-    """The snapshots of a table that a model at a position has still to read, those included with which it compares."""
+    """The snapshots of a table that a model at a position still needs, including the start of the comparison."""
     if position.as_of or is_other_table(history, position):
         return frozenset()
     start = position.snapshot_id
@@ -30,10 +30,10 @@ def needed_by(history: History, position: Position) -> frozenset[int]:
     for snapshot in history.ancestors(history.current_snapshot_id):
         found.append(snapshot)
         if snapshot.snapshot_id in before:
-            break  # the position, or where it was left by a rollback
+            break  # the position, or the snapshot at which a rollback left it
     leads_back = bool(found) and bool({found[-1].snapshot_id, found[-1].parent_id} & before)
     if not leads_back and position.timestamp_ms is not None:
-        # down to the last that is not older, with what lies between: an expiry walks from the head, too
+        # down to the last one that is not older, with all in between, because an expiry also starts at the newest
         newer = [number for number, each in enumerate(found, start=1) if each.timestamp_ms >= position.timestamp_ms]
         found = found[: max(newer, default=0)]
     kept = {each.snapshot_id for each in found}
@@ -41,9 +41,9 @@ def needed_by(history: History, position: Position) -> frozenset[int]:
 
 
 def needed_by_itself(target: History, mirrored_at: int | None) -> frozenset[int]:
-    """The snapshots of a model's table that show its checkpoint: from the head to the one that carries it.
+    """The snapshots of a model's table that prove its checkpoint: from the current one back to the one that has it.
 
-    ``mirrored_at``: the head at which the table's property was written, which the property's proof needs too.
+    ``mirrored_at``: the snapshot at which the table's property was written, which is also needed as proof.
     """
     found = {mirrored_at} & target.snapshots.keys()
     for snapshot in target.ancestors(target.current_snapshot_id):
@@ -56,9 +56,9 @@ def needed_by_itself(target: History, mirrored_at: int | None) -> frozenset[int]
 def hinders_compaction(history: History, reader: Reader) -> bool:
     """Whether a compaction now would cost a reader more than it saves.
 
-    Net changes are read between the compactions of a range, up to a number of them; with more, all files that were
-    moved are compared. In format v2, where the way from the position is not known any more, files that were added
-    are found by their names, which a compaction changes.
+    Net changes are read in the segments between compactions, up to a maximum number. With more compactions, all moved
+    files are compared. If the history since the position has a gap in format v2, added files are identified by their
+    names, which a compaction changes.
     """
     position, end = reader.position, history.current
     if position.as_of or end is None or is_other_table(history, position):

@@ -1,4 +1,4 @@
-"""The maintenance of one table: what is to be done for it, and what is not and why."""
+"""The maintenance of one table: the steps to take, and the steps to skip with the reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .readers import Reader, hinders_compaction, needed_by
 
 
 class StepKind(str, Enum):
-    """What is done for a table, in this order."""
+    """The steps for a table, in this order."""
 
     DROP_TABLE = "drop_table"
     DROP_BRANCH = "drop_branch"
@@ -28,16 +28,16 @@ class StepKind(str, Enum):
 
 
 PlanPart = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
-"""What one action is about: a part of a table's plan, or the name of a branch."""
+"""The subject of a step: a part of a table's plan, or the name of a branch."""
 
 
 @dataclass(frozen=True)
 class KnownTable:
-    """What is known of a table that is to be maintained.
+    """The known facts about a table to maintain.
 
-    ``live``: None where it is empty. ``readers``: the models of the project that read
-    it. ``unknown_readers``: those whose positions cannot be read, with the reason. ``needed``: the snapshots that the
-    table needs for itself. ``branches``: those of its runs.
+    ``live``: its files; None if it is empty. ``readers``: the models of the project that read it. ``unknown_readers``:
+    those whose positions cannot be read, with the reasons. ``needed``: the snapshots that the table itself needs.
+    ``branches``: its staging branches.
     """
 
     history: History
@@ -50,14 +50,14 @@ class KnownTable:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What is to be done for a table. None and empty: nothing of that kind.
+    """The steps for a table. None or empty if there is none of a kind.
 
-    ``is_left``: the table itself is left by a crashed run, and is to be dropped. ``fresh``: branches of runs that may
-    be under way, so that nothing is done. ``left``: branches of crashed runs. ``hinders``: the models for whose sake
-    the table is not compacted now. ``unknown``: those for whose sake no snapshot expires, with the reasons.
-    ``is_shared``: none expires, as other tables may have its files. ``listed_with``: the tables that have theirs in its
-    folder, so that none is taken for an orphan; ``unlocated``: those of which it is not known.
-    ``held_back``: what keeps some from expiring.
+    ``is_left``: whether the table was left behind by a crashed run, and is dropped. ``fresh``: branches of runs that
+    may be in progress, because of which all steps are skipped. ``left``: branches of crashed runs. ``hinders``: the
+    models because of which the table is not compacted now. ``unknown``: the models because of which no snapshot
+    expires, with the reasons. ``is_shared``: whether no snapshot expires because other tables may use its files.
+    ``listed_with``: the tables with files in its folder, because of which orphan files stay. ``unlocated``: the tables
+    whose folders are unknown. ``held_back``: what restricts the expiry.
     """
 
     table: TableName
@@ -77,7 +77,7 @@ class TablePlan:
 
 
 def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None) -> TablePlan:
-    """Decide what is to be done. ``max_age``: of snapshots, instead of the table's own."""
+    """The steps for a table. ``max_age``: of snapshots, overrides the table's own value."""
     name = known.history.table
     if known.branches.fresh:
         return TablePlan(name, fresh=known.branches.fresh)

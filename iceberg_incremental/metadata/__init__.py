@@ -1,4 +1,4 @@
-"""Reading table metadata: the only module family that touches a catalog. Nothing here writes."""
+"""Reading table metadata. Only this package accesses catalogs, and it does not write."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..table.partitions import LiveSpec
 
 @dataclass(frozen=True)
 class FilesAt:
-    """Which data files to list: all files at a snapshot, unless ``added_by`` or ``added_after`` is given.
+    """The data files to list: all files at a snapshot, unless ``added_by`` or ``added_after`` is set.
 
     ``added_by``: snapshot ids of commits, to list every file that they added, even if it was removed since.
-    ``added_after``: a sequence number, to list only the files that later commits added.
-    ``since``: the snapshot whose columns become the columns of the start; by default, those of ``snapshot_id``.
+    ``added_after``: a sequence number, to list only the files that later commits added. ``since``: the snapshot whose
+    columns are the columns of the start; by default, those of ``snapshot_id``.
     """
 
     snapshot_id: int
@@ -29,67 +29,69 @@ class FilesAt:
 
 
 class MetadataReader(Protocol):
-    """Loads the history of tables. Implementations are safe to call from several dbt threads at once.
+    """Loads the history of tables. Implementations are thread-safe.
 
-    What has a body here is right for a reader that sends statements and lists no files.
+    Methods with a body here are for readers that execute statements and cannot list files.
     """
 
     def load(self, table: TableName) -> History | None:
-        """The table's history as its catalog has it now, never from a cache; None where no such table or view exists.
+        """The table's current history from its catalog, never from a cache. None if the table or view does not exist.
 
-        Raises NotIcebergError for a view or a table of another format, MetadataAccessError where the catalog or the
-        metadata file cannot be reached.
+        Raises NotIcebergError for a view or a table of another format, and MetadataAccessError if the catalog or the
+        metadata file is unreachable.
         """
 
     def load_without_statement(self, table: TableName) -> History | None:
-        """Load the history if this needs no Spark statement; None if it does, or if the table does not exist.
+        """Load the history without a Spark statement. None if one would be needed, or if the table does not exist.
 
         Raises NotIcebergError as ``load`` does.
         """
         return None
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """Where each table's current metadata file is: another one after each commit. Reads no file where it can.
+        """The location of each table's current metadata file, which changes with each commit.
 
-        A table that does not exist, or cannot be reached, is left out.
+        Reads no file if possible.
+
+        Tables that do not exist or are unreachable are omitted.
         """
 
     def folders(self, table: TableName) -> Sequence[str]:
-        """Where a table's files are: its location, then the folders that its properties name for new ones.
+        """The folders of a table's files: its location, and the folders that its properties set for new files.
 
-        Nothing of a table that does not exist. Raises as ``load`` does.
+        Empty if the table does not exist. Raises the errors of ``load``.
         """
 
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
-        """What ``load`` gives, and what the table looks like; no layout where that is only known by DESCRIBE."""
+        """The history as in ``load``, and the table's layout. The layout is None if only DESCRIBE can provide it."""
         history = self.load(table)
         return None if history is None else (history, None)
 
     def older(self, history: History) -> Iterator[History]:
-        """The table's earlier histories by its metadata log, newest first; files that are gone are passed over."""
+        """The table's earlier histories from its metadata log, newest first. Files that no longer exist are skipped."""
         return iter(())
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        """What differs between two snapshots of a table: columns, and data files where the reader can list them.
+        """The difference between two snapshots of a table: columns, and data files if the reader can list them.
 
-        Raises MetadataAccessError where the metadata cannot be reached, or do not have the columns of both.
+        Raises MetadataAccessError if the metadata is unreachable, or lacks the columns of either snapshot.
         """
 
     def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
-        """Data files of a table, as ``at_end``; None where the reader cannot list files.
+        """Data files of a table, as ``at_end``. None if the reader cannot list files.
 
-        Raises MetadataAccessError where the metadata cannot be reached.
+        Raises MetadataAccessError if the metadata is unreachable.
         """
         return None
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
-        """The partition specs that the live data files of a table are written in at a snapshot.
+        """The partition specs of the live data files at a snapshot.
 
-        Raises MetadataAccessError where the metadata cannot be reached.
+        Raises MetadataAccessError if the metadata is unreachable.
         """
 
     def live_files(self, history: History) -> LiveFiles | None:
-        """All files of a table at its head; None where the reader cannot list them, or there is no snapshot.
+        """All files of a table's current snapshot. None if the reader cannot list them, or without a snapshot.
 
-        Raises MetadataAccessError where the metadata cannot be reached.
+        Raises MetadataAccessError if the metadata is unreachable.
         """

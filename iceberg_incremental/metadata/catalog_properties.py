@@ -1,4 +1,4 @@
-"""What Spark says of a catalog (``spark.sql.catalog.<name>.*``) in PyIceberg's terms. Pure."""
+"""PyIceberg's properties of a catalog, derived from Spark's settings (``spark.sql.catalog.<name>.*``). Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "spark.hive.metastore.uri
 _METASTORE_SASL = ("spark.hadoop.hive.metastore.sasl.enabled", "spark.hive.metastore.sasl.enabled")
 _METASTORE_PRINCIPAL = ("spark.hadoop.hive.metastore.kerberos.principal", "spark.hive.metastore.kerberos.principal")
 
-# Settings of a REST catalog that mean the same to both. Not snapshot-loading-mode: a history needs all snapshots.
+# Settings of a REST catalog with the same meaning in both. snapshot-loading-mode is excluded, because a history needs
+# all snapshots.
 _REST_SETTINGS = (
     "uri",
     "warehouse",
@@ -50,7 +51,10 @@ _GLUE_SETTINGS = {
 
 @dataclass(frozen=True)
 class CatalogProperties:
-    """A catalog as PyIceberg takes it; type ``hadoop`` is our own. The properties may hold credentials."""
+    """A catalog with PyIceberg's properties, which may contain credentials.
+
+    The type ``hadoop`` is specific to this package.
+    """
 
     catalog: str
     properties: Mapping[str, Any] = field(repr=False)
@@ -58,18 +62,18 @@ class CatalogProperties:
 
 @dataclass(frozen=True)
 class Unmapped:
-    """A catalog that PyIceberg has no configuration for; the reason reads after 'because'."""
+    """A catalog that cannot be configured for PyIceberg. The reason is text that follows 'because'."""
 
     catalog: str
     reason: str
 
 
 class _CannotMapError(Exception):
-    """Its text is the reason."""
+    """An error whose text is the reason."""
 
 
 def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperties | Unmapped:
-    """PyIceberg's properties for a catalog of a Spark session, whose settings are given flat, by their full names."""
+    """PyIceberg's properties of a catalog in a Spark session. ``spark_settings``: the settings by full name."""
     settings = settings_of(name, spark_settings)
     try:
         kind = _kind(spark_settings.get(f"{_PREFIX}{name}"), settings)
@@ -88,7 +92,7 @@ def settings_of(name: str, spark_settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def kind_of(settings: Mapping[str, str]) -> str:
-    """The type of a catalog by Spark's settings of it, such as ``rest``; a class that is not Iceberg's, by its name."""
+    """The type of a catalog from Spark's settings, such as ``rest``. For a class that is not Iceberg's, its name."""
     implementation = settings.get("catalog-impl")
     if implementation is None:
         return settings.get("type", "hive").lower()  # Iceberg's default

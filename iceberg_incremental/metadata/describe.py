@@ -1,4 +1,4 @@
-"""What DESCRIBE TABLE says of a relation, as values."""
+"""The result of DESCRIBE TABLE as values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ..table.layout import DescribedColumn
 
 Stats = Mapping[str, tuple[str, Any, str]]
-"""Statistics by id: label, value, description."""
+"""Statistics by id: label, value and description."""
 
 _STAT_LABELS = {
     "bytes": ("Approximate Size", "Bytes of the data files"),
@@ -19,10 +19,10 @@ _STAT_LABELS = {
 
 @dataclass(frozen=True)
 class Description:
-    """A relation as DESCRIBE TABLE shows it; no columns where it does not exist.
+    """A relation as DESCRIBE TABLE shows it. ``columns`` is empty if it does not exist.
 
-    ``details``: the rows that EXTENDED adds, by name. ``partition_fields``: as Spark writes them. ``is_view``: known
-    where it was EXTENDED.
+    ``details``: the rows that EXTENDED adds, by name. ``partition_fields``: in Spark's notation. ``is_view``: known
+    only with EXTENDED.
     """
 
     columns: tuple[DescribedColumn, ...]
@@ -37,7 +37,7 @@ class Description:
 
     @property
     def stats(self) -> Stats:
-        """Size in bytes and number of rows, where Spark knows them."""
+        """The size in bytes and the number of rows, if Spark knows them."""
         parts = (part.partition(" ") for part in self.details.get("Statistics", "").split(", "))
         found = {unit: number for number, _, unit in parts}
         return {
@@ -48,10 +48,10 @@ class Description:
 
 
 def describe(rows: Iterable[Sequence[Any]]) -> Description:
-    """Parse the rows of DESCRIBE TABLE [EXTENDED]: columns first, then sections under titles that start with ``#``.
+    """Parse the rows of DESCRIBE TABLE [EXTENDED]: columns, then sections with titles that start with ``#``.
 
-    Spark lists the columns by which a table is partitioned under ``# Partition Information``; where one field is a
-    transform, all fields, as ``Part 0``, under ``# Partitioning``.
+    Spark lists partition columns under ``# Partition Information``. If any field is a transform, it lists all fields,
+    such as ``Part 0``, under ``# Partitioning``.
     """
     columns: list[DescribedColumn] = []
     details: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Errors of access that say what to do, and never show a credential."""
+"""Errors of metadata access. They contain a fix, and no credentials."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..explain import metadata_errors
 from ..secrets import scrub
 
 _BACKGROUND = re.compile(r"\(Background on this error at: \S+\)")
-"""What SQLAlchemy adds: a link that speaks of SQLAlchemy."""
+"""The link to its own documentation that SQLAlchemy adds to errors."""
 
 
 @contextmanager
 def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
-    """Turns whatever fails inside into a MetadataAccessError; ``what`` is what could not be reached."""
+    """Convert any exception in the block to a MetadataAccessError. ``what``: what was unreachable."""
     try:
         yield
     except IncrementalError:
@@ -28,11 +28,11 @@ def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
         unreachable = metadata_errors.unreachable(what, shown, _missing_module(error))
         if shown == text:
             raise unreachable from error
-        raise unreachable from None  # a traceback would show the cause, and the credential in it
+        raise unreachable from None  # a traceback would show the cause, which may contain a credential
 
 
 def _missing_module(error: Exception) -> str | None:
-    """The module that is not installed, where that is the cause."""
+    """The module that is not installed, if this is the cause."""
     cause = error
     while not isinstance(cause, ModuleNotFoundError) and isinstance(cause.__cause__, Exception):
         cause = cause.__cause__

@@ -1,11 +1,11 @@
-"""Where a catalog's files lie and who may read them, in the terms of PyIceberg's FileIO. Pure."""
+"""The location of a catalog's files, and the credentials to read them, as properties of PyIceberg's FileIO. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 _PASSED_ON = ("s3.", "gcs.", "adls.", "client.region", "client.access-key-id", "py-io-impl")
-_NOT_PASSED_ON = ("s3.path-style-access",)  # PyIceberg's default, where its own property is the opposite
+_NOT_PASSED_ON = ("s3.path-style-access",)  # PyIceberg's default, for which its own property is the opposite
 _RENAMED = {
     "adls.auth.shared-key.account.name": "adls.account-name",
     "adls.auth.shared-key.account.key": "adls.account-key",
@@ -22,17 +22,17 @@ _DEFAULT_FILE_SYSTEM = "spark.hadoop.fs.defaultFS"
 
 
 def is_redacted(value: str) -> bool:
-    """Whether a value is what SQL's SET shows in place of a credential."""
+    """Whether a value is the placeholder that SQL's SET shows for a credential."""
     return value.endswith("(redacted)")
 
 
 def with_own_values(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Spark's settings, with the values of those that it hides and the profile itself, ``own``, has set."""
+    """Spark's settings, in which values that Spark hides are replaced by the profile's own values, ``own``."""
     return {key: own.get(key, value) if is_redacted(value) else value for key, value in settings.items()}
 
 
 def file_properties(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, str]:
-    """FileIO properties from a catalog's own settings and, beneath them, from Spark's Hadoop settings for S3."""
+    """FileIO properties from a catalog's own settings, completed from Spark's Hadoop settings for S3."""
     visible = {key: value for key, value in spark_settings.items() if not is_redacted(value)}
     properties = {name: visible[key] for key, name in _S3A.items() if key in visible}
     if endpoint := spark_settings.get(_S3A_ENDPOINT):
@@ -45,6 +45,6 @@ def file_properties(settings: Mapping[str, str], spark_settings: Mapping[str, st
 
 
 def with_default_scheme(location: str, spark_settings: Mapping[str, str]) -> str:
-    """A location as Hadoop understands it: one without a scheme lies on the default file system."""
+    """A location as Hadoop resolves it. Without a scheme, it is on the default file system."""
     default = spark_settings.get(_DEFAULT_FILE_SYSTEM, "file:///").rstrip("/")
     return location if ":" in location or default.startswith("file:") else f"{default}{location}"

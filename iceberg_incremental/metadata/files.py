@@ -1,4 +1,4 @@
-"""Reading one file, wherever it lies."""
+"""Reading one file from any file system."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LOCAL_PREFIXES = ("file://", "file:")
 
 
 def local_path(location: str) -> str | None:
-    """The path of a location on this machine's disk, or None for any other.
+    """The path of a location on a local disk. None for other locations.
 
-    Nothing is decoded: to Iceberg's writers, as to the disk, ``%``, ``#`` and ``?`` are characters like others.
+    Nothing is decoded, because Iceberg's writers and the file system treat ``%``, ``#`` and ``?`` as normal characters.
     """
     for prefix in _LOCAL_PREFIXES:
         if location.startswith(prefix):
@@ -24,9 +24,9 @@ def local_path(location: str) -> str | None:
 
 
 def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
-    """The content of a file, by PyIceberg's FileIO for the location's scheme; local files need no FileIO.
+    """The content of a file, read by PyIceberg's FileIO for its scheme. Local files need no FileIO.
 
-    Raises FileNotFoundError where it is gone, and whatever the FileIO raises where it cannot be reached.
+    Raises FileNotFoundError if the file does not exist, and the errors of the FileIO.
     """
     file = _file(location, properties)
     if isinstance(file, Path):
@@ -36,7 +36,7 @@ def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
 
 
 def exists(location: str, properties: Mapping[str, Any]) -> bool:
-    """Whether there is a file. Raises whatever the FileIO raises where that cannot be reached."""
+    """Whether a file exists. Raises the errors of the FileIO."""
     return _file(location, properties).exists()
 
 

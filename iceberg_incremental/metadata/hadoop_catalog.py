@@ -1,4 +1,4 @@
-"""Iceberg's ``hadoop`` catalog: tables are folders under the warehouse, and their metadata files are numbered."""
+"""Iceberg's ``hadoop`` catalog: tables are folders in the warehouse, with numbered metadata files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 
 
 class HadoopMetadataCatalog:
-    """Reads what Iceberg's HadoopTableOperations would: from the hinted version on to the newest that exists."""
+    """Reads tables as Iceberg's HadoopTableOperations does: from the hinted version to the newest existing one."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        """Raises FileNotFoundError for a local warehouse that is not there: Spark may see another file system."""
+        """Raises FileNotFoundError if a local warehouse does not exist, because Spark may use another file system."""
         self._properties = properties
         self._warehouse = properties["warehouse"].rstrip("/")
         path = local_path(self._warehouse)
@@ -27,12 +27,12 @@ class HadoopMetadataCatalog:
             raise FileNotFoundError(f"no such folder: {path}")
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations; raises whatever the file system raises."""
+        """See MetadataReader.locations. Raises the errors of the file system."""
         found = ((table, self._newest_location(table)) for table in tables)
         return {table: location for table, location in found if location is not None}
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """See MetadataCatalog.document; raises whatever the file system raises."""
+        """See MetadataCatalog.document. Raises the errors of the file system."""
         newest = self._newest_location(table)
         return None if newest is None else parse(read_bytes(newest, self._properties))
 
@@ -56,6 +56,6 @@ class HadoopMetadataCatalog:
         try:
             return int(read_bytes(f"{folder}/version-hint.text", self._properties))
         except FileNotFoundError:
-            path = local_path(folder)  # a FileIO cannot list: elsewhere the count starts at the first version
+            path = local_path(folder)  # a FileIO cannot list files, so the count starts at the first version
             names = [each.name for each in Path(path).glob("v*")] if path is not None else []
             return max((int(found[1]) for name in names if (found := _METADATA_FILE.fullmatch(name))), default=1)

@@ -1,4 +1,4 @@
-"""JDBC URLs as SQLAlchemy takes them. Pure."""
+"""JDBC URLs as SQLAlchemy URLs. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LIBPQ_NAMES = {
 }
 
 
-class UnmappableUri(Exception):  # noqa: N818 (a reason, caught where it is asked for)
-    """The URL names no database that can be reached from here; its text says why, without the URL."""
+class UnmappableUri(Exception):  # noqa: N818 (a reason, caught by the caller)
+    """The URL's database cannot be accessed from here. The text is the reason, without the URL."""
 
 
 def sqlalchemy_uri(jdbc_url: str, parameters: Mapping[str, str]) -> str:
-    """The SQLAlchemy URL of the database behind a JDBC URL; ``parameters`` are the driver's (user, password, …).
+    """The SQLAlchemy URL for a JDBC URL. ``parameters``: those of the driver (user, password, …).
 
     Raises UnmappableUri for a database other than a SQLite file or PostgreSQL.
     """
@@ -42,8 +42,8 @@ def _sqlite(rest: str) -> str:
     if not path or path.startswith(":") or "mode=memory" in rest:
         raise UnmappableUri("its SQLite database is in the memory of Spark's process")
     if path == location:
-        path = quote(path)  # with file: it is a URI already, which SQLite decodes here as it does for the JDBC driver
-    # mode=rw: a database that is not there is an error, where SQLite would otherwise make an empty one
+        path = quote(path)  # with file: it is already a URI, which SQLite decodes in the same way as the JDBC driver
+    # mode=rw: a missing database is an error; otherwise, SQLite would create an empty one
     return f"sqlite:///file:{path}?mode=rw&uri=true"
 
 
@@ -53,7 +53,7 @@ def _postgresql(rest: str, parameters: Mapping[str, str]) -> str:
     options = {**parameters, **dict(parse_qsl(query, keep_blank_values=True))}
     libpq = {_LIBPQ_NAMES[key]: value for key, value in options.items() if key in _LIBPQ_NAMES}
     if options.get("ssl", "false").lower() in ("", "true"):
-        libpq.setdefault("sslmode", "verify-full")  # what the JDBC driver takes it for
+        libpq.setdefault("sslmode", "verify-full")  # as the JDBC driver interprets it
     if schema := options.get("currentSchema"):
         libpq.setdefault("options", f"-csearch_path={schema}")
     user = quote(options.get("user", ""), safe="")
@@ -65,5 +65,5 @@ def _postgresql(rest: str, parameters: Mapping[str, str]) -> str:
         pairs = [("host", host if re.search(r":\d+$", host) else f"{host}:5432") for host in hosts.split(",")] + pairs
         hosts = ""
     else:
-        hosts = hosts or "localhost"  # the JDBC driver's default, where libpq would look for a local socket
+        hosts = hosts or "localhost"  # the JDBC driver's default; libpq would use a local socket
     return f"postgresql+psycopg2://{login}{hosts}/{database}" + (f"?{urlencode(pairs)}" if pairs else "")

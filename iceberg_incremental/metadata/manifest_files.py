@@ -1,7 +1,7 @@
 """Manifest lists and manifests, entry by entry.
 
-They are read as they were written, field by field, rather than into PyIceberg's classes: these know format v2 only
-(PyIceberg 0.12), and of v3 the data file that a deletion vector belongs to is needed.
+They are read field by field instead of into PyIceberg's classes, which support only format v2 (PyIceberg 0.12). For v3,
+the data file of each deletion vector is needed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from pyiceberg.io import InputFile
 
 ReadBytes = Callable[[str], bytes]
-"""Gives the content of the file at a location."""
+"""Returns the content of the file at a location."""
 
 DATA, DELETES = 0, 1
 ADDED, _DELETED = 1, 2
 EQUALITY_DELETES = 2
 FILE_PATH_ID = 2147483546
-"""The reserved field id of ``file_path`` in files of position deletes."""
+"""The reserved field id of ``file_path`` in position delete files."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One line of a manifest list. ``added_by``: the snapshot that wrote it.
+    """An entry of a manifest list. ``added_by``: the snapshot that wrote it.
 
-    ``summaries``: lower and upper bound and contains_null of each partition field. ``size`` in bytes.
+    ``summaries``: lower bound, upper bound and contains_null of each partition field. ``size``: in bytes.
     """
 
     path: str
@@ -46,10 +46,10 @@ class Manifest:
 
 @dataclass(frozen=True)
 class ManifestEntry:
-    """A live entry of a manifest; ``row`` is its data_file as it was written.
+    """A live entry of a manifest. ``row``: its data_file record.
 
-    ``sequence_number``: of its rows; a compaction may give a file that of the rows that it moved. ``added_at``: that of
-    the commit that added the file.
+    ``sequence_number``: that of the rows, which a compaction may preserve for moved rows. ``added_at``: that of the
+    commit that added the file.
     """
 
     file: DataFile
@@ -61,17 +61,17 @@ class ManifestEntry:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes it the same entry at both ends; deletion vectors of several files share one path."""
+        """The identity of an entry, to compare snapshots. Deletion vectors of several files share one path."""
         return (self.file.path, self.sequence_number, self.row.get("content_offset"))
 
 
 def manifests_of(location: str, read: ReadBytes) -> dict[str, Manifest]:
-    """The manifests of a manifest list by their paths."""
+    """The manifests of a manifest list, by path."""
     return {row["manifest_path"]: manifest_of(row) for row in rows_of(read(location))}
 
 
 def manifest_of(row: Mapping[str, Any]) -> Manifest:
-    """The manifest that a row of a manifest list is about."""
+    """The manifest of a row of a manifest list."""
     return Manifest(
         path=row["manifest_path"],
         spec_id=row.get("partition_spec_id") or 0,
@@ -80,7 +80,7 @@ def manifest_of(row: Mapping[str, Any]) -> Manifest:
         added_by=row.get("added_snapshot_id"),
         summaries=tuple(
             (each["lower_bound"], each["upper_bound"], each["contains_null"])
-            for each in row.get("partitions") or ()  # format v1 may leave them out
+            for each in row.get("partitions") or ()  # format v1 may omit them
         ),
         size=row.get("manifest_length") or 0,
     )
@@ -89,7 +89,7 @@ def manifest_of(row: Mapping[str, Any]) -> Manifest:
 def entries_of(
     manifest: Manifest, specs: Mapping[int, Mapping[int, PartitionField]], read: ReadBytes
 ) -> Iterator[ManifestEntry]:
-    """The live entries of a manifest. A sequence number that is not written is inherited, as the specification says."""
+    """The live entries of a manifest. A missing sequence number is inherited, as in the specification."""
     fields = specs[manifest.spec_id]
     for row in rows_of(read(manifest.path)):
         if row["status"] == _DELETED:
@@ -123,7 +123,7 @@ def entries_of(
 
 
 def content_of(content: int, file_format: str) -> Content:
-    """What a file holds, by the number and the format that its entry has."""
+    """The kind of content of a file, from the number and the format in its entry."""
     if content == DATA:
         return Content.DATA
     if content == EQUALITY_DELETES:
@@ -132,7 +132,7 @@ def content_of(content: int, file_format: str) -> Content:
 
 
 def data_file_of(entry: ManifestEntry) -> str | None:
-    """The one data file that a delete file is about, where it says so."""
+    """The single data file that a delete file refers to, if it states one."""
     if entry.row.get("content") == EQUALITY_DELETES:
         return None
     named = entry.row.get("referenced_data_file")
@@ -143,12 +143,12 @@ def data_file_of(entry: ManifestEntry) -> str | None:
 
 
 def _equal_to_itself(value: Any) -> Any:
-    """A partition value; NaN as one object for all, which Python takes for equal where it compares tuples."""
+    """A partition value, with one shared object for NaN, so that tuples with NaN compare as equal in Python."""
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
 class _AvroInput:
-    """A file's content as PyIceberg's Avro reader takes it."""
+    """A file's content as the input of PyIceberg's Avro reader."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -158,7 +158,7 @@ class _AvroInput:
 
 
 def rows_of(content: bytes) -> Iterator[dict[str, Any]]:
-    """The records of an Avro file as mappings by field name; those of ``partition`` by field id."""
+    """The records of an Avro file as mappings by field name, and by field id within ``partition``."""
     from pyiceberg.avro.file import AvroFile
 
     with AvroFile[Any](cast("InputFile", _AvroInput(content))) as reader:

@@ -1,7 +1,6 @@
-"""What differs between two snapshots, from the table's metadata document and the manifests of the two alone.
+"""The difference between two snapshots, from the table's metadata document and the manifests of both.
 
-Each function raises KeyError for a snapshot that the document does not know, and whatever ``read`` and the Avro decoder
-raise.
+Functions raise KeyError for a snapshot that is not in the document, and the errors of ``read`` and of the Avro decoder.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ def changed_files(
 ) -> ChangedFiles:
     """The columns of two snapshots of a table, and the data files that differ between them.
 
-    ``may_repeat``: whether the table may have one of these files more than once. Then all manifests that may list it
-    are read, and not only those that differ.
+    ``may_repeat``: whether the table may have one of these files more than once. In this case, all manifests that may
+    list it are read, and not only those that differ.
     """
     snapshots = _snapshots(document)
     columns = [columns_at(document, snapshots[each]) for each in (start, end)]
@@ -60,7 +59,7 @@ def changed_files(
 
 
 def data_files(document: Mapping[str, Any], asked: FilesAt, read: ReadBytes) -> ChangedFiles | None:
-    """The data files that are asked for; None without manifest lists.
+    """The requested data files. None without manifest lists.
 
     If the document has no snapshot ``asked.since``, the columns of the start are those of the end.
     """
@@ -74,7 +73,7 @@ def data_files(document: Mapping[str, Any], asked: FilesAt, read: ReadBytes) -> 
             if manifest.content != DATA or (added_by is not None and manifest.added_by != each):
                 continue
             if added_after is not None and manifest.sequence_number <= added_after:
-                continue  # a manifest lists no file that is newer than itself
+                continue  # a manifest lists no files that are newer than itself
             files += [
                 entry.file
                 for entry in entries_of(manifest, specs, read)
@@ -87,7 +86,7 @@ def data_files(document: Mapping[str, Any], asked: FilesAt, read: ReadBytes) -> 
 
 
 def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> list[LiveSpec]:
-    """The partition specs of the live data files at a snapshot, from its manifest list alone where that has counts."""
+    """The partition specs of the live data files at a snapshot, from its manifest list alone if it has counts."""
     location = _snapshots(document)[snapshot].get("manifest-list")
     known, files = partition_specs(document), Counter[int]()
     for row in [] if location is None else rows_of(read(location)):
@@ -95,7 +94,7 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
         if manifest.content != DATA:
             continue
         counts = [row.get(f"{kind}_files_count", row.get(f"{kind}_data_files_count")) for kind in ("added", "existing")]
-        counted = [count for count in counts if count is not None]  # format v1 may leave them out
+        counted = [count for count in counts if count is not None]  # format v1 may omit them
         files[manifest.spec_id] += sum(counted) if len(counted) == 2 else len(list(entries_of(manifest, known, read)))
     names = {column.field_id: column.name for column in columns_at(document, {})}
     specs = {spec["spec-id"]: spec for spec in document.get("partition-specs") or ()}
@@ -108,14 +107,14 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
 
 
 def live_files(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> LiveFiles | None:
-    """All files of a table at a snapshot; None without a manifest list."""
+    """All files of a table at a snapshot. None without a manifest list."""
     location = _snapshots(document)[snapshot].get("manifest-list")
     if location is None:
         return None
     specs, files, manifests = partition_specs(document), [], {}
     for manifest in manifests_of(location, read).values():
         listed = [_live_file(entry, manifest) for entry in entries_of(manifest, specs, read)]
-        if listed:  # one of deleted entries alone goes with the next commit
+        if listed:  # a manifest with only deleted entries is removed by the next commit
             files += listed
             manifests[manifest.path] = ManifestSize(manifest.spec_id, manifest.size, manifest.content == DELETES)
     return LiveFiles(tuple(files), manifests, document.get("default-spec-id", 0))
@@ -160,7 +159,7 @@ def _difference(
     def beyond(
         here: Mapping[tuple[object, ...], list[ManifestEntry]], there: Mapping[tuple[object, ...], list[ManifestEntry]]
     ) -> list[ManifestEntry]:
-        """The entries of one end that the other has not, or not as often: a table may have a file twice."""
+        """The entries of one end that the other lacks or has less often. A table may have a file twice."""
         return [entry for key, found in here.items() for entry in found[len(there.get(key, ())) :]]
 
     before, after = entries(at_start, DATA), entries(at_end, DATA)
@@ -188,7 +187,7 @@ def _difference(
 
 
 class _Moved:
-    """Finds other entries of files that came or went."""
+    """Finds other entries of files that were added or removed."""
 
     def __init__(self, entries: Iterable[ManifestEntry]) -> None:
         self._paths: set[str] = set()
@@ -201,18 +200,18 @@ class _Moved:
         return entry.file.path in self._paths
 
     def has_repeated(self, entries: Iterable[ManifestEntry]) -> bool:
-        """Whether these entries list one of the files more than once."""
+        """Whether the entries list one of the files more than once."""
         times = Counter(entry.file.path for entry in entries if self(entry))
         return any(count > 1 for count in times.values())
 
     def may_be_in(self, manifest: Manifest) -> bool:
-        """Whether a manifest may list one of the files, by its partition summaries where its spec is theirs."""
+        """Whether a manifest may list one of the files, from its partition summaries if it has the same spec."""
         specs = {spec_id for spec_id, _ in self._partitions}
         return bool(specs) and (specs != {manifest.spec_id} or _may_list(manifest, self._partitions))
 
 
 class _Touched:
-    """Finds the data files to which some of these delete files may apply, rather too many than too few."""
+    """Finds the data files to which delete files may apply. The result may contain too many files, but not too few."""
 
     def __init__(self, deletes: Iterable[ManifestEntry]) -> None:
         self._paths: set[str] = set()
@@ -226,7 +225,7 @@ class _Touched:
                 self._paths.add(path)
                 self._of_paths.add(partition)
             elif all(field.transform == "void" for field in entry.file.spec):
-                self._everywhere = True  # equality deletes of an unpartitioned spec hold for all partitions
+                self._everywhere = True  # equality deletes of an unpartitioned spec apply to all partitions
             else:
                 self._partitions.add(partition)
 
@@ -235,12 +234,12 @@ class _Touched:
         return self._everywhere or entry.file.path in self._paths or partition in self._partitions
 
     def may_be_in(self, manifest: Manifest) -> bool:
-        """Whether a manifest may list a touched data file, by its partition summaries."""
+        """Whether a manifest may list an affected data file, from its partition summaries."""
         return self._everywhere or _may_list(manifest, (*self._partitions, *self._of_paths))
 
 
 def _may_list(manifest: Manifest, partitions: Iterable[tuple[int, tuple[Any, ...]]]) -> bool:
-    """Whether a manifest may list a file of one of these partitions, each with its spec, by the partition summaries."""
+    """Whether a manifest may list a file of one of these (spec, partition) pairs, from its partition summaries."""
     return any(
         spec_id == manifest.spec_id
         and all(_may_hold(each, value) for each, value in zip(manifest.summaries, values, strict=False))
@@ -249,7 +248,7 @@ def _may_list(manifest: Manifest, partitions: Iterable[tuple[int, tuple[Any, ...
 
 
 def _may_hold(summary: tuple[bytes | None, bytes | None, bool], value: Any) -> bool:
-    """Whether a partition value lies within a manifest's summary of its field; True where that is unknown."""
+    """Whether a partition value is within a manifest's summary of its field. True if unknown."""
     lower, upper, contains_null = summary
     if value is None:
         return contains_null

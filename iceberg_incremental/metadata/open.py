@@ -1,4 +1,4 @@
-"""Choosing how a catalog's metadata is read: by PyIceberg, or by Spark where PyIceberg has no access."""
+"""Choosing how a catalog's metadata is read: with PyIceberg, or with Spark if PyIceberg has no access."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def open_reader(
     *,
     beside_spark: bool = False,
 ) -> MetadataReader:
-    """The reader that a profile asks for by ``metadata_reader``.
+    """The reader for the profile's ``metadata_reader``.
 
-    ``spark_settings``: the Spark session's ``spark.sql.catalog.*`` and ``spark.hadoop.*`` settings, asked for once and
-    only if needed. ``pyiceberg_block``: PyIceberg's properties by catalog, from the profile. ``run_sql``: runs a
-    statement on the calling thread's connection. ``beside_spark``: whether Spark runs in this process, so that what it
-    reaches is reached from here. Raises ConfigError for an unknown mode.
+    ``spark_settings``: returns the Spark session's ``spark.sql.catalog.*`` and ``spark.hadoop.*`` settings. Called
+    once, and only if needed. ``pyiceberg_block``: PyIceberg's properties by catalog, from the profile. ``run_sql``:
+    executes a statement on the calling thread's connection. ``beside_spark``: whether Spark runs in this process, so
+    that both have the same access. Raises ConfigError for an unknown mode.
     """
     if mode not in MODES:
         raise metadata_errors.unknown_reader(mode, MODES)
@@ -49,14 +49,14 @@ def open_reader(
 
 
 class AutoReader:
-    """A MetadataReader that goes by PyIceberg, and by Spark for what PyIceberg cannot reach.
+    """A MetadataReader that uses PyIceberg, and Spark for tables that PyIceberg cannot access.
 
-    A catalog that PyIceberg has never read is given up at its first failure, as it may have taken long to fail; of one
-    that it has read, only the table that failed is.
+    If the first read of a catalog fails, Spark reads the whole catalog from then on, because a failure may take long.
+    After a successful read, a failure affects only that table.
     """
 
     def __init__(self, by_pyiceberg: MetadataReader, by_spark: MetadataReader, beside_spark: bool = False) -> None:
-        """The two readers, in the order in which they are tried; ``beside_spark`` as for ``open_reader``."""
+        """The two readers, in the order in which they are tried. ``beside_spark``: as for ``open_reader``."""
         self._beside_spark = beside_spark
         self._by_pyiceberg = by_pyiceberg
         self._by_spark = by_spark
@@ -68,7 +68,7 @@ class AutoReader:
         return self._either(table, lambda reader: reader.load(table))
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations. Spark is asked for what PyIceberg has been found not to reach."""
+        """See MetadataReader.locations. Spark is used for tables that PyIceberg could not access before."""
         by_spark = {table for table in tables if self._by_spark_only(table)}
         return {
             **self._by_pyiceberg.locations([table for table in tables if table not in by_spark]),
@@ -137,7 +137,10 @@ class AutoReader:
         return self._of_manifests(history.table, spark, lambda reader: reader.live_files(history))
 
     def _of_manifests(self, table: TableName, otherwise: str, what: Callable[[MetadataReader], _Read]) -> _Read:
-        """Read manifests, without giving the table up where PyIceberg cannot; ``otherwise``: what happens then."""
+        """Read manifests. A failure of PyIceberg does not affect later reads.
+
+        ``otherwise``: the consequence, for the log.
+        """
         if self._by_spark_only(table):
             return what(self._by_spark)
         try:
@@ -156,12 +159,12 @@ class AutoReader:
 
 
 def _cause(error: MetadataAccessError) -> str:
-    """Why PyIceberg cannot read, without what to do: Spark does it."""
+    """Why PyIceberg cannot read, without the fix, because Spark reads instead."""
     return str(error.msg).partition("\n")[0]
 
 
 class _PropertiesSource:
-    """PyIceberg's properties of a catalog: from the profile, else from Spark's settings, else from PyIceberg's own."""
+    """PyIceberg's properties of a catalog: from the profile, Spark's settings, or PyIceberg's own configuration."""
 
     def __init__(self, spark_settings: Callable[[], Mapping[str, str]], block: Mapping[str, Mapping[str, Any]]) -> None:
         self._spark_settings = spark_settings
@@ -190,5 +193,5 @@ class _PropertiesSource:
 
 
 def _text(value: Any) -> Any:
-    """A YAML value as PyIceberg takes it: nested blocks as they are, booleans in its spelling, all else as text."""
+    """A YAML value for PyIceberg: nested blocks unchanged, booleans in its notation, other values as text."""
     return value if isinstance(value, Mapping) else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Any catalog that PyIceberg itself knows (``rest``, ``hive``, ``glue``, …) as a source of histories."""
+"""Any catalog that PyIceberg supports (``rest``, ``hive``, ``glue``, …), as a source of histories."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
 
 _HEADS = {"snapshot-loading-mode": "refs"}
-"""Has a REST catalog leave out the other snapshots; other catalogs do not know it."""
+"""Makes a REST catalog omit other snapshots. Other catalogs ignore it."""
 
 
 class PyIcebergCatalog:
-    """Each thread has a PyIceberg catalog of its own, since a connection to a Hive metastore cannot be shared."""
+    """A PyIceberg catalog per thread, because a connection to a Hive metastore cannot be shared."""
 
     def __init__(self, name: str, properties: Mapping[str, Any]) -> None:
         self._name = name
         self._properties = properties
         self._thread = threading.local()
-        self._open()  # what is wrong with the properties shows now, not at the first table
+        self._open()  # errors in the properties appear here, not at the first table
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations: what these catalogs answer has the metadata with it, of REST without a history.
+        """See MetadataReader.locations.
 
-        Raises whatever PyIceberg raises where the catalog cannot be reached.
+        The catalog's responses contain the metadata; those of REST, without the history.
+
+        Raises the errors of PyIceberg if the catalog is unreachable.
         """
         found: dict[TableName, str] = {}
         for table in tables:
@@ -42,12 +44,15 @@ class PyIcebergCatalog:
         return found
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
-        """See MetadataCatalog.file_properties; a REST catalog lends the credentials for a table's files with it."""
+        """See MetadataCatalog.file_properties.
+
+        A REST catalog returns the credentials for a table's files with the table.
+        """
         found = self._load(table)
         return self._properties if found is None else found.io.properties
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """See MetadataCatalog.document; raises whatever PyIceberg raises."""
+        """See MetadataCatalog.document. Raises the errors of PyIceberg."""
         found = self._load(table)
         return None if found is None else document_of(found.metadata)
 
@@ -68,7 +73,7 @@ class PyIcebergCatalog:
             return None
 
     def _open(self, *, heads: bool = False) -> Catalog:
-        """This thread's catalog; ``heads``: one that asks for the heads of branches and tags alone, if it can."""
+        """This thread's catalog. ``heads``: one that requests only the snapshots of branches and tags, if it can."""
         kept = "heads" if heads else "catalog"
         catalog: Catalog | None = getattr(self._thread, kept, None)
         if catalog is None:
@@ -80,7 +85,7 @@ class PyIcebergCatalog:
 
 
 def document_of(metadata: TableMetadata) -> dict[str, Any]:
-    """The metadata document that PyIceberg has read. Its ``model_dump_json`` refuses format v3 (PyIceberg 0.12)."""
+    """The metadata document that PyIceberg has read. Its ``model_dump_json`` rejects format v3 (PyIceberg 0.12)."""
     return metadata.model_dump(mode="json")
 
 

@@ -1,4 +1,4 @@
-"""Reading table metadata with PyIceberg: no Spark, a few milliseconds a table."""
+"""Reading table metadata with PyIceberg: without Spark, in a few milliseconds per table."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _Read = TypeVar("_Read")
 
 
 class MetadataCatalog(Protocol):
-    """One open catalog. Its methods raise IncrementalErrors, and whatever the libraries below them raise."""
+    """An open catalog. Its methods raise IncrementalErrors, and the errors of the libraries that they use."""
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations; raises where the catalog cannot be reached."""
+        """See MetadataReader.locations. Raises an error if the catalog is unreachable."""
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
-        """What PyIceberg's FileIO needs to read the table's files."""
+        """The properties that PyIceberg's FileIO needs to read the table's files."""
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """The table's metadata document as it is now; None where there is no such table.
+        """The table's current metadata document. None if the table does not exist.
 
         Raises NotIcebergError for a view or a table of another format.
         """
 
 
 class PyIcebergReader:
-    """A MetadataReader that asks each catalog for its PyIceberg properties once, at its first table."""
+    """A MetadataReader that requests the PyIceberg properties of each catalog once, at its first table."""
 
     def __init__(self, properties_of: Callable[[str], Mapping[str, Any]]) -> None:
-        """``properties_of`` gives a catalog's PyIceberg properties, or raises MetadataAccessError."""
+        """``properties_of`` returns a catalog's PyIceberg properties, or raises MetadataAccessError."""
         self._properties_of = properties_of
         self._catalogs: dict[str, tuple[MetadataCatalog, Mapping[str, Any]]] = {}
         self._opening = threading.Lock()
@@ -76,11 +76,11 @@ class PyIcebergReader:
         return self._of_document(table, lambda document: (to_history(table, document), layout_of(document)))
 
     def schemas(self, table: TableName) -> Mapping[int, Sequence[TableColumn]]:
-        """The columns of each schema that a table has had, by its id; none of a table that does not exist."""
+        """The columns of each schema that a table has had, by schema id. Empty if the table does not exist."""
         return self._of_document(table, columns_by_schema) or {}
 
     def _of_document(self, table: TableName, what: Callable[[Mapping[str, Any]], _Read]) -> _Read | None:
-        """Read something of a table's metadata document; None where there is no such table."""
+        """Read a value from a table's metadata document. None if the table does not exist."""
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the metadata of {table}", properties):
             document = catalog.document(table)
@@ -103,7 +103,7 @@ class PyIcebergReader:
                 try:
                     earlier = to_history(history.table, parse(read_bytes(location, properties)))
                 except FileNotFoundError:
-                    continue  # write.metadata.delete-after-commit, or remove_orphan_files
+                    continue  # removed by write.metadata.delete-after-commit or remove_orphan_files
             yield earlier
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
@@ -133,7 +133,7 @@ class PyIcebergReader:
         return self._read(history.table, lambda document, read: manifests.live_files(document, head, read))
 
     def _read(self, table: TableName, what: Callable[[Mapping[str, Any], ReadBytes], _Read]) -> _Read:
-        """Read something of the manifests of a table, by its metadata document and what reads its files."""
+        """Read a value from a table's manifests, with its metadata document and a function that reads its files."""
         catalog, properties = self._catalog(table.catalog)
         with access_to(f"the manifests of {table}", properties):
             document = catalog.document(table)
@@ -152,7 +152,7 @@ class PyIcebergReader:
 
 
 def open_catalog(name: str, properties: Mapping[str, Any]) -> MetadataCatalog:
-    """The catalog that PyIceberg properties describe. Raises ImportError where an optional package is missing."""
+    """The catalog for PyIceberg properties. Raises ImportError if an optional package is missing."""
     match catalog_type(properties):
         case "sql":
             return SqlMetadataCatalog(properties)
@@ -163,7 +163,7 @@ def open_catalog(name: str, properties: Mapping[str, Any]) -> MetadataCatalog:
 
 
 def catalog_type(properties: Mapping[str, Any]) -> str | None:
-    """The type that the properties name or, as PyIceberg does, that their URI shows."""
+    """The catalog type in the properties, or the one that PyIceberg infers from their URI."""
     if "type" in properties or "py-catalog-impl" in properties:
         return properties.get("type")
     scheme = str(properties.get("uri", "")).partition(":")[0]

@@ -1,4 +1,4 @@
-"""Reading table metadata with Spark SQL: the way out where PyIceberg has no access to the catalog or its files."""
+"""Reading table metadata with Spark SQL, if PyIceberg has no access to the catalog or its files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .table_metadata import folders_of
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 
-# Error conditions of Spark, which every connection method shows in the message.
+# Spark's error conditions, which all connection methods show in the message.
 _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
-# What Iceberg's SHOW TBLPROPERTIES adds to the table's own properties.
+# The properties that Iceberg's SHOW TBLPROPERTIES adds to the table's own properties.
 _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
 _DATA = 0
-"""The content of a manifest of data files."""
+"""The content value of a manifest of data files."""
 _REF = "name, snapshot_id, max_reference_age_in_ms, type, min_snapshots_to_keep, max_snapshot_age_in_ms"
 _LOG_ENTRY = "file, latest_snapshot_id, latest_sequence_number, unix_millis(timestamp)"
 _FILE = (
@@ -41,15 +41,15 @@ _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 
 
 class SparkReader(MetadataReader):
-    """A MetadataReader over Iceberg's metadata tables.
+    """A MetadataReader that uses Iceberg's metadata tables.
 
-    It knows neither the table's UUID, nor the properties that Spark reserves (such as ``owner``), nor the sequence
-    numbers of snapshots that were never the newest. It reads no older metadata file, and lists no data files with their
+    It does not know the table's UUID, the properties that Spark reserves (such as ``owner``), and the sequence numbers
+    of snapshots that were never the newest. It reads no older metadata files, and lists no data files with their
     bounds, which the metadata tables show as text.
     """
 
     def __init__(self, run_sql: RunSql) -> None:
-        """``run_sql`` runs one statement on the calling thread's connection and gives all its rows."""
+        """``run_sql`` executes a statement on the calling thread's connection, and returns all rows."""
         self._run_sql = run_sql
 
     def load(self, table: TableName) -> History | None:
@@ -60,7 +60,8 @@ class SparkReader(MetadataReader):
         if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
             provider = self._provider(table)
             raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
-        # Snapshots come last: what a commit adds in between is then too much, never too little, for the refs.
+        # Snapshots are read last: a commit in between then adds a snapshot that the refs do not need, and none is
+        # missing.
         listed = self._select(table, "refs", _REF)
         refs = {name: int(head) for name, head, *_ in listed}
         log = self._select(table, "metadata_log_entries", _LOG_ENTRY)
@@ -98,7 +99,7 @@ class SparkReader(MetadataReader):
         )
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations: a statement for each table."""
+        """See MetadataReader.locations. Executes one statement per table."""
         found: dict[TableName, str] = {}
         for table in tables:
             with suppress(IncrementalError):
@@ -117,19 +118,19 @@ class SparkReader(MetadataReader):
         return folders_of(str(details["Location"]), shown)
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        """See MetadataReader.changed_files. It knows which columns there are, but neither their ids nor the files."""
+        """See MetadataReader.changed_files. It knows the columns, but neither their ids nor the files."""
         table = history.table
         rows = self._select(table, "metadata_log_entries", "latest_snapshot_id, latest_schema_id")
         schemas = {head: schema for head, schema in rows if head is not None}
         if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
             raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
-        # not those of the table now: it may have been altered since its last commit
+        # not the current columns, because the table may have been altered since its last commit
         found = describe(self._run(f"describe query select * from {table.sql} version as of {end}", table)).columns
         columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
         return ChangedFiles(columns, columns)
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
-        """See MetadataReader.live_specs. It knows the specs by their numbers only."""
+        """See MetadataReader.live_specs. It knows only the ids of the specs."""
         live = "sum(added_data_files_count + existing_data_files_count)"
         rows = self._run(
             f"select partition_spec_id, {live} from {history.table.sql}.manifests version as of {at} "
@@ -139,7 +140,7 @@ class SparkReader(MetadataReader):
         return [LiveSpec(int(spec_id), int(files)) for spec_id, files in rows]
 
     def live_files(self, history: History) -> LiveFiles | None:
-        """See MetadataReader.live_files. It takes the newest spec that files are written in for that of new files."""
+        """See MetadataReader.live_files. The newest spec with files is assumed to be the spec of new files."""
         table = history.table
         has_partitions = any(row[0] == "partition" for row in self._run(f"describe {table.sql}.files", table))
         partition = "to_json(partition)" if has_partitions else "''"
@@ -168,7 +169,7 @@ class SparkReader(MetadataReader):
         return {row[0]: row[1] for row in rows}
 
     def _provider(self, table: TableName) -> str | None:
-        """The format of a table; None for a view."""
+        """The format of a table. None for a view."""
         described = describe(self._run(f"describe table extended {table.sql}", table))
         return None if described.is_view else str(described.details.get("Provider") or "unknown")
 

@@ -1,4 +1,4 @@
-"""Iceberg's JDBC catalog, which PyIceberg calls ``sql``: a database table that names each table's metadata file."""
+"""Iceberg's JDBC catalog, which PyIceberg calls ``sql``: a database table with the location of each metadata file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SELECT_ALL = (
 
 
 class SqlMetadataCatalog:
-    """Looks the metadata file up itself: PyIceberg's own catalog would create tables that are missing, and hides views.
+    """Finds the metadata files itself, because PyIceberg's catalog would create missing tables, and hides views.
 
-    Safe across threads: every load takes a connection of its own from the engine.
+    Thread-safe: every load uses its own connection from the engine.
     """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class SqlMetadataCatalog:
         from sqlalchemy.pool import NullPool, QueuePool
 
         url = make_url(properties["uri"])
-        # A pooled SQLite connection would still read a file that was replaced; opening one is cheap.
+        # A pooled SQLite connection would still read a file that was replaced. Opening a new one is cheap.
         pool = NullPool if url.get_backend_name() == "sqlite" else QueuePool
         self._properties = properties
         self._engine = create_engine(url, poolclass=pool, pool_pre_ping=True)
@@ -39,7 +39,7 @@ class SqlMetadataCatalog:
         self._select_all = text(_SELECT_ALL)
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations: one query for each namespace; raises whatever the database raises."""
+        """See MetadataReader.locations. Executes one query per namespace, and raises the errors of the database."""
         by_namespace: dict[tuple[str, str], set[str]] = {}
         for table in tables:
             by_namespace.setdefault((table.catalog, table.namespace), set()).add(table.name)
@@ -53,7 +53,7 @@ class SqlMetadataCatalog:
         return found
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
-        """See MetadataCatalog.document; raises whatever the database and the file system raise."""
+        """See MetadataCatalog.document. Raises the errors of the database and the file system."""
         location = self._location(table)
         return None if location is None else parse(read_bytes(location, self._properties))
 
@@ -63,7 +63,7 @@ class SqlMetadataCatalog:
             row = connection.execute(self._select, parameters).mappings().one_or_none()
         if row is None:
             return None
-        if row.get("iceberg_type") == "VIEW":  # catalogs of schema version V0 have no such column
+        if row.get("iceberg_type") == "VIEW":  # catalogs of schema version V0 lack this column
             raise metadata_errors.view(table)
         return str(row["metadata_location"])
 

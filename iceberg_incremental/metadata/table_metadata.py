@@ -1,7 +1,7 @@
-"""A table's metadata file, as the Iceberg specification lays it down: its history, columns and partition specs.
+"""A table's metadata file, as in the Iceberg specification: history, columns and partition specs.
 
-The JSON is read as it is rather than through PyIceberg's models: these refuse a whole file for one part that they do
-not know (PyIceberg 0.12: a ``variant`` column), of which a history needs nothing.
+The JSON is read directly. PyIceberg's models reject a whole file because of one unknown part that a history does not
+need, such as a ``variant`` column in PyIceberg 0.12.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..table.partitions import spelled
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-"""The properties that name folders for new files."""
+"""The properties that set folders for new files."""
 
 
 def parse(content: bytes) -> dict[str, Any]:
-    """The JSON document of a metadata file, gzip-compressed or not. Raises ValueError if it is not one."""
+    """Parse the JSON document of a metadata file, gzip-compressed or not. Raises ValueError if it is not valid."""
     if content.startswith(_GZIP_MAGIC):
         content = gzip.decompress(content)
     document = json.loads(content)
@@ -41,7 +41,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     listed = document.get("refs") or {}
     refs = {name: ref["snapshot-id"] for name, ref in listed.items()}
     if current is not None:
-        refs[MAIN] = current  # format v1 needs no refs
+        refs[MAIN] = current  # refs are optional in format v1
     return History(
         table=table,
         table_uuid=document.get("table-uuid"),
@@ -64,7 +64,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
 
 
 def folders_of(location: str, properties: Mapping[str, str]) -> tuple[str, ...]:
-    """The folders of a table's files: its location, and those that its properties name for new ones."""
+    """The folders of a table's files: its location, and the folders that its properties set for new files."""
     return (location, *(properties[key] for key in _FOLDERS if key in properties))
 
 
@@ -74,7 +74,7 @@ def _snapshot(document: Mapping[str, Any]) -> Snapshot:
     return Snapshot(
         snapshot_id=document["snapshot-id"],
         parent_id=document.get("parent-snapshot-id"),
-        sequence_number=document.get("sequence-number", 0),  # format v1 has none, and the specification reads it as 0
+        sequence_number=document.get("sequence-number", 0),  # missing in format v1; the specification reads it as 0
         timestamp_ms=document["timestamp-ms"],
         operation=operation,
         summary=summary,
@@ -83,15 +83,15 @@ def _snapshot(document: Mapping[str, Any]) -> Snapshot:
 
 
 def columns_at(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:
-    """The columns of a snapshot, or of the table now where that is empty.
+    """The columns of a snapshot. For an empty mapping, the current columns.
 
-    Format v1 may leave out a snapshot's schema, and Spark then reads it by the current one.
+    Format v1 may omit a snapshot's schema. Spark then uses the current one.
     """
     return _columns(_schema(document, snapshot.get("schema-id")))
 
 
 def columns_by_schema(document: Mapping[str, Any]) -> dict[int, tuple[TableColumn, ...]]:
-    """The columns of each schema that the document knows, by its id."""
+    """The columns of each schema in the document, by schema id."""
     schemas = document.get("schemas") or [{"schema-id": 0, **document["schema"]}]
     return {schema["schema-id"]: _columns(schema) for schema in schemas}
 
@@ -102,14 +102,14 @@ def _columns(schema: Mapping[str, Any]) -> tuple[TableColumn, ...]:
 
 
 def _schema(document: Mapping[str, Any], schema_id: int | None = None) -> Mapping[str, Any]:
-    """A schema by its id; without one, the table's current one."""
+    """A schema by id, or the table's current schema without one."""
     schemas = {schema.get("schema-id", 0): schema for schema in document.get("schemas") or [document["schema"]]}
     found: Mapping[str, Any] = schemas[document.get("current-schema-id", 0) if schema_id is None else schema_id]
     return found
 
 
 def layout_of(document: Mapping[str, Any]) -> Layout:
-    """What the table looks like now: columns, and how new files are partitioned and sorted."""
+    """The table's current columns, and the partitioning and sort order of new files."""
     schema = _schema(document)
     names = dict(names_by_id(schema))
     spec = partition_specs(document)[document.get("default-spec-id", 0)]
@@ -127,13 +127,13 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
 
 
 def renamed_since(document: Mapping[str, Any], columns: Iterable[TableColumn]) -> frozenset[int]:
-    """The ids of those columns that the table has under another name now, or not at all."""
+    """The ids of columns whose current names differ, or that no longer exist."""
     present = {column.field_id: column.name for column in columns_at(document, {})}
     return frozenset(column.field_id for column in columns if present.get(column.field_id) != column.name)
 
 
 def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, PartitionField]]:
-    """The partition specs by id, their fields by field id."""
+    """The partition specs by id, with their fields by field id."""
     specs = document.get("partition-specs") or [{"spec-id": 0, "fields": document.get("partition-spec") or []}]
     return {
         spec["spec-id"]: {
@@ -146,7 +146,7 @@ def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, Partitio
 
 
 def clustered_by(document: Mapping[str, Any]) -> tuple[int, ...]:
-    """The source columns of all partition specs, then those of the default sort order."""
+    """The source columns of all partition specs, followed by those of the default sort order."""
     partitioned = [field.source_id for spec in partition_specs(document).values() for field in spec.values()]
     return tuple(dict.fromkeys([*partitioned, *(each["source-id"] for each in _sort_fields(document))]))
 

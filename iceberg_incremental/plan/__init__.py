@@ -1,1 +1,1 @@
-"""What a model would read of a source, or why it cannot; pure."""
+"""What a run would read from a source, or why it cannot read it. Pure functions."""

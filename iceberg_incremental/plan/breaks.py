@@ -1,4 +1,4 @@
-"""Breaks: why a source's history does not lead from a position to the end that is to be read."""
+"""Breaks: why a source's history does not lead from a position to the end of a range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .policy import Cause
 
 
 class Reason(Enum):
-    """What the metadata show of a break, in words; the cause that policies know is coarser."""
+    """What the metadata shows about a break, as error text. Policies only know its coarser ``Cause``."""
 
     DROPPED = "the table was dropped and created again"
     EMPTIED = "the table no longer has a snapshot"
@@ -31,31 +31,31 @@ class Reason(Enum):
 
 
 class Obstacle(Enum):
-    """Why what happened in an expired stretch cannot be recovered, in words."""
+    """Why the commits since an expired position cannot be recovered, as error text."""
 
-    COMMITS_UNKNOWN = "no older metadata file knows all commits since"
+    COMMITS_UNKNOWN = "no older metadata file lists all commits since then"
     ROWS_CHANGED = (
-        "commits since changed or deleted rows, which can be recovered only under on_source_rewrite: upserts with "
+        "commits since then changed or deleted rows, which can be recovered only under on_source_rewrite: upserts with "
         "incremental_strategy: merge"
     )
     NO_LINEAGE = (
-        "the rows carry no lineage (format version 3, written by Spark with Iceberg 1.12 or later) that identifies"
-        " the new ones"
+        "the rows have no lineage (format version 3, written by Spark with Iceberg 1.12 or later) that identifies the "
+        "new rows"
     )
-    FILES_UNLISTED = "the data files since cannot be listed"
+    FILES_UNLISTED = "the data files added since then cannot be listed"
     NOT_PARQUET = "row lineage is read only from Parquet files"
-    FILE_TWICE = "a file that was added since is in the table twice"
-    RESERVED_COLUMNS = "hides a metadata column of Iceberg, by which rows are found"
-    """After the columns that do."""
+    FILE_TWICE = "a file that was added since then is in the table twice"
+    RESERVED_COLUMNS = "has the name of an Iceberg metadata column, which is needed to find rows"
+    """The names of these columns come before this text."""
 
 
 @dataclass(frozen=True)
 class Break:
     """The history does not lead from the position to ``end``.
 
-    ``ancestor``: the newest snapshot that both the position and ``end`` come from, where that is known.
-    ``oldest``: the oldest snapshot that the source still knows on the way to ``end``.
-    ``obstacle``: why there is no way around an expiry; ``columns``: those that it is about.
+    ``ancestor``: the newest common ancestor of the position and ``end``, if known. ``oldest``: the oldest known
+    ancestor of ``end``. ``obstacle``: why the rows cannot be recovered after an expiry. ``columns``: the columns that
+    the obstacle refers to.
     """
 
     cause: Cause
@@ -70,13 +70,13 @@ class Break:
 
 
 def is_other_table(history: History, position: Position) -> bool:
-    """Whether a position is known to be one in another table than this."""
+    """Whether the table's UUID shows that a position belongs to another table."""
     uuids = (history.table_uuid, position.table_uuid)
     return None not in uuids and uuids[0] != uuids[1]
 
 
 def break_before(history: History, position: Position, end: Snapshot) -> Break:
-    """Why ``end`` does not come from the position, by what the metadata still know."""
+    """Why the history does not lead from the position to ``end``, from the snapshots that are still known."""
     chain = list(history.ancestors(end.snapshot_id))
     oldest = chain[-1]
     known = history.snapshots.get(position.snapshot_id or 0)

@@ -1,6 +1,6 @@
-"""Planning a capture: from a source's history and a model's position to the range to read, or to why there is none.
+"""Planning a capture: the range to read, from a source's history and a model's position, or why there is none.
 
-Everything in this folder is a pure function of frozen values: no catalog, no Spark, no dbt.
+Everything in this folder is a pure function of frozen values, without a catalog, Spark or dbt.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from .ranges import Addition, Appends, Counts, NetChanges, NetRange, Nothing, Wh
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The range holds commits that change or delete rows, which an append scan cannot show.
+    """The range has commits that change or delete rows, which an append scan cannot return.
 
-    ``rewrites``: these commits; ``commits``: all of the range. Oldest first. Where snapshots between the position and
-    the end have expired, the range may hold no rewrites, or its commits may not be known: then ``commits`` is None.
+    ``rewrites``: these commits. ``commits``: all commits of the range. Both are ordered oldest first. If snapshots
+    between the position and the end have expired, ``rewrites`` may be empty, and ``commits`` is None if they are
+    unknown.
     """
 
     history: History
@@ -39,7 +40,7 @@ class Rewritten:
 
 
 def plan_whole(history: History, end: Snapshot | None, start: Position | None = None) -> Whole | Nothing:
-    """The whole table at ``end``: for a first build, a full refresh, and relations that are read as they are."""
+    """The whole table at ``end``, for a first build, a full refresh, or a relation that is not captured."""
     if end is None:
         return nothing_new(history, start, None)
     files, _, size = total(end)
@@ -50,7 +51,7 @@ def plan_whole(history: History, end: Snapshot | None, start: Position | None = 
 
 
 def plan_window(history: History, end: Snapshot | None, start: Position, window: WindowOf) -> Windowed | Nothing:
-    """The rows of the table at ``end``, where its consumer stands, that are to be processed again."""
+    """The rows of an event-time window, at the snapshot up to which the model has read the table."""
     whole = plan_whole(history, end, start)
     if isinstance(whole, Nothing):
         return whole
@@ -65,7 +66,7 @@ def plan_window(history: History, end: Snapshot | None, start: Position, window:
 
 
 def plan_as_of(history: History, position: Position | None, end: Snapshot | None) -> Whole | Nothing:
-    """The whole table at ``end``, for a consumer that has seen it at ``position``; its history may break in between."""
+    """The whole table at ``end``, for a consumer that last read it at ``position``. Breaks in between do not matter."""
     whole = plan_whole(history, end, position)
     if position is None:
         return whole
@@ -75,9 +76,9 @@ def plan_as_of(history: History, position: Position | None, end: Snapshot | None
 def plan_changes(
     history: History, position: Position, end: Snapshot | None, *, ignore_rewrites: bool = False
 ) -> Nothing | Whole | Appends | Rewritten | Break:
-    """The rows that commits after ``position``, up to and including ``end``, newly brought.
+    """The rows added by commits after ``position``, up to and including ``end``.
 
-    With ``ignore_rewrites`` the range is planned as if commits that change or delete rows were not there.
+    With ``ignore_rewrites``, commits that change or delete rows are skipped.
     """
     if is_other_table(history, position):
         return Break(Cause.REBUILT, history, position, end, Reason.DROPPED)
@@ -98,7 +99,7 @@ def plan_changes(
 
 
 def nothing_new(history: History, position: Position | None, end: Snapshot | None) -> Nothing:
-    """A range that brings no rows, though commits without any may lie in it."""
+    """A range without new rows. It may contain commits without rows."""
     return Nothing(table=history.table, table_uuid=history.table_uuid, start=position, end=end)
 
 
@@ -110,15 +111,15 @@ def net_changes(history: History, position: Position, end: Snapshot, counts: Cou
 
 
 def sums(counts: Iterable[tuple[int, int, int]], snapshots: int, *, at_most: bool = False) -> Counts:
-    """The counts of a range, from those of its parts: (files, records, bytes)."""
+    """The counts of a range, from those of its parts: (files, rows, bytes)."""
     listed = list(counts)
     files, records, size = (sum(each[part] for each in listed) for part in range(3))
     return Counts(snapshots, files, records, size, at_most)
 
 
 def _since_creation(history: History, position: Position, end: Snapshot) -> Whole | Nothing:
-    """The position is the empty table: whatever happened since, its net effect is the table as it is at ``end``."""
-    # Not by the totals in the summary: Iceberg starts them at zero where a write begins a branch.
+    """The range from an empty table: its net effect is the whole table at ``end``."""
+    # The summary's totals are not used, because Iceberg starts them at zero if a write creates a branch.
     commits = list(history.ancestors(end.snapshot_id))
     if is_first(commits[-1]) and all(effect(snapshot) is Effect.NONE for snapshot in commits):
         return nothing_new(history, position, end)
@@ -144,7 +145,7 @@ def _appends(
 
 
 def _additions(judged: list[tuple[Snapshot, Effect]]) -> tuple[Addition, ...]:
-    """The additions; neighbours make one."""
+    """The commits that an append scan skips, with adjacent ones combined."""
     found: list[Addition] = []
     for snapshot, its_effect in judged:
         if its_effect is not Effect.ADDITION or snapshot.parent_id is None:

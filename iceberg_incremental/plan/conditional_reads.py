@@ -1,4 +1,4 @@
-"""What other runs of a model read of its sources, which decides the positions that this one records."""
+"""What other runs of a model read from its sources, which determines the positions that this run records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Reads(Generic[_T]):
-    """The conditional reads of changes, by references or by tables.
+    """The reads of changes in a model's SQL, by reference or by table.
 
-    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: also of relations
-    that the text does not name. ``only_incremental``: by calls that stand under ``is_incremental()``, of which
-    ``has_incremental_calls`` says whether there are any. ``always``: the relations whose changes every run reads, as
-    far as that is certain; ``always_rows``: those that every run may read by ``ip_changes``; ``whole``: those that
-    every run reads as a whole, as far as that is certain.
+    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: whether relations
+    are read that the text does not name. ``only_incremental``: reads by calls under ``is_incremental()``.
+    ``has_incremental_calls``: whether there are such calls. ``always``: the relations whose changes every run is known
+    to read. ``always_rows``: those that every run may read by ``ip_changes``. ``whole``: those that every run is known
+    to read as a whole.
     """
 
     changes: frozenset[_T] = frozenset()
@@ -33,18 +33,18 @@ class Reads(Generic[_T]):
 
 @dataclass(frozen=True)
 class ConditionalReads(Reads[TableName]):
-    """The conditional reads by the tables that are meant."""
+    """The reads in a model's SQL, by table."""
 
     def include(self, table: TableName) -> bool:
         """Whether some run of the model may read the changes of a table."""
         return self.every or table in self.changes or table in self.net_changes
 
     def are_net(self, table: TableName) -> bool:
-        """Whether the model reads a table's net changes where it reads its changes at all."""
+        """Whether all reads of a table's changes are reads of net changes."""
         return table in self.net_changes and table not in self.changes
 
     def are_always_net(self, table: TableName) -> bool | None:
-        """Whether every run reads a table's net changes, and none its rows by ``ip_changes``; None if not certain."""
+        """Whether every run reads a table's net changes, and none reads it by ``ip_changes``. None if uncertain."""
         if self.every or table not in self.always:
             return None
         return table not in self.always_rows and table not in self.changes

@@ -1,6 +1,6 @@
-"""Bounded reprocessing: the event-time window of ``dbt run --event-time-start … --event-time-end …``.
+"""The event-time window of ``dbt run --event-time-start … --event-time-end …``, which is processed again.
 
-The window is read again from each source as the model has last consumed it, so the checkpoint stays where it is.
+The window is read from each source at the position in the model's checkpoint, so the checkpoint does not change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..table.partitions import configured
 
 @dataclass(frozen=True)
 class EventWindow:
-    """From ``start`` (inclusive) to ``end`` (exclusive), as dbt gives them: UTC, without a zone."""
+    """A window from ``start`` (inclusive) to ``end`` (exclusive), in UTC without a zone, as dbt passes it."""
 
     start: datetime
     end: datetime
@@ -26,7 +26,7 @@ class EventWindow:
 
 @dataclass(frozen=True)
 class WindowOf:
-    """The rows of a source whose event time, the ``column`` of this name, is in a window."""
+    """The rows of a source whose event time, in the column ``column``, is within a window."""
 
     window: EventWindow
     column: str
@@ -36,9 +36,9 @@ class WindowOf:
 
 
 def holds_whole_partitions(window: EventWindow, partition_by: str | Sequence[str] | None, event_time: str) -> bool:
-    """Whether every partition of a table lies in the window as a whole, or not at all; ``event_time``: a column's name.
+    """Whether every partition of a table is completely inside or outside the window. ``event_time``: a column name.
 
-    That is so where one of its fields divides the event time, and the window begins and ends where such a field does.
+    This requires a partition field on the event time, and a window that starts and ends at its boundaries.
     """
     column = event_time.lower()
     for field in configured(partition_by):
@@ -53,4 +53,4 @@ _HOUR: dict[str, Any] = {"minute": 0, "second": 0, "microsecond": 0}
 _DAY = {**_HOUR, "hour": 0}
 _MONTH = {**_DAY, "day": 1}
 _BEGINS = {"hours": _HOUR, "days": _DAY, "months": _MONTH, "years": {**_MONTH, "month": 1}}
-"""The parts of a time at which a partition begins, by transform."""
+"""The time components at which a partition begins, by transform."""

@@ -1,7 +1,7 @@
-"""Changed groups: which groups of rows some captured ranges changed.
+"""Changed groups: the groups of rows that captured ranges changed.
 
-A group is all rows of a relation that share the values of some key columns, NULL being a value like any other. It has
-changed if a row of it came, went or changed; a row that moved from one group to another changes both.
+A group consists of all rows of a relation with the same values in the key columns, where NULL equals NULL. It has
+changed if a row was added, deleted or changed. A row that moves to another group changes both groups.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .ranges import Range
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of one relation. ``files``: those that hold them; None where they cannot be listed."""
+    """The changes of one relation. ``files``: the files that contain them. None if they cannot be listed."""
 
     planned: Range
     files: ChangedFiles | None
@@ -23,10 +23,10 @@ class Changes:
 
 @dataclass(frozen=True)
 class ChangedGroups:
-    """The groups, by the columns ``keys`` of these ``types``, in which one of the ``relations`` changed.
+    """The groups, by the columns ``keys`` of the Spark types ``types``, in which one of the ``relations`` changed.
 
-    ``changes``: of those that did. The types are Spark's names. ``held``: a view that holds the groups' keys, each
-    once, so that several statements read them and do not compute them; None where there is none.
+    ``changes``: the changes of these relations. ``held``: a view with each key of a changed group once, so that several
+    statements share one computation; None without it.
     """
 
     keys: tuple[str, ...]
@@ -37,5 +37,5 @@ class ChangedGroups:
 
     @property
     def records(self) -> int:
-        """How many rows the changes have at most."""
+        """The maximum number of rows in the changes."""
         return sum(each.planned.counts.records for each in self.changes)

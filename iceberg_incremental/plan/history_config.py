@@ -1,4 +1,4 @@
-"""What a history table is configured to keep: the names are those of dbt's snapshots."""
+"""The configs of a history table, with the names of dbt's snapshot configs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from enum import Enum
 
 
 class HardDeletes(str, Enum):
-    """What a deletion in the source does to the version that is valid."""
+    """The effect of a deletion in the source on the valid version."""
 
     INVALIDATE = "invalidate"
-    """It ends."""
+    """The version ends."""
 
     IGNORE = "ignore"
-    """It stays valid."""
+    """The version stays valid."""
 
     NEW_RECORD = "new_record"
-    """It ends, and a version that says that the row is deleted begins."""
+    """The version ends, and a version that marks the row as deleted begins."""
 
 
 @dataclass(frozen=True)
 class MetaColumns:
-    """The names of the columns that a history table has beside the model's."""
+    """The names of the columns that a history table has in addition to the model's columns."""
 
     dbt_scd_id: str = "dbt_scd_id"
     dbt_updated_at: str = "dbt_updated_at"
@@ -36,11 +36,11 @@ META_COLUMNS = tuple(field.name for field in fields(MetaColumns))
 
 @dataclass(frozen=True)
 class HistoryConfig:
-    """How a history table is kept.
+    """How a history table is built.
 
-    ``unique_key``: identifies a row of the source. ``check_cols``: the columns of which a change makes a new version;
-    empty for all. ``valid_to_current``: the SQL expression that is the end of valid versions; None for NULL.
-    ``sequence_by``: the column of a log's events at whose values versions begin and end; None for the history of a
+    ``unique_key``: identifies a row of the source. ``check_cols``: the columns whose changes create a version; empty
+    for all columns. ``valid_to_current``: the SQL expression for the end of valid versions; None for NULL.
+    ``sequence_by``: for a log of events, the column whose values start and end versions; None for the history of a
     table.
     """
 
@@ -53,13 +53,13 @@ class HistoryConfig:
 
     @property
     def is_from_log(self) -> bool:
-        """Whether the versions are those of a log of events, by their sequence; else those of a table's commits."""
+        """Whether the versions come from a log of events, ordered by its sequence, instead of a table's commits."""
         return self.sequence_by is not None
 
     def meta_columns(self, time_type: str = "timestamp") -> list[tuple[str, str]]:
-        """The columns that the table has beside the model's, with their types by Spark's names.
+        """The columns that the table has in addition to the model's columns, with their Spark types.
 
-        ``time_type``: that of the times at which versions begin and end.
+        ``time_type``: the type of the times at which versions begin and end.
         """
         names = self.names
         found = [

@@ -1,11 +1,11 @@
-"""Held positions: tags by which a model keeps what it has still to read in its sources' own metadata.
+"""Held positions: tags in sources that keep the snapshots which a model has yet to read.
 
-Iceberg's ``expire_snapshots``, whatever tool calls it, leaves a tag and its snapshot alone until the snapshot reaches
-the age that the tag allows, counted from the snapshot's commit. So the age of a tag is the snapshot's age now, and the
-time for which it is held from now on.
+Iceberg's ``expire_snapshots`` never removes a tagged snapshot before it reaches the maximum age of the tag, whichever
+tool runs it. This age is counted from the snapshot's commit, so a tag's age is the snapshot's current age plus the
+duration of the hold.
 
-A run makes the tag of its own epoch before it builds, and drops those of earlier epochs when it is published: whatever
-becomes of the run, the position from which the next one continues is held.
+A run creates the tag of its own epoch before it builds, and drops those of earlier epochs after it has published.
+Whether or not the run succeeds, the position from which the next run continues is held.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..table.history import History, TableName
 _PREFIX = "ip_held_by."
 _MINUTE_MS = 60_000
 _ENOUGH = 0.75
-"""The share of the time for which a position is to be held that is left before its tag is made again."""
+"""A tag is created again when less than this share of the duration is left."""
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A tag to be made in a source. ``minutes``: the age that it allows, counted from the snapshot's commit."""
+    """A tag to create in a source. ``minutes``: its maximum age, counted from the snapshot's commit."""
 
     tag: str
     snapshot_id: int
@@ -33,16 +33,16 @@ class Hold:
 
 
 def tag_of(target: TableName, epoch: int) -> str:
-    """The name of the tag by which a model's table holds its position of an epoch; it shows who reads the source."""
+    """The name of a tag for an epoch of a model's table. It shows which table reads the source."""
     return f"{_PREFIX}{target}.{epoch}"
 
 
 def hold_of(
     source: History, target: TableName, epoch: int, position: Position, time: timedelta, now_ms: int
 ) -> Hold | None:
-    """The tag that a position lacks; None where there is no snapshot to hold, or a tag holds it long enough.
+    """The tag to create for a position. None without a snapshot, or if an existing tag holds it long enough.
 
-    ``time``: for how long from now on. A source that is read as a whole has nothing to hold.
+    ``time``: the duration of the hold, from now. A source that is read as a whole needs no tag.
     """
     snapshot_id = position.snapshot_id
     if snapshot_id is None or snapshot_id not in source.snapshots or position.as_of:
@@ -56,7 +56,7 @@ def hold_of(
 
 
 def outdated(source: History, target: TableName, epoch: int) -> list[str]:
-    """The tags of a model's table in a source that are of other epochs than this one."""
+    """The tags of a model's table in a source that belong to other epochs."""
     start = tag_of(target, 0)[:-1]
     own = [name for name in source.refs if name.startswith(start) and name.removeprefix(start).isdecimal()]
     return sorted(name for name in own if name != tag_of(target, epoch))

@@ -1,4 +1,4 @@
-"""Limits of what one run takes of a source, so that a backlog drains over several runs."""
+"""Limits of what one run reads from a source, so that several runs process a backlog."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .policy import Policy
 
 
 def limited(history: History, position: Position, end: Snapshot, policy: Policy) -> tuple[Snapshot, int]:
-    """The snapshot up to which a run reads, and how many commits that touched rows wait behind it.
+    """The last snapshot that a run reads, and the number of later commits that changed rows.
 
-    It takes at least one such commit, however large, and never a part of what one run committed. Commits that touched
-    no row cost nothing. Where the history does not lead from the position to ``end``, that is ``end``, and planning
-    says what is wrong.
+    A run reads at least one commit that changed rows, however large it is, and never only a part of the commits of
+    another run. Commits without rows do not count. If the history does not lead from the position to ``end``, the
+    result is ``end``, and planning reports the break.
     """
     if position.snapshot_id is None:
         commits: list[Snapshot] | None = list(history.ancestors(end.snapshot_id))[::-1]

@@ -1,4 +1,4 @@
-"""Planning net changes: the rows by which a source differs between a position and the end."""
+"""Planning net changes: the rows that differ between a position and the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .ranges import NetChanges, NetRange, Nothing
 
 
 def break_of_net(found: Rewritten) -> Break | None:
-    """Why net changes cannot be read, although the history leads from the position to the end; None where they can."""
+    """Why net changes cannot be read, although the history leads from the position to the end. None if they can."""
     if found.position.snapshot_id in found.history.snapshots:
         return None
     history, position = found.history, found.position
@@ -34,7 +34,7 @@ def break_of_net(found: Rewritten) -> Break | None:
 
 
 def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
-    """The rows by which the end differs from the position. ``changed``: what differs between the two."""
+    """The rows that differ between the position and the end. ``changed``: the columns and files that differ."""
     history, position, end = found.history, found.position, found.end
     assert position.snapshot_id is not None
     if changed.files is not None and not changed.files.all:
@@ -63,7 +63,7 @@ def plan_net(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
 
 
 def _rows_at_most(moving: Sequence[Snapshot] | None, files: FileDifference) -> int:
-    """How many rows came and went at most: all of the files that differ, or what the commits say of themselves."""
+    """The maximum number of rows added and removed, from the differing files or from the commits."""
     known = files.records
     if moving is None or not all(map(has_counts, moving)):
         return known
@@ -75,26 +75,29 @@ def _moves_rows(commit: Snapshot) -> bool:
 
 
 def _by_ends(found: Rewritten, changed: ChangedFiles) -> bool:
-    """Whether a file is, or may be, in the table more than once, or rows that were deleted may be back."""
+    """Whether the table has, or may have, a file twice, or may contain deleted rows again."""
     files = changed.files
     return files is None or files.has_repeated or found.commits is None or any(map(may_undelete, found.commits))
 
 
 def _changes_most_files(found: Rewritten, changed: ChangedFiles) -> bool:
-    """Whether at least half of the files of the end are not what they were at the start."""
+    """Whether at least half of the files at the end differ from the start."""
     files = changed.files
     return files is not None and 2 * len((*files.at_end, *files.with_other_deletes)) >= total(found.end)[0] > 0
 
 
 def _keeps_row_ids(found: Rewritten, changed: ChangedFiles) -> bool:
-    """Whether every row had its id at the start, and every commit since carried the ids along."""
+    """Whether every row had an id at the start, and every commit since has preserved the ids."""
     files = changed.files is None or changed.files.keep_row_ids
     commits = found.commits is not None and all(map(keeps_row_ids, found.commits))
     return files and changed.start_has_row_ids and commits
 
 
 def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
-    """The sequence number of the start, where row lineage finds rows that were put into other files; else None."""
+    """The sequence number of the start, if row lineage identifies the rows that were moved to other files.
+
+    None otherwise.
+    """
     files = changed.files
     if not _keeps_row_ids(found, changed):
         return None
@@ -103,9 +106,9 @@ def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:
 
 
 def _reads_each_file_once(found: Rewritten, changed: ChangedFiles) -> bool:
-    """Whether Iceberg's changelog scan shows the range, and reads no more files than differ between its ends.
+    """Whether Iceberg's changelog scan returns the range and reads only files that differ between its ends.
 
-    It reads what every commit added or removed, by the files' names, whatever lies between their bounds.
+    The scan reads the files that each commit added or removed, by name.
     """
     if changed.files is None or not changed.has_changelog or not found.is_whole or found.commits is None:
         return False

@@ -1,4 +1,4 @@
-"""Planning changes commit by commit: the net changes of each commit of a range, instead of those of the whole range."""
+"""Planning the net changes of each commit of a range, instead of those of the whole range."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from .ranges import ColumnsAt, CommitChanges, NetChanges, NetRange, Nothing, Per
 
 
 def commits_of(history: History, position: Position, end: Snapshot) -> tuple[Rewritten, ...] | Break:
-    """Each commit that may have changed rows, as a range of its own; the commits of one run of ours make one range.
+    """Each commit that may have changed rows, as a separate range.
 
-    A Break where a snapshot of the way has expired, the position's too: what a commit did can only be told by the
-    snapshot before it.
+    The commits of one run of this package form one range.
+
+    A Break if a snapshot of the range has expired, including that of the position, because the changes of a commit are
+    determined from the snapshot before it.
     """
     commits = history.commits_since(position.snapshot_id, end)
     if commits and position.snapshot_id is None:
@@ -50,8 +52,8 @@ def plan_commits(
 ) -> PerCommit | Nothing:
     """The net changes of each of ``units``.
 
-    ``changed``: what differs between the ends of one of them. ``between``: what differs between the position and the
-    end; of an empty position, the files of the end.
+    ``changed``: returns the difference between the ends of a unit. ``between``: the difference between the position and
+    the end, or the files at the end for an empty position.
     """
     shown_as = ColumnsAt(end.snapshot_id, between.end)
     found: list[CommitChanges] = []

@@ -1,4 +1,4 @@
-"""What a model is configured to do: the strategies, the policies, and their defaults."""
+"""The incremental configs of a model: strategies, policies, and their defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 
 
 class Strategy(str, Enum):
-    """How the model's rows go into the target."""
+    """How rows are written to the target."""
 
     APPEND = "append"
     MERGE = "merge"
@@ -25,29 +25,29 @@ class Strategy(str, Enum):
 
     @property
     def replaces_partitions(self) -> bool:
-        """Whether the new rows take the place of the partitions that they fall into; of no rows, that is no commit."""
+        """Whether new rows replace their whole partitions. Without new rows, there is no commit."""
         return self is Strategy.INSERT_OVERWRITE
 
     @property
     def may_reprocess(self) -> bool:
-        """Whether rows that the target has already can be written again without being doubled."""
+        """Whether existing rows can be written again without duplicates."""
         return self in (Strategy.MERGE, Strategy.INSERT_OVERWRITE)
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a unique_key identifies the target's rows; of a history, those that are valid at one time."""
+        """Whether a unique_key identifies the target's rows. In a history, it identifies the valid versions."""
         return self in (Strategy.MERGE, Strategy.APPLY_CHANGES, Strategy.HISTORY)
 
     @property
     def takes_changelog(self) -> bool:
-        """Whether the model's SQL gives a changelog, and not rows of its table."""
+        """Whether the model's SQL returns a changelog instead of rows of its table."""
         return self in (Strategy.APPLY_CHANGES, Strategy.HISTORY)
 
     @property
     def table_defaults(self) -> Mapping[str, str]:
-        """The properties of a new table, where the model sets no others.
+        """The default properties of a new table.
 
-        Where rows will be replaced, a run then marks the old ones, and rewrites no file for them.
+        If rows will be replaced, merge-on-read marks old rows as deleted without rewriting files.
         """
         if not self.is_keyed and self is not Strategy.AUTO:
             return {}
@@ -67,28 +67,28 @@ class OnRewrite(str, Enum):
 
 
 class OnAggregates(str, Enum):
-    """What follows when the model's SQL aggregates captured changes, and the result replaces rows of its table."""
+    """What to do if the model's SQL aggregates captured changes, and the result replaces rows of its table."""
 
     FAIL = "fail"
     ALLOW = "allow"
 
 
 class OnNotIncremental(str, Enum):
-    """What follows for plain SQL that cannot be kept up to date by what changed."""
+    """What to do with plain SQL that cannot be updated incrementally."""
 
     FAIL = "fail"
     FULL_REFRESH = "full_refresh"
 
 
 class OnBreak(str, Enum):
-    """What follows when the history does not lead from the checkpoint to the source's head."""
+    """What to do if the history does not lead from the checkpoint to the source's current snapshot."""
 
     FAIL = "fail"
     FULL_REFRESH = "full_refresh"
 
 
 class OnSqlChange(str, Enum):
-    """What follows when a model's logic is another than the one that its table was built with."""
+    """What to do if a model's logic differs from the logic that wrote its table."""
 
     WARN = "warn"
     FAIL = "fail"
@@ -97,7 +97,7 @@ class OnSqlChange(str, Enum):
 
 
 class Cause(str, Enum):
-    """Why a source's history does not lead from the checkpoint to its head."""
+    """Why a source's history does not lead from the checkpoint to its current snapshot."""
 
     REBUILT = "rebuilt"
     ROLLED_BACK = "rolled_back"
@@ -113,19 +113,19 @@ DEFAULT_ON_BREAK = {
 
 @dataclass(frozen=True)
 class Policy:
-    """What a model's configuration says of incremental processing.
+    """The incremental configs of a model.
 
-    ``may_rebuild`` is False for a model configured ``full_refresh: false``, which no policy rebuilds.
-    ``max_snapshots``, ``max_bytes``: how much of each source a run takes that continues from a checkpoint.
-    ``fixed_columns``: columns of the target that all rows of one unique_key have the same value in.
-    ``replaces_rows``: whether this model replaces rows of its table as a whole, by nothing but the unique_key.
-    ``sequence_by``: columns by which the newest of several rows of one unique_key is known, compared in order.
-    ``hold``: for how long tags keep the model's positions in its sources; None for no tags.
-    ``audit``: whether the model's data tests judge its rows before they are published.
-    ``on_aggregates``: whether the SQL may aggregate captured changes where the result replaces rows of the table.
-    ``on_not_incremental``: whether plain SQL that cannot be updated incrementally may be rebuilt instead.
-    ``rebuild_above``: the share of affected keys above which plain SQL is rebuilt; None where estimated costs decide.
-    ``history``: how a history table is kept, of a model that keeps one.
+    - ``may_rebuild``: False with ``full_refresh: false``, so that no policy rebuilds the table.
+    - ``max_snapshots``, ``max_bytes``: limits per source for a run that continues from a checkpoint.
+    - ``fixed_columns``: columns of the target whose values are the same in all rows with one unique_key.
+    - ``replaces_rows``: whether whole rows are replaced, by the unique_key alone.
+    - ``sequence_by``: the columns that determine the newest of several rows with one unique_key, in order.
+    - ``hold``: how long tags hold the model's positions in its sources; None without tags.
+    - ``audit``: whether the model's data tests check its rows before they are published.
+    - ``on_aggregates``: whether the SQL may aggregate captured changes if the result replaces rows of the table.
+    - ``on_not_incremental``: whether plain SQL that cannot be updated incrementally may be rebuilt instead.
+    - ``rebuild_above``: the share of affected keys above which plain SQL is rebuilt; None to compare estimated costs.
+    - ``history``: the configs of a history table; None for other tables.
     """
 
     strategy: Strategy = Strategy.APPEND
@@ -149,15 +149,15 @@ class Policy:
 
     @property
     def replaces_unknown_tables(self) -> bool:
-        """Whether a table that the model did not build may be replaced by a rebuild."""
+        """Whether a rebuild may replace a table that the model did not build."""
         return self.on_missing_checkpoint is OnBreak.FULL_REFRESH and self.may_rebuild
 
     @property
     def ignores_rewrites(self) -> bool:
-        """Whether commits that change or delete rows are passed over."""
+        """Whether commits that change or delete rows are skipped."""
         return self.on_source_rewrite is OnRewrite.IGNORE
 
     @property
     def nets_rewrites(self) -> bool:
-        """Whether commits that change or delete rows are read for the rows that they leave new or changed."""
+        """Whether commits that change or delete rows are read as the new and changed rows that they leave."""
         return self.on_source_rewrite is OnRewrite.UPSERTS

@@ -1,6 +1,6 @@
 """A planned range: the snapshots (start, end] of a source that a run reads, and how their rows are read.
 
-Each way of reading is a type of its own, with what it needs and nothing else. ``Range`` is any of them.
+Each way of reading has its own type with the values that it needs. ``Range`` is the union of these types.
 """
 
 from __future__ import annotations
@@ -15,34 +15,32 @@ from ..table.history import Snapshot, TableName
 from .event_window import WindowOf
 
 CHANGE_TYPE = "_change_type"
-"""The column by which net changes say what happened to a row: INSERT, DELETE, UPDATE_BEFORE or UPDATE_AFTER."""
+"""The column of net changes with the type of change: INSERT, DELETE, UPDATE_BEFORE or UPDATE_AFTER."""
 
 CHANGE_SIGN = "_change_sign"
-"""The column by which signed changes say whether a row came, 1, or went, -1."""
+"""The column of signed changes: 1 for added rows, -1 for removed rows."""
 
 CHANGELOG_NAMES = 2**7
-"""How many names Iceberg's table ``changes`` has within a statement: its seven letters in upper or lower case."""
+"""The number of spellings of the name of Iceberg's table ``changes``: seven letters in upper or lower case."""
 
 MOST_SEGMENTS = 32
-"""More would make a long statement, and need the manifests of as many snapshots."""
+"""More segments would make a statement too long, and require the manifests of as many snapshots."""
 
 MAX_ADDITIONS = CHANGELOG_NAMES - MOST_SEGMENTS - 1
-"""How many separate additions one statement can read: each needs a name of its own, and so does each segment.
-
-One name is left for the changes commit by commit.
-"""
+"""The number of separate additions that one statement can read. Each addition and each segment needs its own spelling
+of ``changes``, and one is reserved for changes by commit."""
 
 PER_RANGE, PER_COMMIT = "range", "commit"
 """How ``ip_changelog`` nets changes: over the whole range, or within each commit."""
 
 COMMIT_SNAPSHOT, COMMIT_TIME, COMMIT_ORDER = "_commit_snapshot_id", "_commit_timestamp", "_commit_order"
-"""The columns by which changes commit by commit say which commit made them, when, and in which order."""
+"""The columns of changes by commit: the snapshot id, the time and the order of the commit."""
 
 COMMIT_COLUMNS = (COMMIT_SNAPSHOT, COMMIT_TIME, COMMIT_ORDER)
 
 
 class Kind(str, Enum):
-    """What is read of a source, as users see it in logs and results."""
+    """How a source is read, as shown in logs and results."""
 
     FULL = "full"
     APPEND = "append"
@@ -53,10 +51,10 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True)
 class Counts:
-    """What a range reads: ``snapshots``, data ``files``, ``records``, and ``size`` in bytes.
+    """The size of a range: ``snapshots``, data ``files``, ``records``, and ``size`` in bytes.
 
-    The numbers come from the summaries of the commits; those of net changes from the files that differ between the
-    ends. ``at_most``: there may be fewer rows.
+    The numbers come from the summaries of the commits, or for net changes from the files that differ between the ends.
+    ``at_most``: whether there may be fewer rows.
     """
 
     snapshots: int = 0
@@ -68,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class ColumnsAt:
-    """The columns that a table has at a snapshot."""
+    """The columns of a table at a snapshot."""
 
     snapshot_id: int
     columns: tuple[TableColumn, ...]
@@ -76,20 +74,21 @@ class ColumnsAt:
 
 @dataclass(frozen=True)
 class NetRange:
-    """The two ends of net changes.
+    """The two ends of net changes, and how they are compared.
 
-    ``start_id``, ``end_id``: their snapshots. ``changed``: what differs between them.
-    ``by_ends``: whether all rows of the changed files are read at both ends, where a file may be in the table more than
-    once; else only the rows of the files that came or went, and those that were deleted in place.
-    ``untouched_since``: the sequence number of the start, where format v3's row lineage identifies the rows that were
-    not touched since, else None.
-    ``start_id`` is None where the start is not read, because that snapshot has expired or has all its rows at the end:
-    then the rows of the end that were touched since are read, by row lineage or as the rows of the files that the start
-    has not. ``has_log``: whether Iceberg's changelog
-    scan shows the same, and reads no more files than differ. ``changes_most_files``: of those that the end has.
-    ``segments``: ranges whose changes add up to those of this one, and are read instead, if there are any. ``rows``:
-    how many rows came and went at most; None where that is not known. ``shown_as``: whose columns the rows are shown
-    in, where that is not the end's.
+    - ``start_id``, ``end_id``: the snapshots at the ends. ``start_id`` is None if the start is not read, because its
+      snapshot has expired or all of its rows are still there at the end. In this case, the rows of the end that were
+      changed since are read, by row lineage or as the rows of files that the start does not have.
+    - ``changed``: the difference between the ends.
+    - ``by_ends``: whether all rows of the changed files are read at both ends, because a file may be in the table more
+      than once. Otherwise, only the rows of added and removed files, and the rows that were deleted in place.
+    - ``untouched_since``: the sequence number of the start, if the row lineage of format v3 identifies unchanged rows;
+      otherwise None.
+    - ``has_log``: whether Iceberg's changelog scan returns the same changes and reads only files that differ.
+    - ``changes_most_files``: whether most files of the end differ.
+    - ``segments``: ranges that are read instead, because their changes add up to those of this range; may be empty.
+    - ``rows``: the maximum number of rows added and removed; None if unknown.
+    - ``shown_as``: the snapshot whose columns the rows have, if it is not the end.
     """
 
     table: TableName
@@ -106,12 +105,12 @@ class NetRange:
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
-        """The columns in which the rows are shown."""
+        """The columns of the returned rows."""
         return self.changed.end if self.shown_as is None else self.shown_as.columns
 
     @property
     def tells_rows_apart(self) -> bool:
-        """Whether a row that came or went is another one without a look at its values: no row was only moved."""
+        """Whether no row was only moved, so that added and removed rows differ without comparing their values."""
         if self.segments:
             return all(each.tells_rows_apart for each in self.segments)
         files = self.changed.files
@@ -121,7 +120,7 @@ class NetRange:
 
     @property
     def read(self) -> ChangedFiles:
-        """The files whose rows are read: of segments, also those that came and went between the ends."""
+        """The files whose rows are read. For segments, including files that were added and removed within the range."""
         if not self.segments:
             return self.changed
         parts = [each.changed.files for each in self.segments if each.changed.files is not None]
@@ -141,10 +140,10 @@ class NetRange:
 
 @dataclass(frozen=True)
 class Addition:
-    """The new rows of one or several neighbouring commits that Iceberg's append scan skips.
+    """The new rows of one or more adjacent commits that Iceberg's append scan skips.
 
-    ``start_id``: the parent of the first, ``end_id``: the last. ``net``: how they are read where Iceberg's changelog
-    scan cannot show them, else None.
+    ``start_id``: the parent of the first commit. ``end_id``: the last commit. ``net``: how the rows are read if
+    Iceberg's changelog scan cannot return them; otherwise None.
     """
 
     start_id: int
@@ -154,10 +153,10 @@ class Addition:
 
 @dataclass(frozen=True, kw_only=True)
 class _Ends:
-    """What every range has. ``start``: the position that it continues from, None where there is none.
+    """The fields of every range. ``start``: the position from which it continues; None without one.
 
-    ``end`` is None while the source has no snapshot. ``waiting``: how many later commits the limits of the run leave to
-    the next one.
+    ``end``: None if the source has no snapshot. ``waiting``: the number of later commits that the run's limits leave to
+    later runs.
     """
 
     table: TableName
@@ -168,20 +167,21 @@ class _Ends:
 
     @property
     def position(self) -> Position:
-        """Where the source stands once this range has been consumed."""
+        """The position in the source after this range has been read."""
         return position_at(self.table_uuid, self.end)
 
     @property
     def has_moved(self) -> bool:
-        """Whether the source was committed to since the position, if only by commits that brought no rows."""
+        """Whether the source has commits since the position, including commits without rows."""
         return self.start is None or self.start.snapshot_id != self.position.snapshot_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nothing(_Ends):
-    """No rows, though commits without any may lie between the ends.
+    """A range without rows. It may contain commits without rows.
 
-    ``brings_rows``: whether that is new to a consumer that reads the table as a whole, since it had rows at ``start``.
+    ``brings_rows``: whether the empty table is a change for a consumer that reads it as a whole, because it had rows at
+    ``start``.
     """
 
     kind = Kind.EMPTY
@@ -191,7 +191,7 @@ class Nothing(_Ends):
 
 @dataclass(frozen=True, kw_only=True)
 class Whole(_Ends):
-    """The whole table at ``end``. ``brings_rows``: whether anything in it is new to a consumer at ``start``."""
+    """The whole table at ``end``. ``brings_rows``: whether any of it is new to a consumer at ``start``."""
 
     kind = Kind.FULL
     end: Snapshot
@@ -201,10 +201,10 @@ class Whole(_Ends):
 
 @dataclass(frozen=True, kw_only=True)
 class Appends(_Ends):
-    """The rows that commits newly brought.
+    """The rows that commits added.
 
-    ``append_scan``: whether Iceberg's append scan shows some of them. ``additions``: those that it skips.
-    ``brought_by``: the commits, by id.
+    ``append_scan``: whether Iceberg's append scan returns some of them. ``additions``: the rows that it skips.
+    ``brought_by``: the ids of the commits.
     """
 
     kind = Kind.APPEND
@@ -219,7 +219,7 @@ class Appends(_Ends):
 
 @dataclass(frozen=True, kw_only=True)
 class NetChanges(_Ends):
-    """The rows by which the end differs from the start."""
+    """The rows that differ between the start and the end."""
 
     kind = Kind.NET
     brings_rows = True
@@ -231,9 +231,9 @@ class NetChanges(_Ends):
 
 @dataclass(frozen=True)
 class CommitChanges:
-    """What one commit did to the rows of a table: ``commit``, or the last of several that were published together.
+    """The changes of one commit. ``commit``: the commit, or the last of several commits that were published together.
 
-    ``snapshot_ids``: of all of them. Of the first commit of a table, ``net`` has no start.
+    ``snapshot_ids``: the ids of all of these commits. For the first commit of a table, ``net`` has no start.
     """
 
     commit: Snapshot
@@ -243,9 +243,10 @@ class CommitChanges:
 
 @dataclass(frozen=True, kw_only=True)
 class PerCommit(_Ends):
-    """What each commit did to the rows, in the order of the commits; without those that changed none.
+    """The changes of each commit, in the order of the commits. Commits without changes are omitted.
 
-    ``shown_as``: in which columns. ``has_log``: whether one changelog scan of Iceberg's shows all of it.
+    ``shown_as``: the columns of the returned rows. ``has_log``: whether one changelog scan of Iceberg returns all
+    changes.
     """
 
     kind = Kind.NET
@@ -260,7 +261,7 @@ class PerCommit(_Ends):
 
 @dataclass(frozen=True, kw_only=True)
 class Windowed(_Ends):
-    """The rows of the table at ``end`` that lie in an event-time window, which is processed again."""
+    """The rows of the table at ``end`` in an event-time window, which are processed again."""
 
     kind = Kind.WINDOW
     brings_rows = True

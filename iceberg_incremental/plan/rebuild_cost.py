@@ -38,6 +38,9 @@ class Choice:
     estimated: tuple[float, float] | None = None
 
 
+ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
+"""The choice to insert new rows, without a look for affected keys."""
+
 # Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
 # benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``.
 _RUN = 0.9
@@ -115,7 +118,12 @@ def _rebuild(reads: Reads) -> float:
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
     return (
-        _RUN + cost_of_keys(reads) + sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _rebuild(reads)
+        _RUN
+        + len(reads.sources) * _SOURCE
+        + cost_of_keys(reads)
+        + sum(reads.sources) * _READ
+        + reads.target_rows * _DELETED
+        + share * _rebuild(reads)
     )
 
 

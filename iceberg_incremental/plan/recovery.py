@@ -1,8 +1,8 @@
-"""Recovery from expiry: the rows that are new since a position whose snapshots are gone, where they can be identified.
+"""Recovery from expiry: finding the rows that are new since a position whose snapshots have expired.
 
-Older metadata files still know expired snapshots, so that every commit since the position can be judged. The rows that
-the commits brought are then found in the table as it is at the end: by format v3's row lineage, in which each row has
-the sequence number of its last change; or, where files were only added and none rewritten, by the files themselves.
+Older metadata files still list expired snapshots, so every commit since the position can be classified. The rows that
+these commits added are then identified in the table at the end: by the row lineage of format v3, in which each row has
+the sequence number of its last change, or, if files were only added, by the files themselves.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .policy import Cause
 from .ranges import NetChanges, NetRange, Nothing
 
 MOST_FILES = 5_000
-"""How many files a statement names where only their names identify the new rows."""
+"""The maximum number of files that a statement lists, if only their names identify the new rows."""
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """The commits since a position, oldest first, whose rows can be found at the end although snapshots have expired.
+    """The commits since a position, oldest first, whose rows can be identified at the end despite an expiry.
 
-    ``by_lineage``: by the rows' own sequence numbers, else by the files that were added.
+    ``by_lineage``: whether the rows' own sequence numbers identify them. Otherwise, the added files do.
     """
 
     broken: Break
@@ -41,7 +41,7 @@ class Recovered:
 
 
 def completed(broken: Break, older: Iterable[History]) -> History:
-    """The history with what older ones know of the way from the position to the end; asks for no more than needed."""
+    """The history, completed with older ones back to the position. Reads no more of them than needed."""
     known, position, end = broken.history, broken.position.snapshot_id, broken.end
     if position is None or end is None:
         return known
@@ -55,15 +55,14 @@ def completed(broken: Break, older: Iterable[History]) -> History:
 def recover(
     broken: Break, known: History, *, upserts: bool, nets: bool = False, any_way: bool = False
 ) -> Recovered | Rewritten | Nothing | Break:
-    """The way around an expiry; the break itself with its obstacle where there is none.
+    """The range after an expiry, or the break with its obstacle if it cannot be recovered.
 
-    Where the completed history shows that the position was undone or the table replaced, it is that break instead.
-    Where a tag or a branch has kept the snapshot of the position, the range's two ends can be compared: it is
-    ``Rewritten``.
+    If the completed history shows that the position was undone or the table was replaced, the result is that break. If
+    a tag or branch has kept the snapshot of the position, both ends can be compared, and the result is ``Rewritten``.
 
-    ``known``: the completed history. ``upserts``: whether rows that changed may come with the new ones, also such as
-    were set to what they were, because the consumer merges them. ``nets``: whether the consumer takes net changes;
-    ``any_way``: and by whatever commits they came about, also if these undid the position.
+    ``known``: the completed history. ``upserts``: whether changed rows may be returned with the new ones, including
+    rows that were set to their current values, because the consumer merges them. ``nets``: whether the consumer accepts
+    net changes. ``any_way``: whether it also accepts them if commits undid the position.
     """
     position, end = broken.position, broken.end
     if end is None:
@@ -85,7 +84,7 @@ def recover(
 
 
 def _undone_or_replaced(broken: Break, known: History) -> Break | None:
-    """The break that the completed history shows to be another one than an expiry; None where it does not."""
+    """The break that the completed history shows instead of an expiry. None if there is none."""
     found = plan_changes(known, broken.position, broken.end)
     if not isinstance(found, Break) or found.cause is Cause.EXPIRED:
         return None
@@ -94,7 +93,7 @@ def _undone_or_replaced(broken: Break, known: History) -> Break | None:
 
 
 def _by_ends(broken: Break, commits: list[Snapshot] | None) -> Rewritten | None:
-    """The range as what differs between its ends; None where the snapshot of the position has expired."""
+    """The range as the difference between its ends. None if the snapshot of the position has expired."""
     if broken.end is None or broken.position.snapshot_id not in broken.history.snapshots:
         return None
     rewrites = tuple(commit for commit in commits or () if effect(commit) is Effect.REWRITE)
@@ -103,7 +102,7 @@ def _by_ends(broken: Break, commits: list[Snapshot] | None) -> Rewritten | None:
 
 
 def _by_rows(broken: Break, known: History, commits: list[Snapshot], *, upserts: bool) -> Recovered | Break:
-    """The range as the rows of the end that are new since the position; the break with its obstacle if it has none."""
+    """The range as the rows of the end that are new since the position. Otherwise, the break with its obstacle."""
     start = known.snapshots.get(broken.position.snapshot_id or 0)
     has_lineage = start is not None and start.has_row_ids and all(map(keeps_row_ids, commits))
     if any(effect(commit) is Effect.REWRITE for commit in commits):
@@ -117,9 +116,9 @@ def _by_rows(broken: Break, known: History, commits: list[Snapshot], *, upserts:
 
 
 def lost(found: Recovered, added_files: ChangedFiles, *, has_twice: bool) -> Break | None:
-    """Why the rows cannot be found after all, given the files that were added since; None where they can.
+    """Why the rows cannot be identified, given the files that were added since. None if they can.
 
-    ``has_twice``: one of these files, by which alone the rows are found, is in the table a second time.
+    ``has_twice``: whether the table has one of these files twice, so that its name does not identify the rows.
     """
     if added_files.reserved:
         return replace(found.broken, obstacle=Obstacle.RESERVED_COLUMNS, columns=tuple(added_files.reserved))
@@ -131,9 +130,9 @@ def lost(found: Recovered, added_files: ChangedFiles, *, has_twice: bool) -> Bre
 
 
 def plan_recovered(found: Recovered, changed: ChangedFiles) -> NetChanges:
-    """The rows that are new since the position. ``changed``: the files that were added since and are there at the end.
+    """The rows that are new since the position. ``changed``: the added files that still exist at the end.
 
-    Where the reader lists no files, the counts are what the commits added.
+    If the reader lists no files, the counts are those of the commits.
     """
     broken, end = found.broken, found.commits[-1]
     bringing = [commit for commit in found.commits if effect(commit) is not Effect.NONE]

@@ -1,4 +1,4 @@
-"""Refusals: why a source cannot be read from a position on, as facts; ``explain`` has the sentences."""
+"""Refusals: why a source cannot be read from a position, as facts. ``explain`` contains the messages."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .ranges import CHANGE_TYPE, COMMIT_COLUMNS
 
 
 class Unreadable(Enum):
-    """Why the rows that a rewrite left cannot be compared with those before."""
+    """Why the rows after a rewrite cannot be compared with those before it."""
 
     TYPES = "types"
-    """Spark cannot compare values of their types."""
+    """Spark cannot compare values of the columns' types."""
 
     OWN_CHANGE_TYPE = "own change type"
-    """They have the names of columns that the changelog adds."""
+    """The columns have names that the changelog adds."""
 
     METADATA_COLUMNS = "metadata columns"
-    """They have the names of Iceberg's metadata columns, by which rows are found."""
+    """The columns have the names of Iceberg's metadata columns, by which rows are located."""
 
 
 @dataclass(frozen=True)
 class Incomparable:
-    """The range changed or deleted rows, and the table has ``columns`` that keep its net changes from being read."""
+    """The range changed or deleted rows, and its net changes cannot be read because of ``columns``."""
 
     why: Unreadable
     columns: tuple[tuple[str, str], ...]
@@ -50,13 +50,14 @@ class TooManyAdditions:
 
 
 Refusal = Break | Rewritten | Incomparable | UnreadableOverwrite | TooManyAdditions
-"""Why a source cannot be read from a position on."""
+"""Why a source cannot be read from a position."""
 
 
 def incomparable(changed: ChangedFiles, *, changelog: bool = False, per_commit: bool = False) -> Incomparable | None:
-    """What keeps the rows at the end from being compared.
+    """Why the rows at the end cannot be compared. None if they can.
 
-    ``changelog``: beside a column that says what happened; ``per_commit``: and beside those of its commit.
+    ``changelog``: whether the result has a column with the type of change. ``per_commit``: whether it also has the
+    columns of the commit.
     """
     columns = [(column.name, str(column.type)) for column in changed.end]
     own = {*((CHANGE_TYPE,) if changelog else ()), *(COMMIT_COLUMNS if per_commit else ())}

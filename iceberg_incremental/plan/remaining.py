@@ -1,9 +1,9 @@
-"""Remaining additions: the rows that a range adds and that are still there at its end, where it changes no other row.
+"""Remaining additions: rows that a range added and that still exist at its end, if the range changes no older row.
 
-An append scan returns rows that a later commit of the range deleted. Where a table still has every data file of the
-start, with the same rows deleted from it, each row of the start is still there as it was. Then the rows of the other
-data files, with their deletes applied, are what the range adds. Both follow from the manifests of the two ends, however
-the commits in between deleted or rewrote the rows that they added.
+An append scan also returns rows that a later commit of the range deleted. If the table still has every data file of the
+start, with the same deleted rows, then all older rows are unchanged. The rows of the other data files, with their
+deletes applied, are the rows that the range adds. The manifests of the two ends show this, however the commits in
+between deleted or rewrote the rows that they added.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .recovery import MOST_FILES
 
 
 def only_adds(changed: ChangedFiles) -> bool:
-    """Whether a table is known to have all rows of the start at the end, and the other rows in files of their own.
+    """Whether all rows of the start are known to be unchanged at the end, with all new rows in separate files.
 
-    False if the files are not known, if their names cannot identify the rows, or if there are too many to name.
+    False if the files are unknown, if their names cannot identify the rows, or if there are too many to list.
     """
     files = changed.files
     if files is None or changed.reserved:
@@ -28,7 +28,7 @@ def only_adds(changed: ChangedFiles) -> bool:
 
 
 def plan_remaining(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
-    """The rows that a range adds and that are still there at its end. ``changed``: the ends; it must only add rows."""
+    """The rows that a range added and that still exist at its end. ``changed``: the difference; only added rows."""
     history, position, end = found.history, found.position, found.end
     assert changed.files is not None
     if not changed.files.at_end:

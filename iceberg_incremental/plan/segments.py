@@ -1,7 +1,8 @@
-"""Segments: net changes across compactions, as the sum of what lies between them.
+"""Segments: net changes across compactions, as the sum of the changes between them.
 
-A compaction moves rows to other files and changes none, so the stretches of commits before and after it make up all
-changes. Each is read by the files that differ between its own ends, which is far less than what a compaction moves.
+A compaction moves rows to other files without changing them, so the commits before and after it contain all changes.
+Each segment is read from the files that differ between its own ends. These are far fewer than the files of a
+compaction.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from .changes import Rewritten, sums
 from .ranges import MOST_SEGMENTS, NetChanges, NetRange, Nothing, position_at
 
 _MOVED_BY_LINEAGE, _MOVED_BY_VALUE = 3, 8
-"""How much more work a byte of a file is whose rows may have moved to another one, as measured, than a new file's."""
+"""Measured cost per byte of a file with rows that may have been moved, relative to a file with only new rows."""
 
 
 def segments_of(found: Rewritten) -> list[Rewritten]:
-    """The stretches of a range between its compactions; none without compactions, or where snapshots have expired."""
+    """The segments of a range between its compactions. Empty without compactions, or if snapshots have expired."""
     if found.commits is None:
         return []
     history, start = found.history, found.position
@@ -40,7 +41,7 @@ def segments_of(found: Rewritten) -> list[Rewritten]:
 
 
 def by_segments(planned: NetChanges, segments: Sequence[NetChanges | Nothing]) -> NetChanges:
-    """The same changes, read segment by segment where that is less work."""
+    """The same changes, read segment by segment if this costs less."""
     parts = [each for each in segments if isinstance(each, NetChanges)]
     columns = planned.net.changed.end
     same_columns = all(each.net.changed.start == columns == each.net.changed.end for each in (planned, *parts))
@@ -53,7 +54,7 @@ def by_segments(planned: NetChanges, segments: Sequence[NetChanges | Nothing]) -
 
 
 def _work(net: NetRange) -> float:
-    """What reading a range costs, in the bytes of its files, those of moved rows weighted; infinite where unknown."""
+    """The cost of reading a range, in bytes of its files, weighted for moved rows. Infinite if unknown."""
     files = net.changed.files
     if files is None:
         return float("inf")

@@ -1,7 +1,7 @@
-"""Settings of the Spark session that change what SQL means: which a run sets itself, and which it refuses.
+"""Settings of the Spark session that change the meaning of SQL: those that a run sets, and those that it refuses.
 
-The statements of this package were tried under these and many others: ``tests/session_settings.py`` lists them. A
-session is checked after hooks and ``sql_header`` have run, before a statement of ours writes anything.
+``tests/session_settings.py`` lists the settings under which the statements of this package are tested. A session is
+checked after hooks and ``sql_header`` have run, before the run writes anything.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _OVERWRITE_SETTING = "spark.sql.sources.partitionOverwriteMode"
 
 
 def needed_by(strategy: str) -> Mapping[str, str]:
-    """The settings that the statement of a strategy needs, also of one that is dbt's or a project's own."""
+    """The settings that a strategy's statement needs, also if dbt or the project provides the statement."""
     return {_OVERWRITE_SETTING: "dynamic"} if strategy == Strategy.INSERT_OVERWRITE.value else {}
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A setting under which a run does not start. ``values``: those that are refused, in lower case; empty for any.
+    """A setting with which a run does not start. ``values``: the refused values in lower case; empty for all values.
 
-    ``needed``: what is expected instead. ``everywhere``: whether it also harms what is no incremental processing.
+    ``needed``: the expected value. ``everywhere``: whether the setting also harms models of other materializations.
     """
 
     key: str
@@ -41,22 +41,23 @@ REFUSED = (
         "spark.sql.parser.escapedStringLiterals",
         ("true",),
         "false",
-        "a backslash in a string literal is then a character like others, and text with quotes or backslashes is read "
-        "as another text than was written",
+        "with this setting, a backslash no longer escapes a character in a string literal, so text with quotes or "
+        "backslashes would be read wrongly",
         everywhere=True,
     ),
     Refused(
         "spark.sql.parser.quotedRegexColumnNames",
         ("true",),
         "false",
-        "a back-quoted name in a SELECT is then a pattern, which may stand for other columns too",
+        "with this setting, a back-quoted name in a SELECT is a pattern, which may match other columns too",
         everywhere=True,
     ),
     Refused(
         "spark.sql.storeAssignmentPolicy",
         ("legacy",),
         "ANSI or STRICT",
-        "values that do not fit into their column would be stored as others; Spark refuses it too, for Iceberg tables",
+        "values that do not fit their column would be stored as different values; for Iceberg tables, Spark also "
+        "refuses this setting",
     ),
     Refused(
         "spark.wap.id",
@@ -69,19 +70,19 @@ REFUSED = (
         "spark.wap.branch",
         (),
         "no value",
-        "the rows of a rebuild would go to that branch, and leave the table empty",
+        "a rebuild would write its rows to that branch, and leave the table empty",
     ),
     *(
-        Refused(SUMMARY_SETTING + key, (), "no value", "every commit of the session would carry a checkpoint of a run")
+        Refused(SUMMARY_SETTING + key, (), "no value", "every commit of the session would contain a run's checkpoint")
         for key in (KEY, PARTIAL_BUILD_KEY, PART_KEY)
     ),
 )
 
 
 def refused_in(settings: Mapping[str, str], *, everywhere: bool = False) -> list[tuple[Refused, str]]:
-    """The refused settings that a session has, with the values found.
+    """The refused settings of a session, with their values.
 
-    ``everywhere``: only those that also harm what is no incremental processing.
+    ``everywhere``: only those that also harm models of other materializations.
     """
     return [
         (each, settings[each.key])

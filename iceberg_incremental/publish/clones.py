@@ -1,8 +1,8 @@
-"""Making a clone of a table: a new entry in the catalog for the files of another table, without a copy of any.
+"""Cloning a table: a new catalog entry for the files of another table, without copying them.
 
-No statement that could remove or overwrite a file of the origin is sent before the clone has a folder of its own. Until
-the clone is complete, it has a name that only this attempt uses, so that two attempts at once do not meet. A failed
-attempt drops it; what a crash leaves is dropped by a later attempt.
+Until the clone has its own folder, no statement is executed that could remove or overwrite a file of the origin. An
+incomplete clone has a name that is unique to the attempt, so concurrent attempts do not interfere. A failed attempt
+drops it. A later attempt drops what a crash has left behind.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from ..table.history import History, TableName
 from .commit_conflicts import retry_conflicts
 
 _ATTEMPTS = 5
-"""How often the origin is looked at again because others have committed to it."""
+"""How many times the origin is read again after other writers have committed to it."""
 _PATH_BASED = "cannot be relocated"
-"""What Iceberg says of a table whose place is its name, as in a Hadoop catalog."""
+"""Part of Iceberg's message for a table whose location is determined by its name, as in a Hadoop catalog."""
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One attempt to make a clone. ``to``: its name until it is complete. ``kept``: how long its files are kept."""
+    """One attempt to create a clone. ``to``: its temporary name. ``kept``: how long its files are kept."""
 
     origin: TableName
     clone: TableName
@@ -52,26 +52,26 @@ class _Attempt:
     kept: timedelta
 
     def branch(self, history: History, now_ms: int, head: int | None = None) -> KeepingBranch | None:
-        """The branch by which a table keeps its snapshots for the clone; see ``keeping_branch``."""
+        """The branch that keeps a table's snapshots for the clone, as in ``keeping_branch``."""
         return keeping_branch(history, self.clone, self.token, self.kept, now_ms, head)
 
 
 class CloneMaker:
-    """Makes clones by one connection."""
+    """Creates clones over one connection."""
 
     def __init__(self, spark: Spark, reader: MetadataReader) -> None:
         self._spark = spark
         self._reader = reader
 
     def make(self, origin: TableName, clone: TableName, kept: timedelta, location: str | None = None) -> str:
-        """Make a clone, but for its name; returns the statement that gives it that.
+        """Create a clone under a temporary name. Returns the statement that renames it.
 
-        ``kept``: for how long the origin keeps the files. ``location``: the clone's folder, by default the one that its
-        catalog chooses.
+        ``kept``: how long the origin keeps the files. ``location``: the clone's folder, by default chosen by its
+        catalog.
 
-        Raises SourceMissingError where there is no origin; ConfigError where the catalog registers no tables, the
-        clone's folder would be that of the origin, or the origin is a clone whose time is up; ConcurrentRunError where
-        others commit to the origin all the time; StatementError as Spark does.
+        Raises SourceMissingError if the origin does not exist; ConfigError if the catalog cannot register tables, if
+        the clone's folder would be the origin's, or if the origin is a clone whose files are no longer kept;
+        ConcurrentRunError if other writers keep committing to the origin; and StatementError.
         """
         self._drop_left(clone)
         token = clone_token(_now_ms(), secrets.token_hex(3))
@@ -79,7 +79,7 @@ class CloneMaker:
         try:
             self._make(_Attempt(origin, clone, to, token, kept), location)
         except BaseException:
-            with suppress(StatementError):  # the first error is the one to show
+            with suppress(StatementError):  # the first error is the one to report
                 self._spark.send(f"DROP TABLE IF EXISTS {to.sql}")
             raise
         return f"ALTER TABLE {to.sql} RENAME TO {sql_name(clone.namespace)}.{sql_name(clone.name)}"
@@ -100,14 +100,14 @@ class CloneMaker:
             raise clone_errors.not_registered(origin, to.catalog, str(error)) from error
 
     def _drop_left(self, clone: TableName) -> None:
-        """Drop what crashes have left of clones in this place. No other attempt's clone is touched."""
+        """Drop what crashed attempts have left behind under this name. Clones of other attempts are not affected."""
         for row in self._spark.rows(f"SHOW TABLES IN {sql_name(clone.catalog)}.{sql_name(clone.namespace)}"):
             if is_left_unfinished(clone, str(row[1]), _now_ms()):
-                with suppress(StatementError):  # it is in nobody's way
+                with suppress(StatementError):  # it does no harm
                     self._spark.send(f"DROP TABLE IF EXISTS {replace(clone, name=str(row[1])).sql}")
 
     def _new_folder(self, table: TableName, location: str | None) -> str:
-        """A folder for a table, as its catalog chooses it: that of a table without rows, which is dropped again."""
+        """A folder for a table, chosen by its catalog: the folder of a temporary table without rows."""
         where = "" if location is None else f" LOCATION {sql_string(location)}"
         self._spark.send(f"CREATE TABLE {table.sql} (ip_unread INT) USING iceberg{where}")
         folder = self._reader.folders(table)[0]
@@ -115,7 +115,7 @@ class CloneMaker:
         return folder
 
     def _folders(self, origin: TableName) -> Mapping[TableName, Sequence[str]]:
-        """The folders of an origin, and of the tables that it was itself cloned from, as far as they are there."""
+        """The folders of an origin, and of the tables from which it was itself cloned, if they exist."""
         found: dict[TableName, Sequence[str]] = {}
         table: TableName | None = origin
         while table is not None and table not in found:
@@ -129,7 +129,7 @@ class CloneMaker:
     def _registered(self, attempt: _Attempt) -> tuple[History, int]:
         """Register the origin's metadata under another name.
 
-        Returns the origin as it is registered, and the time (ms) from which on its files are kept.
+        Returns the registered origin, and the time (ms) from which its files are kept.
         """
         origin, to = attempt.origin, attempt.to
         for _ in range(_ATTEMPTS):
@@ -151,7 +151,7 @@ class CloneMaker:
         raise clone_errors.origin_changed(origin, attempt.clone)
 
     def _is_kept(self, origin: TableName, branch: KeepingBranch) -> bool:
-        """Whether the origin keeps its snapshots by a branch now; not where an expiry was faster."""
+        """Whether the branch now keeps the origin's snapshots. False if they expired first."""
         try:
             retry_conflicts(self._spark.send, branch.sql(origin))
         except StatementError:
@@ -162,8 +162,8 @@ class CloneMaker:
         return True
 
     def _keep_beside(self, attempt: _Attempt, origin: History, now_ms: int) -> None:
-        """Keep the deletions that the origin's checkpoint names: the clone's next run copies them."""
-        with suppress(CheckpointError):  # the clone's own run says it
+        """Keep the recorded deletions of the origin's checkpoint, which the clone's next run copies."""
+        with suppress(CheckpointError):  # the clone's own run reports this
             checkpoint = target_checkpoint(origin, self._reader).checkpoint
             if checkpoint is None or checkpoint.sequence is None or checkpoint.sequence.deletions is None:
                 return
@@ -172,7 +172,7 @@ class CloneMaker:
             history = None if table is None else self._reader.load(table)
             if history is None:
                 return
-            known = deletions.snapshot_id in history.snapshots  # or the same rows are at a later one, by a compaction
+            known = deletions.snapshot_id in history.snapshots  # or a compaction has moved the rows to a later snapshot
             branch = attempt.branch(history, now_ms, head=deletions.snapshot_id if known else None)
             if branch is not None:
                 retry_conflicts(self._spark.send, branch.sql(history.table))
@@ -194,7 +194,7 @@ class CloneMaker:
 
 
 def require_two(reader: MetadataReader, origin: TableName, existing: TableName) -> None:
-    """Raise ConfigError where both are one table: by names that differ in case, or in the name of the catalog."""
+    """Raise ConfigError if both names refer to one table: they differ in case, or in the name of the catalog."""
     try:
         is_one = reader.folders(origin)[:1] == reader.folders(existing)[:1] != ()
     except NotIcebergError:
@@ -204,10 +204,11 @@ def require_two(reader: MetadataReader, origin: TableName, existing: TableName) 
 
 
 def finishing(origin: History, to: TableName, folder: str, kept: timedelta, now_ms: int) -> list[str]:
-    """The statements that make a registered table one of its own. ``origin``: as it was registered.
+    """The statements that make a registered table independent. ``origin``: its state at registration.
 
-    The folder comes first: a commit before that would be written into the origin's. The first commit may still remove
-    old metadata files of the origin, by the origin's own property: those that the origin's next commit removes.
+    The folder is set first, because an earlier commit would write into the origin's folder. By the origin's own
+    property, the first commit may still remove old metadata files of the origin that its own next commit would also
+    remove.
     """
     alter = f"ALTER TABLE {to.sql}"
     found = [

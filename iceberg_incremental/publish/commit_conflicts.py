@@ -1,4 +1,4 @@
-"""Commits that Iceberg refused because another one came between."""
+"""Retrying commits that Iceberg refused because of a concurrent commit."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..errors import StatementError
 
 _SAYS_SO = re.compile(r"CommitFailedException|Table metadata refresh is required")
 ATTEMPTS = 12
-"""How often a commit is tried."""
+"""The maximum number of attempts."""
 _PAUSE = 0.05
-"""Seconds, at the most, before the second attempt; twice as many before each later one, up to ``_LONGEST_PAUSE``."""
+"""The maximum delay before the second attempt, in seconds. It doubles with each attempt, up to ``_LONGEST_PAUSE``."""
 _LONGEST_PAUSE = 2.0
 
 
 def is_commit_conflict(error: BaseException) -> bool:
-    """Whether a commit was refused because the table had moved on since it was read."""
+    """Whether a commit was refused because the table has changed since it was read."""
     return _SAYS_SO.search(str(error)) is not None
 
 
 def retry_conflicts(send: Callable[[str], object], statement: str) -> None:
-    """Send a statement that may be sent twice, again and again while other commits come between.
+    """Execute an idempotent statement, and retry it on conflicts with other commits.
 
-    Iceberg itself does so for commits of rows, not for those of refs, so that of two at a time one fails.
-    Raises what the statement raises for any other reason, or at the last attempt.
+    Iceberg itself retries commits of rows, but not commits of refs, of which one of two concurrent ones fails. Raises
+    the statement's other errors, and a conflict at the last attempt.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -40,5 +40,5 @@ def retry_conflicts(send: Callable[[str], object], statement: str) -> None:
 
 
 def pause(attempt: int) -> None:
-    """Wait after an attempt, the first being 1, for a random time: those that met once must not meet again."""
+    """Wait for a random time after an attempt, counted from 1, so that concurrent writers do not collide again."""
     time.sleep(random.uniform(0, min(_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)))  # noqa: S311

@@ -1,6 +1,6 @@
-"""The fence: what must hold of a target before and after a run publishes its rows, by the target's metadata alone.
+"""The fence: the conditions for publishing a run's rows, checked from the target's metadata alone.
 
-Of two runs that started from the same checkpoint only one may publish, and nothing but what the run staged.
+Of two runs that started from the same checkpoint, only one may publish, and only the rows that it staged.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from ..table.retention import older_metadata_files
 
 
 class Fence:
-    """Looks at the targets of runs by a ``reader``, and raises where a run must stop."""
+    """Checks the targets of runs with a ``reader``, and raises an error if a run must stop."""
 
     def __init__(self, reader: MetadataReader) -> None:
         self._reader = reader
 
     def loaded(self, plan: RunPlan) -> History:
-        """The history of the run's target as it is now. Raises ConcurrentRunError where it was dropped."""
+        """The current history of the run's target. Raises ConcurrentRunError if it was dropped."""
         history = self._reader.load(plan.name)
         if history is None:
             raise race_errors.target_gone(plan.name, plan.model)
         return history
 
     def require_captured_checkpoint(self, plan: RunPlan, history: History, snapshot_id: int | None) -> None:
-        """Fail unless the current checkpoint at a snapshot of the target is the one from which the run started.
+        """Raise an error unless the checkpoint at a snapshot of the target is the one from which the run started.
 
-        A history table and a snapshot of dbt may start from a table that has none.
+        A history table and the table of a dbt snapshot may have no checkpoint.
         """
         captured = plan.checkpoint or plan.replaced
         state = target_checkpoint(replace(history, current_snapshot_id=snapshot_id), self._reader)
@@ -55,12 +55,11 @@ class Fence:
     def staged_commits(
         self, plan: RunPlan, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
     ) -> tuple[Snapshot, ...]:
-        """The commits by which the run's branch has left main, oldest first: one of each statement so far.
+        """The commits on the run's branch since it left main, oldest first: one for each statement so far.
 
-        ``marks``: the key in the summary by which each is known. Empty where the statement had nothing to commit, as an
-        INSERT OVERWRITE of no rows has.
-        Raises ConcurrentRunError where another run has won, StagingError where the commits are not where they must be,
-        and a conflict where main has moved since the branch was made.
+        ``marks``: the summary keys that identify them. Empty if the statement had nothing to commit, such as an INSERT
+        OVERWRITE without rows. Raises ConcurrentRunError if another run has won, StagingError if commits are missing or
+        in the wrong place, and a conflict if main has moved since the branch was created.
         """
         branch, text = plan.branch, checkpoint.to_json()
         if branch not in staged.refs:
@@ -76,10 +75,10 @@ class Fence:
         own = list(takewhile(is_own, above))[::-1]
         base = own[0].parent_id if own else head.snapshot_id
         if not main and base == above[-1].snapshot_id:
-            base = None  # of a table without a snapshot a branch begins with an empty one
+            base = None  # for a table without a snapshot, the branch begins with an empty one
         self.require_captured_checkpoint(plan, staged, base)
         if staged.current_snapshot_id != base:
-            # Iceberg would fast-forward a main that was rolled back meanwhile, and so undo the rollback.
+            # Iceberg would fast-forward a main branch that was rolled back, and thereby undo the rollback.
             raise StatementError("Cannot fast-forward: main has moved since the rows were staged")
         if [KEY if KEY in snapshot.summary else PART_KEY for snapshot in own] == marks:
             return tuple(own)
@@ -89,13 +88,13 @@ class Fence:
         raise staging_errors.not_on_the_branch(staged, plan.model, branch, len(marks), own, aside)
 
     def require_one_spec(self, plan: RunPlan, staged: History, head: Snapshot) -> None:
-        """Fail where live data files lie in partitions of other specs, which no INSERT OVERWRITE replaces."""
+        """Raise ConfigError if live data files use other specs, which INSERT OVERWRITE does not replace."""
         specs = self._reader.live_specs(staged, head.snapshot_id)
         if len(specs) > 1:
             raise target_errors.other_specs(plan.name, plan.model, specs)
 
     def require_whole(self, plan: RunPlan, head: Snapshot) -> None:
-        """Fail where main holds a commit of this run that came after those that were looked at and published."""
+        """Raise StagingError if main has a commit of this run after the commits that were checked and published."""
         now = self.loaded(plan)
         text = head.summary[KEY]
         carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
@@ -105,16 +104,16 @@ class Fence:
             raise staging_errors.published_twice(now, plan.model, head, again)
 
     def require_branch(self, plan: RunPlan, branch: str, error: IncrementalError) -> None:
-        """Raise ConcurrentRunError where the branch is gone, which is why a statement failed then, whatever it says."""
+        """Raise ConcurrentRunError if the branch no longer exists, which then caused the statement's error."""
         try:
             staged = self.loaded(plan)
         except IncrementalError:
-            return  # the error at hand says more
+            return  # the original error is more useful
         if branch not in staged.refs:
             raise self._lost(plan, staged) from error
 
     def _require_nothing_on_main(self, plan: RunPlan, staged: History, text: str) -> None:
-        """Fail where a staged statement has written to main: its rows are there, without the rest of the run."""
+        """Raise StagingError if a staged statement has committed to main, without the rest of the run."""
         found = target_checkpoint(staged, self._reader).half_published
         if found is None:
             found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
@@ -122,7 +121,7 @@ class Fence:
             raise staging_errors.on_main(staged, plan.model, found)
 
     def _lost(self, plan: RunPlan, now: History) -> ConcurrentRunError:
-        """Why the run's branch is gone: another run has won, whose clean-up takes the branches of its epoch with it."""
+        """Why the run's branch no longer exists: another run has won, and has dropped the branches of this epoch."""
         try:
             self.require_captured_checkpoint(plan, now, now.current_snapshot_id)
         except ConcurrentRunError as error:
@@ -133,7 +132,7 @@ class Fence:
 def _is_same(found: Checkpoint, captured: Checkpoint) -> bool:
     """Whether a checkpoint is the one from which a run started.
 
-    Only the heads that they were seen at may differ, and in a clone the names of sources that were cloned, too.
+    They may differ in the current snapshot at the time, and in a clone, in the names of cloned sources.
     """
     mine, its = ((each.epoch, each.invocation_id, Counter(each.sources.values())) for each in (captured, found))
     return mine == its

@@ -1,17 +1,19 @@
-"""Committing a run (IpCommit): the rows and the checkpoint in one atomic commit, behind a fence.
+"""Committing a run: the rows and the checkpoint in one atomic commit, behind a fence.
 
-A rebuild is one CREATE OR REPLACE TABLE AS, which is atomic by itself. Everything else is staged on a branch of the
-run's own and published by ``fast_forward``, which Iceberg does as a compare-and-swap on the whole table metadata and
-refuses unless ``main`` is an ancestor of the branch. So nothing half-done can be read, and of two runs that started
-from the same checkpoint only one can publish. That takes two commits beside the rows where Spark's driver is in this
-process: one makes the branch, and one forwards main, drops the branch and writes the checkpoint's property. By SQL
-alone, each of these is a commit. A cherry-pick would spare some, but replays an append onto whatever ``main`` has
-become, a table that was meanwhile replaced or rolled back too; that is why it is not used.
+A rebuild is one CREATE OR REPLACE TABLE AS statement, which is atomic. All other rows are staged on a branch of the run
+and published by ``fast_forward``. Iceberg executes it as a compare-and-swap on the whole table metadata, and refuses it
+unless ``main`` is an ancestor of the branch. Readers therefore never see a partial run, and of two runs that started
+from the same checkpoint, only one can publish. If Spark's driver is in this process, this takes two commits in addition
+to the rows: one creates the branch; the other fast-forwards main, drops the branch and writes the checkpoint's
+property. With SQL alone, each of these is a commit. A cherry-pick would need fewer commits, but it replays an append on
+any current ``main``, even after a replacement or rollback, so it is not used.
 
-The statements name the branch themselves, ``t.`branch_ip_7_…```, so that where they write depends on no table property
-and on no setting. After each the table is loaded: the branch must have moved by exactly the commits of the run.
+The statements name the branch explicitly, ``t.`branch_ip_7_…```, so that their target does not depend on table
+properties and settings. After each statement, the table is loaded: the branch must have moved by exactly the commits of
+the run.
 
-Session settings are reset in ``finally``. A summary property that is set for a session lands on every commit of it.
+Session settings are reset in ``finally``, because a summary property in a session is written to every commit of the
+session.
 """
 
 from __future__ import annotations
@@ -37,16 +39,14 @@ from .commit_conflicts import is_commit_conflict
 from .fence import Fence
 
 FollowUp = Callable[[History, Snapshot], str]
-"""Gives a second statement, from the target as it was staged and the commit of the first statement.
-
-Raises IncrementalError where the rows of the first statement must not be published.
-"""
+"""Returns a second statement, given the staged target and the commit of the first statement. Raises IncrementalError if
+the rows of the first statement must not be published."""
 
 Check = Callable[[], None]
-"""Raises IncrementalError where what was staged must not be published."""
+"""Raises IncrementalError if the staged rows must not be published."""
 
 _ATTEMPTS = 4
-# What Iceberg says where a commit conflicts with another one.
+# Iceberg's messages for a commit that conflicts with another one.
 _CONFLICT = re.compile(
     r"CommitFailedException|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
     r"|Cannot fast-forward|Ref does not exist|Table metadata refresh is required"
@@ -55,9 +55,9 @@ _CONFLICT = re.compile(
 
 @dataclass(frozen=True)
 class Published:
-    """What a run has committed: the checkpoint, and the snapshot of the target that holds the rows.
+    """A run's commit: the checkpoint, and the snapshot of the target that contains the rows.
 
-    ``snapshot`` is None where no snapshot was made, because only the checkpoint moved. ``rows``: how many the model's
+    ``snapshot``: None if only the checkpoint moved, without a snapshot. ``rows``: the number of rows that the model's
     statement wrote.
     """
 
@@ -67,23 +67,23 @@ class Published:
 
 
 class Publisher:
-    """Commits the runs of one connection: ``spark`` runs the statements, ``reader`` looks at what came of them."""
+    """Commits the runs of one connection. ``spark`` executes the statements, and ``reader`` reads their results."""
 
     def __init__(self, spark: Spark, reader: MetadataReader) -> None:
         self._spark = spark
         self._fence = Fence(reader)
 
     def rebuild(self, run: Run, sql: str) -> Published:
-        """Run a CREATE OR REPLACE TABLE AS that carries the checkpoint.
+        """Execute a CREATE OR REPLACE TABLE AS statement that includes the checkpoint.
 
-        The epoch continues that of the table which is replaced, so that what a run of the replaced table still
-        writes to the property is never taken for newer.
+        The epoch continues that of the replaced table. A late write to the property by a run of the replaced table
+        therefore never counts as newer.
         """
         checkpoint = run.next_checkpoint()
         text = checkpoint.to_json()
         with under(self._spark, {SUMMARY_SETTING + KEY: text}):
             self._build(run, sql, text)
-        # Another rebuild may be the head by now: its rows are not those of this checkpoint.
+        # Another rebuild may be the current snapshot now. Its rows do not match this checkpoint.
         now = self._fence.loaded(run.plan)
         mine = _carrying(now, text)
         if mine is None:
@@ -92,7 +92,7 @@ class Publisher:
         return Published(checkpoint, mine, written(mine))
 
     def build_partial(self, run: Run, sql: str) -> None:
-        """Run a CREATE OR REPLACE TABLE AS whose rows stand for no position of any source."""
+        """Execute a CREATE OR REPLACE TABLE AS statement whose rows match no position of a source."""
         with under(self._spark, {SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
             self._spark.send(sql)
 
@@ -104,14 +104,14 @@ class Publisher:
         then: FollowUp | None = None,
         check: Check | None = None,
     ) -> Published:
-        """Stage a statement and publish it, again if a commit that is no run of this model came between.
+        """Stage a statement and publish it. Retried if another writer commits in between.
 
-        ``settings``: session settings that it needs. ``then``: gives a second statement to be published with it.
-        ``check``: is called when all statements have run.
-        Raises ConcurrentRunError where another run of the model has published since the capture, or where the target
-        did not come to rest; ConfigError where live files lie in partitions that an INSERT OVERWRITE does not replace;
-        and whatever the statement raises. Nothing is published then. Raises StagingError, which says what is in the
-        table, where a statement has written elsewhere than on the run's branch.
+        ``settings``: the session settings that it needs. ``then``: returns a second statement to publish with it.
+        ``check``: called after all statements. Raises ConcurrentRunError if another run of the model has published
+        since the capture, or if other writers commit during each attempt; ConfigError if live files are in partitions
+        that INSERT OVERWRITE does not replace; and the errors of the statements. In these cases, nothing is published.
+        Raises StagingError, which describes the rows in the table, if a statement has committed elsewhere than on the
+        run's branch.
         """
         assert run.plan.target is not None
         checkpoint = run.next_checkpoint()
@@ -125,7 +125,7 @@ class Publisher:
                 now = self._fence.loaded(run.plan)
                 self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
                 if now.current_snapshot_id == head_before and not is_commit_conflict(error):
-                    raise  # no other commit has caused it, so it would come again
+                    raise  # no other commit has caused the error, so it would recur
                 head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:
                     raise race_errors.target_moved(now, run.plan.model) from error
@@ -136,10 +136,10 @@ class Publisher:
         raise AssertionError("every attempt returns or raises")
 
     def advance(self, run: Run) -> Published:
-        """Move the checkpoint over commits that brought no rows: one property write, no snapshot.
+        """Move the checkpoint past commits without rows, by one property write without a snapshot.
 
-        It needs no branch: a run that publishes rows at the same time carries the same epoch in its summary, and wins.
-        Raises ConcurrentRunError where the checkpoint has moved, or was set by hand, since the capture.
+        This needs no branch: a concurrent run that publishes rows has the same epoch in its summary, and wins. Raises
+        ConcurrentRunError if the checkpoint has moved, or was set by hand, since the capture.
         """
         checkpoint = run.next_checkpoint()
         now = self._fence.loaded(run.plan)
@@ -148,24 +148,23 @@ class Publisher:
         return Published(checkpoint, None)
 
     def set_checkpoint(self, target: History, checkpoint: Checkpoint, logic: Logic | None = None) -> None:
-        """Write a checkpoint for the target's rows as they are, into the table property.
+        """Write a checkpoint for the target's current rows to the table property.
 
-        ``logic``: the one that is accepted for them, if it is another one than before.
+        ``logic``: the logic that is accepted for these rows, if it has changed.
         """
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
         self._set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
 
     def _build(self, run: Run, sql: str, text: str) -> None:
-        """Run a CREATE OR REPLACE TABLE AS, again where it was carried out and only its answer was lost.
+        """Execute a CREATE OR REPLACE TABLE AS statement. Retried if it succeeded but its response was lost.
 
-        Iceberg may take that for a failure, and its transactions remove the manifests of what has failed: what is there
-        is not relied on.
+        Iceberg may treat this as a failure and remove the manifests of the commit, so the existing table is not used.
         """
         try:
             self._spark.send(sql)
         except StatementError:
             made = None
-            with suppress(IncrementalError):  # the error at hand says more
+            with suppress(IncrementalError):  # the original error is more useful
                 made = _carrying(self._fence.loaded(run.plan), text)
             if made is None:
                 raise
@@ -180,12 +179,12 @@ class Publisher:
         then: FollowUp | None,
         check: Check | None,
     ) -> Published:
-        """Stage and publish once. Raises what the statements raise, a conflict with another commit included."""
+        """Stage and publish once. Raises the errors of the statements, including conflicts with other commits."""
         branch = run.plan.branch
         text = checkpoint.to_json()
         made = False
         try:
-            # A branch that the first write makes by itself would start the totals in its summaries at zero.
+            # If the first write creates the branch, the totals in its summaries start at zero.
             self._make_branch(run.plan.name, branch)
             made = True
             with under(self._spark, settings):
@@ -195,7 +194,7 @@ class Publisher:
                     sql = self._follow_up(run, checkpoint, then)
                 with under(
                     self._spark, {SUMMARY_SETTING + KEY: text}
-                ):  # on the last commit: before it, rows are double
+                ):  # checked at the last commit, because rows are duplicated before it
                     self._spark.send(sql)
             if check is not None:
                 check()
@@ -204,7 +203,7 @@ class Publisher:
                 run.plan, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY]
             )
             if not commits:
-                made = False  # from here on it is this run that drops it
+                made = False  # from here on, this run drops the branch
                 self._drop_branches(run, [branch])
                 return self.advance(run)
             if run.plan.policy.strategy.replaces_partitions:
@@ -214,11 +213,11 @@ class Publisher:
         except BaseException as error:
             if made and isinstance(error, IncrementalError):
                 self._fence.require_branch(run.plan, branch, error)
-            with suppress(IncrementalError):  # the first error is the one to show; a branch that stays is harmless
+            with suppress(IncrementalError):  # the first error is the one to report; a remaining branch is harmless
                 self._drop_branches(run, [branch])
             raise
         if self._spark.commits is None:
-            with suppress(IncrementalError):  # the rows are published; a branch that stays goes with the next run
+            with suppress(IncrementalError):  # the rows are published; the next run drops a remaining branch
                 self._drop_branches(run, dead)
             self._mirror(run, checkpoint, commits[-1])
         return Published(checkpoint, commits[-1], written(commits[0]))
@@ -237,9 +236,9 @@ class Publisher:
         return then(staged, first)
 
     def _forward(self, run: Run, checkpoint: Checkpoint, head: Snapshot, dead: Sequence[str]) -> None:
-        """Publish the head of the run's branch.
+        """Publish the newest commit of the run's branch.
 
-        Where one commit can hold all of it, also drop the ``dead`` branches and write the property.
+        If one commit can contain all of it, also drop the ``dead`` branches and write the property.
         """
         table, branch, commits = run.plan.name, run.plan.branch, self._spark.commits
         try:
@@ -251,10 +250,10 @@ class Publisher:
         except StatementError:
             now = self._fence.loaded(run.plan)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
-                raise  # else the call was carried out, and only its answer was lost
+                raise  # otherwise the call succeeded, and only its response was lost
 
     def _mirror(self, run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> None:
-        """Write the property. The summary holds the truth, so the rows stand whether or not this succeeds."""
+        """Write the property. The summary is authoritative, so the rows are published even if this fails."""
         with suppress(IncrementalError):
             self._set_properties(run.plan.name, _properties(run, checkpoint, head))
 
@@ -267,7 +266,7 @@ class Publisher:
 
 
 def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapping[str, str]:
-    """What describes a run's rows, whose snapshot is ``head``, as table properties."""
+    """The table properties that describe a run's rows, whose snapshot is ``head``."""
     text = checkpoint.mirrored(None if head is None else head.snapshot_id).to_json()
     known = run.plan.target.properties if run.plan.target is not None else {}
     update_method = (
@@ -279,7 +278,7 @@ def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapp
 
 
 def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str, str]:
-    """The property with the logic of a table's newest rows; nothing where it is there already, or too long."""
+    """The property with the logic of a table's newest rows. Empty if it is unchanged or too long."""
     text = None if logic is None else logic.encoded()
     if text is None or (target is not None and target.properties.get(LOGIC_KEY) == text):
         return {}
@@ -287,5 +286,5 @@ def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str,
 
 
 def _carrying(history: History, checkpoint: str) -> Snapshot | None:
-    """The newest snapshot of main whose summary has this checkpoint."""
+    """The newest snapshot of main with this checkpoint in its summary."""
     return next((s for s in history.ancestors(history.current_snapshot_id) if s.summary.get(KEY) == checkpoint), None)

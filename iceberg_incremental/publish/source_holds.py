@@ -1,4 +1,4 @@
-"""Holding the positions of a run in its sources by tags, where its policy asks for that."""
+"""Holding the positions of a run in its sources with tags, if the policy requires it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class SourceHolds:
-    """The tags of one run. Errors are warnings: the run is as exact without its tags."""
+    """The tags of one run. Errors are warnings, because the run is exact without its tags."""
 
     def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
         self._run = run
@@ -32,7 +32,7 @@ class SourceHolds:
         self._asked = run.plan.policy.hold is not None and not run.plan.passes_through
 
     def hold(self) -> None:
-        """Hold what the run continues from and what it reads, before it writes."""
+        """Before the run writes, hold the positions from which it continues and up to which it reads."""
         plan = self._run.plan
         if not self._asked or plan.action is Action.NOTHING:
             return
@@ -43,7 +43,7 @@ class SourceHolds:
                     self._hold(history, checkpoint)
 
     def release(self) -> None:
-        """Hold where the target stands after the run, and let go of where it stood before."""
+        """After the run, hold the target's positions, and release the earlier ones."""
         plan = self._run.plan
         if not self._asked:
             return

@@ -1,7 +1,7 @@
-"""Names for the relations of a query that no other relation and no column has.
+"""Unique names for the relations of a query, which differ from all other relations and columns.
 
-Text is moved between the parts of a query later. There, a name must mean what it meant where it was written: an alias
-of a subquery may be one of the outer query too, and Spark reads ``a.b`` as a field if there is a column ``a``.
+Later steps move text between parts of the query, where a name must keep its meaning: an alias of a subquery may also be
+used in the outer query, and Spark reads ``a.b`` as a field if there is a column ``a``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .relations import is_nested, relations
 
 @dataclass(frozen=True)
 class _Named:
-    """What a name stands for: its new name, and its columns."""
+    """The new name and the columns of a named relation."""
 
     name: str
     columns: Sequence[str]
@@ -25,9 +25,9 @@ class _Named:
 
 @dataclass(frozen=True)
 class _Source:
-    """A relation of a FROM clause: its new alias, and its columns by the names that they have in the query.
+    """A relation of a FROM clause: its new alias, and its columns by their names in the query.
 
-    ``hides``: the relation of a query around this one that has the same alias.
+    ``hides``: the relation of an outer query that has the same alias.
     """
 
     alias: str
@@ -35,7 +35,7 @@ class _Source:
     hides: _Source | None
 
     def of(self, column: str) -> _Source:
-        """The relation that has a column, which may be one that this one hides."""
+        """The relation that has a column, which may be one that this relation hides."""
         found = self
         while column not in found.columns and found.hides is not None:
             found = found.hides
@@ -43,7 +43,7 @@ class _Source:
 
 
 def with_own_names(tree: exp.Query, tables: Mapping[str, Sequence[str]]) -> None:
-    """Give each CTE and each alias of a query a name of its own, once its columns are qualified.
+    """Give each CTE and alias of a query a unique name, after its columns have been qualified.
 
     ``tables``: the columns of its base tables.
     """
@@ -55,7 +55,7 @@ class _Renaming:
         self._numbers = count()
 
     def query(self, node: exp.Expr, outer: Mapping[str, _Source], known: Mapping[str, _Named]) -> None:
-        """``outer``: the relations of the queries around this one, by alias. ``known``: what FROM can name."""
+        """Rename a query's relations. ``outer``: those of outer queries, by alias. ``known``: the names for FROM."""
         clause = node.args.get("with_")
         for cte in [] if clause is None else clause.expressions:
             self.query(cte.this, outer, known)
@@ -83,7 +83,7 @@ class _Renaming:
             return isinstance(node, (exp.Query, exp.With)) and node is not select and not is_nested(node)
 
         inside = list(select.walk(prune=is_outside))
-        for relation in read:  # a derived table that begins a join in parentheses
+        for relation in read:  # a derived table at the start of a join in parentheses
             inside += [node for join in relation.args.get("joins") or () for node in join.walk(prune=is_outside)]
         for node in inside:
             if isinstance(node, exp.Column) and node.table in sources:

@@ -1,4 +1,4 @@
-"""A query as blocks: one SELECT each, which reads base tables and other blocks by name."""
+"""A query as blocks: each block is one SELECT, which reads base tables and other blocks by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .window_steps import without_mixed_windows
 
 @dataclass(frozen=True)
 class Block:
-    """One SELECT, or the UNION ALL of two blocks. ``columns``: the names of its result's columns."""
+    """One SELECT, or the UNION ALL of two blocks. ``columns``: the column names of its result."""
 
     name: str
     query: exp.Select | exp.Union
@@ -35,7 +35,7 @@ class Block:
 
     @property
     def reads(self) -> list[str]:
-        """The names of what it reads, its subqueries included."""
+        """The names of the relations that it reads, including those in subqueries."""
         return [table.name for table in self.query.find_all(exp.Table)]
 
 
@@ -43,7 +43,7 @@ ROOT = "ip_root"
 
 
 def blocks_of(tree: exp.Query, tables: Mapping[str, Sequence[str]]) -> tuple[Block, ...]:
-    """The blocks of a query, each after those that it reads; the last is the query itself.
+    """The blocks of a query, each after the blocks that it reads. The last one is the query itself.
 
     ``tables``: the columns of its base tables. Raises Refusal.
     """
@@ -72,7 +72,7 @@ class _Splitter:
         return tuple(self._blocks)
 
     def _flatten(self, tree: exp.Query, name: str) -> None:
-        """Add the blocks of a tree of derived tables and CTEs."""
+        """Add the blocks for a tree with derived tables and CTEs."""
         flat = eliminate_subqueries(tree)
         clause = flat.args.get("with_")
         flat.set("with_", None)
@@ -142,7 +142,7 @@ def _with_new_names(query: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
 
 
 def _with_columns(query: exp.Expr, names: Sequence[str]) -> exp.Expr:
-    """A query with other names for its columns, as the alias of a derived table or a CTE gives them."""
+    """A query with the column names in the alias of a derived table or CTE."""
     select = query
     while isinstance(select, (exp.Subquery, exp.SetOperation)):
         select = select.this

@@ -124,8 +124,7 @@ class Changes:
         new, gone = self.sql(name, State.NEW), self.sql(name, State.GONE)
         if gone is None:
             return new
-        names = self._types[name] if name in self._tables else self._blocks[name].columns
-        listed = listed_sql(names)
+        listed = listed_sql(self._types[name] if name in self._tables else self._blocks[name].columns)
         return f"(select {listed} from {new} union all select {listed} from {gone})"
 
     def _only_joins(self, name: str) -> bool:

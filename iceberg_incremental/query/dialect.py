@@ -1,7 +1,7 @@
-"""Spark's SQL as sqlglot reads it for queries that are kept up to date.
+"""The sqlglot dialect for queries that are updated incrementally: Spark's SQL.
 
-Function calls are kept as they are written, name and arguments: sqlglot knows many functions by what they are in other
-dialects, and would write another call for some of them. What a function is, ``functions`` knows.
+Function calls are kept verbatim, because sqlglot would translate some functions to calls of other dialects.
+``functions`` contains their properties.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class PlainSpark(Spark):
     """Spark SQL with verbatim function calls."""
 
     class Tokenizer(Spark.Tokenizer):
-        """Two quotes within a literal stand for one, as in Spark 4."""
+        """Two quotes within a literal represent one quote, as in Spark 4."""
 
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     class Parser(Spark.Parser):  # type: ignore[valid-type, misc]  # an attribute of the class
-        """A parser that knows no function by its name."""
+        """A parser without built-in functions."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -40,7 +40,7 @@ class PlainSpark(Spark):
 
 
 def with_units(tree: exp.Expr) -> exp.Expr:
-    """The tree with the units of ``timestampadd(DAY, …)`` and its kin as words, which would be read as columns."""
+    """The tree with the units of ``timestampadd(DAY, …)`` and similar functions as words, not as columns."""
     for call in tree.find_all(exp.Anonymous):
         first = call.expressions[0] if len(call.expressions) == 3 else None
         if call.name.lower() in _WITH_UNIT and isinstance(first, exp.Column) and first.name.lower() in _UNITS:

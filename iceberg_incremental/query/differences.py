@@ -1,7 +1,7 @@
-"""The rows by which a relation of a query differs between two states, exactly.
+"""The exact difference of a relation of a query between two states.
 
-With the changed relations of a join changed one after another, each row of the result that came or went has one first
-relation whose row did: those before it are read in their old state, those after it in their new one.
+If the changed relations of a join are changed one after another, each added or removed row of the result is caused by
+exactly one of them. The relations before it are read in their old state, those after it in their new state.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from .unions import have_same_types
 
 
 def added_sql(changes: Changes, name: str) -> str | None:
-    """Exactly the rows by which a relation has grown, as they stand after FROM; None where that is not known.
+    """The exact rows that were added to a relation, as a relation for FROM. None if they are unknown.
 
-    It is known of a join whose changed sources have only gained rows, and which reads them on its inner or preserved
-    side.
+    They are known for a join whose changed sources have only gained rows, and are on an inner or preserved side.
     """
     gone, came = (difference_sql(changes, name, state) for state in (State.GONE, State.CAME))
     return None if gone is None or gone else came or None
 
 
 def difference_sql(changes: Changes, name: str, state: State) -> str | None:
-    """The rows of a relation that came, or those that went, as they stand after FROM; None where they are not known.
+    """The added or removed rows of a relation, as a relation for FROM. None if they are unknown.
 
-    ``state``: ``CAME`` or ``GONE``. Empty where there are none. Rows that are in both cancel out.
+    ``state``: ``CAME`` or ``GONE``. Empty if there are none. Rows that are in both cancel out.
     """
     if changes.table(name) is not None:
         return changes.sql(name, state) or ""
@@ -43,7 +42,7 @@ def difference_sql(changes: Changes, name: str, state: State) -> str | None:
     if not any(found):
         return ""
     if len(found) > 1 and not have_same_types(block.selects, changes):
-        # a branch without such rows counts where it may decide the types of the columns
+        # a branch without such rows is kept if it may determine the types of the columns
         found = [
             each or [changes.in_state(select, State.NEW).where(exp.false())]
             for each, select in zip(found, block.selects, strict=True)
@@ -52,9 +51,10 @@ def difference_sql(changes: Changes, name: str, state: State) -> str | None:
 
 
 def differing_selects(changes: Changes, select: exp.Select, state: State) -> list[exp.Select] | None:
-    """A SELECT of single rows, once for each changed relation whose rows that came, or went, are in its result.
+    """A SELECT of single rows, once for each changed relation whose added or removed rows affect its result.
 
-    None where that is not known: it reads a changed relation elsewhere than on an inner or preserved side of its joins.
+    None if they are unknown, because it reads a changed relation elsewhere than on an inner or preserved side of its
+    joins.
     """
     sources = normal.clauses(select)
     mine = {id(relation) for _, relation, _ in sources}

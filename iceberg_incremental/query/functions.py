@@ -1,4 +1,4 @@
-"""What the functions of Spark are, by name. A function that is in none of these sets is not Spark's own."""
+"""The properties of Spark's functions, by name. A function in none of these sets is not a built-in function."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ VOLATILE = _names("""
     monotonically_increasing_id now rand randn random randstr session_user shuffle spark_partition_id uniform user uuid
     version
 """)
-"""Their values depend on the time, the session, chance, or where Spark computes them."""
+"""Functions whose values depend on the time, the session, chance, or the place of execution."""
 
 WITHOUT_PARENTHESES = _names("current_date current_time current_timestamp current_user session_user user")
-"""Those of them that a name alone stands for, where no column has it."""
+"""Those that can be called without parentheses, unless a column has the name."""
 
 UNSUPPORTED = _names("""
     aes_encrypt approx_top_k approx_top_k_accumulate approx_top_k_combine assert_true bitmap_construct_agg collations
     count_min_sketch java_method python_worker_logs raise_error range reflect session_window sql_keywords stack
     try_reflect window window_time grouping grouping_id
 """)
-"""Not deterministic as far as Spark knows, or with a meaning that depends on the clause around them."""
+"""Functions that Spark does not consider deterministic, or whose meaning depends on the clause around them."""
 
 EXACT_AGGREGATES = _names("""
     any approx_count_distinct bit_and bit_or bit_xor bitmap_and_agg bitmap_or_agg bool_and bool_or count count_if every
     max median min percentile percentile_cont percentile_disc regr_count some
 """)
-"""Aggregates that return the same value for the same rows in any order."""
+"""Aggregates with the same value for the same rows in any order."""
 
 SUMS = _names("avg mean sum try_avg try_sum")
-"""Aggregates that do so if what they add up is exact: floating-point numbers are rounded after each addition."""
+"""Aggregates with the same value in any order if their sums are exact. Sums of floating-point numbers are rounded."""
 
 INEXACT_AGGREGATES = _names("""
     any_value approx_percentile array_agg collect_list collect_set corr covar_pop covar_samp first first_value
@@ -48,15 +48,15 @@ ROUNDING = _names("""
     corr covar_pop covar_samp kurtosis product regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
     regr_syy skewness std stddev stddev_pop stddev_samp var_pop var_samp variance
 """)
-"""Those of them whose value depends on it by rounding only."""
+"""Those whose value depends on this order only by rounding."""
 
 AGGREGATES = EXACT_AGGREGATES | SUMS | INEXACT_AGGREGATES
 
 EXACT_IN_WINDOWS = _names("cume_dist dense_rank percent_rank rank")
-"""Window functions that return the same value for rows that the window's ORDER BY does not tell apart."""
+"""Window functions with the same value for rows that are equal in the window's ORDER BY."""
 
 INEXACT_IN_WINDOWS = _names("first_value lag last_value lead nth_value ntile row_number")
-"""Window functions that choose among rows that the window's ORDER BY does not tell apart."""
+"""Window functions that choose among rows that are equal in the window's ORDER BY."""
 
 GENERATORS = _names("""
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer variant_explode
@@ -102,4 +102,4 @@ SCALARS = _names("""
     variant_get weekday weekofyear width_bucket xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
     xpath_number xpath_short xpath_string xxhash64 year zeroifnull zip_with
 """)
-"""Functions of one row whose value depends on their arguments alone."""
+"""Functions of one row whose value depends only on their arguments."""

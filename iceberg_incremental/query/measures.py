@@ -1,4 +1,4 @@
-"""Aggregates whose values continue from the ones that they had, by the rows that came and went."""
+"""Aggregates whose new values can be computed from the old values and the added and removed rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .types import tells_apart
 
 _FIRST_VALUE = ("coalesce", "ifnull", "nvl")
 _WITH_INT = 38 - 10
-"""The digits after the point that a decimal of 38 digits has where it also has to hold any int."""
+"""The fractional digits of a decimal with 38 digits that must also hold any int."""
 
 
 class Kind(Enum):
-    """What a measure is."""
+    """The kind of a measure."""
 
     SUM = "sum"
     SUM_OR_ZERO = "sum, 0 without values"
@@ -26,15 +26,15 @@ class Kind(Enum):
 
     @property
     def adds_up(self) -> bool:
-        """Whether rows that went can be subtracted."""
+        """Whether removed rows can be subtracted."""
         return self not in (Kind.MIN, Kind.MAX)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """An aggregate that is a column of the result. ``value``: what it aggregates; None where it counts rows.
+    """An aggregate in a column of the result. ``value``: its argument; None if it counts rows.
 
-    ``type``: of the column, by Spark's name. ``may_be_null``: whether ``value`` may be.
+    ``type``: the Spark type of the column. ``may_be_null``: whether ``value`` may be NULL.
     """
 
     column: str
@@ -45,9 +45,9 @@ class Measure:
 
 
 def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:
-    """A column of a result as a measure; None where it is none, or one that cannot be continued.
+    """A column of a result as a measure. None if it is not an aggregate, or cannot be updated from changed rows.
 
-    ``type_``: of the column, by Spark's name.
+    ``type_``: the Spark type of the column.
     """
     node, or_zero = _without_default(node)
     condition = None
@@ -74,16 +74,16 @@ def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:
 
 
 def _may_be_rounded(type_: str) -> bool:
-    """Whether a decimal may have lost digits of the sum, since it also has to hold the whole number 0, which is an int.
+    """Whether a decimal may have fewer digits than the sum, because it must also hold 0 as an int.
 
-    An int has 10 digits before the point. Rounded sums of some rows do not add up to that of all.
+    An int has 10 digits before the point. Rounded partial sums do not add up to the total.
     """
     digits, _, scale = type_.removeprefix("decimal(").rstrip(")").partition(",")
     return digits == "38" and int(scale) >= _WITH_INT
 
 
 def _without_default(node: exp.Expr) -> tuple[exp.Expr, bool]:
-    """An expression without the 0 that stands for NULL, and whether it had one."""
+    """An expression without the 0 that replaces NULL, and whether it had one."""
     if not isinstance(node, exp.Anonymous) or node.name.lower() not in _FIRST_VALUE or len(node.expressions) != 2:
         return node, False
     inner, default = node.expressions

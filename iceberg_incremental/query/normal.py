@@ -1,4 +1,4 @@
-"""A query in fewer forms, each step for one form: what follows need not know the others."""
+"""Normalization of a query: each step removes one form, so that later steps need not handle it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .relations import clauses_of, is_nested
 from .subqueries import subqueries
 
 Names = Callable[[str], Sequence[str]]
-"""Gives the columns of a relation by its name."""
+"""Returns the columns of a relation, by its name."""
 
 
 def clauses(select: exp.Select) -> list[tuple[str, exp.Expr, exp.Join | None]]:
-    """The relations of a FROM clause in their order: alias, relation, and the join that adds it."""
+    """The relations of a FROM clause in order: alias, relation, and the join that adds it."""
     first = select.args.get("from_")
     if first is None:
         return []
@@ -27,7 +27,7 @@ def clauses(select: exp.Select) -> list[tuple[str, exp.Expr, exp.Join | None]]:
 
 
 def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """The conditions that all have to hold for a condition to hold."""
+    """The conditions that a condition combines with AND."""
     if condition is None:
         return []
     inner = condition.unnest()
@@ -42,18 +42,18 @@ def has_only_inner_joins(select: exp.Select) -> bool:
 
 
 def filters(select: exp.Select) -> list[exp.Expr]:
-    """The conditions of a WHERE clause, each of which has to hold."""
+    """The conditions that a WHERE clause combines with AND."""
     where = select.args.get("where")
     return [] if where is None else conjuncts(where.this)
 
 
 def set_filters(select: exp.Select, conditions: Sequence[exp.Expr]) -> None:
-    """Give a SELECT another WHERE clause."""
+    """Replace the WHERE clause of a SELECT."""
     select.set("where", exp.Where(this=exp.and_(*(each.copy() for each in conditions))) if conditions else None)
 
 
 def without_named_windows(select: exp.Select) -> None:
-    """Write named windows where they are used."""
+    """Replace named windows by their definitions."""
     named = {each.name.lower(): each for each in select.args.get("windows") or ()}
     if not named:
         return
@@ -73,7 +73,7 @@ def without_named_windows(select: exp.Select) -> None:
 
 
 def without_semi_joins(select: exp.Select) -> None:
-    """Write semi and anti joins as EXISTS in the WHERE clause, which is the same."""
+    """Rewrite semi and anti joins as EXISTS in the WHERE clause, which is equivalent."""
     kept, conditions = [], filters(select)
     for join in select.args.get("joins") or []:
         if join.kind.upper() not in ("SEMI", "ANTI"):
@@ -89,7 +89,7 @@ def without_semi_joins(select: exp.Select) -> None:
 
 
 def without_right_joins(select: exp.Select, columns: Names, numbers: count[int]) -> None:
-    """Write right joins as left joins: what is left of one becomes the optional relation."""
+    """Rewrite right joins as left joins. The relations before the join become the optional relation."""
     joins = select.args.get("joins") or []
     at = max((n for n, each in enumerate(joins) if each.side.upper() == "RIGHT"), default=None)
     if at is None:
@@ -105,7 +105,7 @@ def without_right_joins(select: exp.Select, columns: Names, numbers: count[int])
 
 
 def without_nested_joins(select: exp.Select, columns: Names, numbers: count[int]) -> None:
-    """Write joins in parentheses as derived tables."""
+    """Rewrite joins in parentheses as derived tables."""
     for clause in clauses_of(select):
         if not is_nested(clause.this):
             continue
@@ -119,11 +119,11 @@ def without_nested_joins(select: exp.Select, columns: Names, numbers: count[int]
 
 
 Renamed = dict[tuple[str, str], exp.Column]
-"""What stands for a column of a relation, by the relation's alias and the column's name in lower case."""
+"""The replacement of a column, by the alias of its relation and its name in lower case."""
 
 
 def _derived(first: exp.Expr, joins: Sequence[exp.Join], columns: Names, alias: str) -> tuple[exp.Subquery, Renamed]:
-    """A derived table of some joined relations with all their columns, and the names that it has for these."""
+    """A derived table of joined relations with all their columns, and the new names of these columns."""
     listed, renamed = [], {}
     for number, (name, column) in enumerate(_visible(first, joins, columns)):
         new = f"c{number}"
@@ -147,7 +147,7 @@ def _visible(first: exp.Expr, joins: Sequence[exp.Join], columns: Names) -> list
 
 
 def _rename(select: exp.Select, derived: exp.Subquery, renamed: Renamed) -> None:
-    """Read what a derived table stands for by its names, except in the derived table itself."""
+    """Use the new names of a derived table's columns, except within the derived table."""
     for column in list(select.find_all(exp.Column)):
         found = renamed.get((column.table.lower(), column.name.lower()))
         if found is not None and not _is_within(column, derived):
@@ -175,13 +175,13 @@ def columns_of(relation: exp.Expr, columns: Names) -> Sequence[str]:
 
 
 def without_order(select: exp.Select) -> None:
-    """Drop what does not decide the rows of a result: its order."""
+    """Remove the order of a result, which does not affect its rows."""
     for key in ("order", "sort", "cluster", "distribute"):
         select.set(key, None)
 
 
 def grouped_by(select: exp.Select) -> list[exp.Expr] | None:
-    """The expressions of a GROUP BY clause, ordinals resolved; None where there is no such clause."""
+    """The expressions of a GROUP BY clause, with resolved ordinals. None without the clause."""
     group = select.args.get("group")
     if group is None:
         return None
@@ -195,7 +195,7 @@ def grouped_by(select: exp.Select) -> list[exp.Expr] | None:
 
 
 def has_window(select: exp.Select) -> bool:
-    """Whether a SELECT computes window functions itself."""
+    """Whether a SELECT itself computes window functions."""
     return any(isinstance(node, exp.Window) for part in parts(select) for node in own_nodes(part))
 
 
@@ -206,7 +206,7 @@ def parts(select: exp.Select) -> list[exp.Expr]:
 
 
 def alone(select: exp.Select) -> exp.Select:
-    """FROM, LATERAL VIEW and WHERE of a SELECT, without what is computed from their rows."""
+    """FROM, LATERAL VIEW and WHERE of a SELECT, without the expressions that are computed from their rows."""
     found = select.copy()
     for key in ("group", "having", "distinct", "windows", "with_", "hint"):
         found.set(key, None)

@@ -1,7 +1,7 @@
-"""Whether Spark reads two texts as the same query, by its plans.
+"""Whether Spark reads two texts as the same query, from its plans.
 
-What sqlglot makes of a query, with names resolved, must be what Spark makes of it. EXPLAIN shows a plan with the
-numbers that Spark gives to columns. Two queries are read alike if their plans are the same with other numbers.
+sqlglot's interpretation of a query must be that of Spark. EXPLAIN shows a plan with Spark's numbers for columns. Two
+queries have the same meaning if their plans differ only in these numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SETTINGS = {
     "spark.sql.iceberg.aggregate-push-down.enabled": "false",
     "spark.sql.optimizer.collapseProjectAlwaysInline": "true",
 }
-"""Settings under which Spark shows plans in full, and makes one of two projections."""
+"""Settings with which Spark shows complete plans, and combines two projections."""
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")
@@ -40,7 +40,7 @@ _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
 
 
 def numbered(query: str, columns: Sequence[str]) -> str:
-    """A query with numbers for the names of its columns, in which case matters to a plan. ``columns``: these names."""
+    """A query with numbers as column names, whose case matters in a plan. ``columns``: the names to replace."""
     listed = ", ".join(f"`{name.replace('`', '``')}` as `ip_{number}`" for number, name in enumerate(columns))
     return f"select {listed} from (\n{query}\n)"
 
@@ -51,11 +51,11 @@ def explain_sql(query: str) -> str:
 
 
 def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
-    """The optimized plan in a text of EXPLAIN EXTENDED, its columns numbered in the order of their mention.
+    """The optimized plan in the output of EXPLAIN EXTENDED, with columns numbered in order of occurrence.
 
-    Names are kept for columns of tables and for fields alone. Filters that Iceberg evaluates by itself are in the
-    physical plan only. ``case_sensitive``: whether Spark tells fields apart by the case of their names.
-    None where there is no plan, as where Spark has refused the query.
+    Only columns of tables and fields keep their names. Filters that Iceberg evaluates are only in the physical plan.
+    ``case_sensitive``: whether Spark distinguishes the case of fields. None if there is no plan, for example because
+    Spark has rejected the query.
     """
     found = _SECTION.search(explained)
     if found is None:
@@ -72,23 +72,23 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
 
 
 def _comparable(text: str, case_sensitive: bool) -> str:
-    """A node without what its expressions may have either way.
+    """The text of a node without the parts in which equal expressions may differ.
 
-    That is the case of a field, the names in tuples that are compared, and which variables of lambdas are one: Spark
-    copies an expression, or it is written twice.
+    These parts are the case of fields, the names in compared tuples, and shared variables of lambdas. They differ if
+    Spark copies an expression, or if it is written twice.
     """
     if not case_sensitive:
         text = _FIELD.sub(lambda match: match[0].lower(), text)
     text = _TUPLES.sub(lambda match: _NAMED.sub("_", match[0]), text)
     start = text.rfind(_LAMBDA)
-    while start >= 0:  # from the inside to the outside
+    while start >= 0:  # from the inside out
         text = text[:start] + _with_levels(text[start:])
         start = text.rfind(_LAMBDA, 0, start)
     return text
 
 
 def _with_levels(text: str) -> str:
-    """A text that begins with a lambda, its variables numbered by the lambdas inside of it, and by their order."""
+    """A text that starts with a lambda, with its variables numbered by nesting level and order."""
     end = _end(text, len(_LAMBDA))
     function = text[: end + 1]
     variables = _VARIABLES.search(function)
@@ -101,7 +101,7 @@ def _with_levels(text: str) -> str:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the parenthesis closes that is open at a place of a text; the text's length where it does not."""
+    """The position of the closing parenthesis for a position in a text, or the text's length without one."""
     depth = 1
     for place in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[place], 0)
@@ -117,7 +117,7 @@ class _Node:
 
 
 def _tree(plan: str) -> list[_Node]:
-    """The nodes of a plan without those that only choose columns, where neither their choice nor their order counts."""
+    """The nodes of a plan without those that only select columns, if neither the selection nor its order matters."""
     lines = _without_renaming(_without_names(plan).splitlines())
     above: list[tuple[int, _Node]] = []
     nodes = []
@@ -141,7 +141,7 @@ def _tree(plan: str) -> list[_Node]:
 
 
 def _without_copies(text: str) -> str:
-    """A projection that passes each column on once."""
+    """A projection that passes each column only once."""
     if not text.startswith(_PROJECT):
         return text
     listed: list[str] = []
@@ -154,7 +154,7 @@ def _without_copies(text: str) -> str:
 
 
 def _passes_all_on(lines: Sequence[str]) -> bool:
-    """Whether the first node of a plan gives the columns of a relation in the relation's own order."""
+    """Whether the first node of a plan returns the columns of a relation in the relation's order."""
     below = 1
     while below < len(lines) and lines[below].startswith("Filter", _depth(lines[below])) and _follows(lines, below):
         below += 1
@@ -163,15 +163,15 @@ def _passes_all_on(lines: Sequence[str]) -> bool:
 
 
 def _follows(lines: Sequence[str], place: int) -> bool:
-    """Whether a node is the only one right below the node before it."""
+    """Whether a node is the only child of the node before it."""
     return _depth(lines[place]) == _depth(lines[place - 1]) + 3 and lines[place][_depth(lines[place]) - 3] == "+"
 
 
 def _without_renaming(lines: Sequence[str]) -> list[str]:
-    """A plan in which a column has one number below and above a node that only gives it another one.
+    """A plan in which a column that is only renumbered by a node has one number below and above it.
 
-    Nothing else sees what is below that node. So the new number can stand for the old one there, if it stands for
-    nothing else.
+    No other node sees the part below. The new number can therefore replace the old one there, unless it is used for
+    another column.
     """
     found = [_COLUMN.sub(r"#\1", line) for line in lines]
     for at, line in enumerate(found):
@@ -200,11 +200,11 @@ def _depth(line: str) -> int:
 
 
 def _without_names(plan: str) -> str:
-    """A plan without the names of columns, but for those of tables."""
+    """A plan without the names of columns, except those of tables."""
     names = {(_own_name(text), number) for text, number in _DEFINED.findall(plan)}
     lines = []
     for line in plan.splitlines():
-        text = line.replace("Join Cross", "Join Inner")  # which are the same
+        text = line.replace("Join Cross", "Join Inner")  # these are the same
         generated, leaf = _GENERATED.search(text), _LEAF.search(text)
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
@@ -221,14 +221,14 @@ def _without_names(plan: str) -> str:
 
 
 def _own_name(text: str) -> str:
-    """The name at the end of a definition: after the last AS that is not part of the name, as in ``CAST(1 AS INT)``."""
+    """The name at the end of a definition: after the last AS that is not part of it, as in ``CAST(1 AS INT)``."""
     pieces = text.split(" AS ")
     candidates = (" AS ".join(pieces[start:]) for start in range(len(pieces) - 1, -1, -1))
     return next((each for each in candidates if each.count("(") == each.count(")")), pieces[-1])
 
 
 def _columns(listed: str) -> list[tuple[str, str]] | None:
-    """The names and numbers of listed columns; None for another text, as where a name has a comma in it."""
+    """The names and numbers of listed columns. None for other text, for example if a name contains a comma."""
     found = [_LISTED.fullmatch(each) for each in listed.split(", ")]
     return None if None in found else [(each[1], each[2]) for each in found if each is not None]
 
@@ -236,4 +236,4 @@ def _columns(listed: str) -> list[tuple[str, str]] | None:
 def _replaced(text: str, names: Sequence[tuple[str, str]]) -> str:
     for name, number in names:
         text = re.sub(rf"{re.escape(name)}#{number}(?!\d)", f"#{number}", text, flags=re.IGNORECASE)
-    return re.sub(r"(?:[A-Za-z_][\w.$]*|`[^`]*`)#(?=\d)", "#", text)  # what has other names elsewhere
+    return re.sub(r"(?:[A-Za-z_][\w.$]*|`[^`]*`)#(?=\d)", "#", text)  # parts that have other names elsewhere

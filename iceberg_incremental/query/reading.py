@@ -1,4 +1,4 @@
-"""Reading a query: its text as a tree in which every name is resolved."""
+"""Reading a query: parsing its text into a tree with resolved names."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .semi_joins import as_joins, as_subqueries
 from .supported import is_aggregate, require_supported
 
 Columns = Mapping[str, str]
-"""The types of a relation's columns, by their names."""
+"""The types of a relation's columns, by column name."""
 
 _PREFIX = "ip_table_"
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A place in a text where a relation is named: from ``start`` to ``end``, exclusive.
+    """A place in a text that names a relation: from ``start`` to ``end``, exclusive.
 
-    ``alias``: the name by which the rest of the query knows it, where the text has no alias for it.
+    ``alias``: the name by which the rest of the query refers to it, if the text has no alias.
     """
 
     relation: TableName
@@ -39,10 +39,10 @@ class Mention:
 
 @dataclass(frozen=True)
 class Reading:
-    """A query as it was read. ``tree``: names are resolved; ``tables``: what its base tables are, by their names in it.
+    """A parsed query. ``tree``: with resolved names. ``tables``: its base tables, by their names in the tree.
 
-    ``qualified``: the same as SQL with the tables' own names, which Spark must read as it reads ``text``. ``text``: the
-    query as Spark takes it, with views replaced by what they stand for.
+    ``qualified``: the tree as SQL with the tables' own names, which Spark must interpret like ``text``. ``text``: the
+    query for Spark, with views replaced by their definitions.
     """
 
     text: str
@@ -99,14 +99,14 @@ def without_qualify(tree: exp.Expr) -> exp.Query:
 
 
 def spark_text(sql: str) -> str:
-    """A query as Spark takes it: Spark 4 has no QUALIFY. Raises Refusal."""
+    """A query for Spark 4, which does not support QUALIFY. Raises Refusal."""
     return parsed(sql).sql(PlainSpark) if "qualify" in sql.lower() else sql
 
 
 def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
-    """The relations that a query names, in the order of the text; names of its own CTEs are none.
+    """The relations that a query names, in the order of the text, without its own CTEs.
 
-    ``catalog``, ``namespace``: of names without one. Raises Refusal for a name that stands for no relation.
+    ``catalog``, ``namespace``: the defaults for names without one. Raises Refusal for a name that is not a relation.
     """
     return _mentions(parsed(sql), catalog, namespace)
 
@@ -135,7 +135,7 @@ def _table_name(parts: Sequence[str], catalog: str, namespace: str | None) -> Ta
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether a name means a CTE that is in scope where it is written."""
+    """Whether a name refers to a CTE that is in scope."""
     if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier):
         return False
     name, node = table.name.lower(), table.parent
@@ -144,7 +144,7 @@ def _is_cte(table: exp.Table) -> bool:
         clause = node.args.get("with_")
         if clause is not None:
             listed = clause.expressions
-            if below is clause:  # within a CTE, those before it
+            if below is clause:  # within a CTE, the CTEs before it
                 inside = next(n for n, each in enumerate(listed) if any(table is t for t in each.find_all(exp.Table)))
                 listed = listed[:inside]
             if any(each.alias.lower() == name for each in listed):
@@ -154,7 +154,7 @@ def _is_cte(table: exp.Table) -> bool:
 
 
 def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
-    """The text with other relations in the place of those that it mentions."""
+    """The text with the named relations replaced by other relations."""
     pieces, at = [], 0
     for mention, text in zip(found, texts, strict=True):
         needs_alias = mention.alias is not None and text.startswith("(")
@@ -165,7 +165,7 @@ def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
 
 
 def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Reading:
-    """Read a query. ``columns``: of each relation that it may read. ``catalog``: of names without one.
+    """Read a query. ``columns``: those of each relation that it may read. ``catalog``: the default for names.
 
     Raises Refusal for SQL that is not supported, or whose names cannot be resolved.
     """
@@ -201,7 +201,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     as_joins(tree, semi_joins)
     without_coalesce(tree)
     without_nested_aggregates(tree)
-    for column in tree.find_all(exp.Column):  # the alias of a table is its name, whatever the name was written with
+    for column in tree.find_all(exp.Column):  # the alias of a table is its name, however it was written
         column.set("db", None)
         column.set("catalog", None)
     group_by_all(tree)
@@ -214,7 +214,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
     """The tree as SQL, with the tables' own names."""
     tree = tree.copy()
-    for alias in tree.find_all(exp.Alias):  # for Spark, a column with an alias of the same name is another one
+    for alias in tree.find_all(exp.Alias):  # Spark distinguishes a column from one with its own name as alias
         if isinstance(alias.this, exp.Column) and alias.this.name == alias.alias:
             alias.replace(alias.this.copy())
     for table in tree.find_all(exp.Table):
@@ -228,8 +228,8 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
 
 
 def without_coalesce(tree: exp.Query) -> None:
-    """Choose one of the columns of USING, as Spark does: that of the last right join, else the first."""
-    for node in list(tree.find_all(exp.Coalesce)):  # those of the text are calls of a function by its name
+    """Choose one column of USING, as Spark does: that of the last right join, otherwise the first."""
+    for node in list(tree.find_all(exp.Coalesce)):  # calls in the text are calls of a function by name
         columns = [node.this, *node.expressions]
         select = node.find_ancestor(exp.Select)
         while select is not None and columns[0].table not in {each.alias_or_name for each in relations(select)}:
@@ -241,7 +241,7 @@ def without_coalesce(tree: exp.Query) -> None:
 
 
 def without_nested_aggregates(tree: exp.Query) -> None:
-    """Read a name within an aggregate of HAVING as a column, where it was taken for an alias of another aggregate."""
+    """Resolve a name within an aggregate of HAVING as a column if sqlglot resolved it as an alias of an aggregate."""
     for having in tree.find_all(exp.Having):
         select = having.parent
         assert isinstance(select, exp.Select)
@@ -257,7 +257,7 @@ def without_nested_aggregates(tree: exp.Query) -> None:
 
 
 def group_by_all(tree: exp.Query) -> None:
-    """Write out GROUP BY ALL, as the expressions without aggregates. Spark requires that others read only these."""
+    """Replace GROUP BY ALL by the expressions without aggregates. In Spark, other expressions may only use these."""
     for select in tree.find_all(exp.Select):
         group = select.args.get("group")
         if group is None or not group.args.get("all"):
@@ -272,5 +272,5 @@ def group_by_all(tree: exp.Query) -> None:
 
 
 def own_nodes(node: exp.Expr) -> list[exp.Expr]:
-    """The nodes of an expression, without those inside of its subqueries."""
+    """The nodes of an expression, without those within its subqueries."""
     return list(node.walk(prune=lambda each: isinstance(each, exp.Query) and each is not node))

@@ -1,4 +1,4 @@
-"""Why a query cannot be kept up to date by what changed."""
+"""Why a query cannot be updated incrementally."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sqlglot import exp
 
 @dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into an error that names the model)
-    """A construct of a query that is not incremental. ``line``: of the SQL, from 1; None where it is not known.
+    """A construct of a query that cannot be updated incrementally. ``line``: of the SQL, from 1; None if unknown.
 
-    ``instead``: what to write instead; empty where there is nothing.
+    ``instead``: what to write instead; empty if there is no alternative.
     """
 
     construct: str
@@ -24,11 +24,11 @@ class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into a
 
 
 def refused(construct: str, node: exp.Expr | None = None, instead: str = "") -> Refusal:
-    """The refusal of a construct; ``node``: where it is."""
+    """The refusal of a construct. ``node``: its place."""
     return Refusal(construct, None if node is None else line_of(node), instead)
 
 
 def line_of(node: exp.Expr) -> int | None:
-    """The line of the first name within a node; None where the parser has kept none."""
+    """The line of the first name within a node. None if the parser has not recorded it."""
     lines = [each.meta["line"] for each in node.walk() if "line" in each.meta]
     return min(lines, default=None)

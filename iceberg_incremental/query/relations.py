@@ -1,4 +1,4 @@
-"""The relations of a FROM clause, also those of joins in parentheses."""
+"""The relations of a FROM clause, including those of joins in parentheses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 
 def is_nested(relation: exp.Expr) -> bool:
-    """Whether a relation of a FROM clause is a join in parentheses, or one table in them."""
+    """Whether a relation of a FROM clause is a join or a table in parentheses."""
     if not isinstance(relation, exp.Subquery):
         return False
     inner = relation.this
@@ -23,7 +23,7 @@ def relations(select: exp.Select) -> list[exp.Expr]:
 
 
 def joins_of(select: exp.Select) -> list[exp.Join]:
-    """The joins of a FROM clause, also those in parentheses."""
+    """The joins of a FROM clause, including those in parentheses."""
     found = []
     for each in clauses_of(select):
         found += [each] if isinstance(each, exp.Join) else []
@@ -32,7 +32,7 @@ def joins_of(select: exp.Select) -> list[exp.Join]:
 
 
 def clauses_of(select: exp.Select) -> list[exp.Expr]:
-    """FROM, and the joins that follow it."""
+    """FROM and its joins."""
     return [each for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each is not None]
 
 

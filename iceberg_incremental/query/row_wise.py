@@ -1,4 +1,4 @@
-"""Queries whose result is computed row by row from one relation: filters and expressions, and nothing else."""
+"""Queries that compute each result row from one row of one relation, with filters and expressions only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLAUSES = {
 
 
 def require_row_wise(sql: str) -> None:
-    """Raise Refusal unless each row of a query's result depends on one row of one relation, and on nothing else."""
+    """Raise Refusal unless each row of a query's result depends only on one row of one relation."""
     tree = parsed(sql)
     require_supported(tree)
     union = tree.find(exp.SetOperation)
@@ -31,7 +31,7 @@ def require_row_wise(sql: str) -> None:
 
 
 def require_constant(expression: str) -> None:
-    """Raise Refusal for an expression whose value is not the same whenever it is computed in a session."""
+    """Raise Refusal for an expression whose value can differ between computations in a session."""
     tree = parsed(f"select {expression} as ip_value")
     require_supported(tree)
     found = tree.find(exp.Column, exp.Select) if not isinstance(tree, exp.Select) else tree.find(exp.Column)

@@ -1,4 +1,4 @@
-"""Semi and anti joins while names are resolved: sqlglot resolves no name of a relation that such a join reads."""
+"""Semi and anti joins during name resolution, because sqlglot does not resolve names in the relation of such a join."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARK = "ip_semi_join_"
 
 @dataclass(frozen=True)
 class SemiJoin:
-    """A semi or anti join that is written as a subquery for a while: its place among the joins, and its kind."""
+    """A semi or anti join that is temporarily a subquery: its position among the joins, and its kind."""
 
     place: int
     side: str
@@ -20,7 +20,7 @@ class SemiJoin:
 
 
 def as_subqueries(tree: exp.Expr) -> dict[str, SemiJoin]:
-    """Write semi and anti joins as EXISTS at the end of WHERE, where the same names mean the same."""
+    """Rewrite semi and anti joins as EXISTS at the end of WHERE, where names have the same meaning."""
     found: dict[str, SemiJoin] = {}
     numbers = count()
     for select in tree.find_all(exp.Select):
@@ -41,7 +41,7 @@ def as_subqueries(tree: exp.Expr) -> dict[str, SemiJoin]:
 
 
 def as_joins(tree: exp.Expr, found: dict[str, SemiJoin]) -> None:
-    """Write them as joins again. ``found``: what ``as_subqueries`` returned."""
+    """Restore the joins. ``found``: the result of ``as_subqueries``."""
     for select in list(tree.find_all(exp.Select)):
         where, joins = select.args.get("where"), list(select.args.get("joins") or [])
         condition = None if where is None else where.this

@@ -1,9 +1,9 @@
-"""Values that may be different each time they are computed, although no source has changed.
+"""Values that can differ between computations although no source has changed.
 
-``row_number()`` chooses among rows that its ORDER BY does not tell apart, ``first()`` among all rows of a group, and a
-sum of floating-point numbers depends on the order in which they are added. Computed again, such a value may say
-something else than what is in the table. That is harmless if all that depends on it is replaced at once. So the key by
-which a query is updated incrementally must be decided by the group or partition that the value is computed from.
+``row_number()`` chooses among rows that are equal in its ORDER BY, ``first()`` chooses among all rows of a group, and a
+sum of floating-point numbers depends on the order of addition. If such a value is computed again, it may differ from
+the value in the table. This is harmless if everything that depends on it is replaced at once. The key by which a query
+is updated must therefore be determined by the group or partition from which the value is computed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
 
 @dataclass(frozen=True)
 class Unstable:
-    """An expression of a block that may return another value each time.
+    """An expression of a block whose value can differ between computations.
 
-    ``chooses``: among rows that are equal to it, instead of rounding.
+    ``chooses``: whether it chooses among equal rows, as opposed to rounding.
     """
 
     block: str
@@ -39,7 +39,7 @@ class Unstable:
 
 
 def inexact(select: exp.Select, types: Types) -> Iterator[tuple[exp.Expr, bool]]:
-    """The nodes of a SELECT that may return another value each time, and whether they choose among rows."""
+    """The nodes of a SELECT whose value can differ between computations, and whether they choose among rows."""
     calls = [node for part in normal.parts(select) for node in own_nodes(part) if isinstance(node, exp.Anonymous)]
     by_order = {id(node): window for node in calls if (window := window_of(node)) is not None and _reads_order(node)}
     if is_decided(select, list(by_order.values()), types):
@@ -55,9 +55,9 @@ def inexact(select: exp.Select, types: Types) -> Iterator[tuple[exp.Expr, bool]]
 
 
 def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) -> bool:
-    """Whether rows that the order of some windows does not tell apart are equal in all that the SELECT reads of them.
+    """Whether rows that are equal in the order of some windows are also equal in all columns that the SELECT reads.
 
-    Then it does not matter which of them comes first. In different orders, equal rows could come in different places.
+    Their order then does not matter. With windows of different orders, equal rows could have different positions.
     """
     told = [
         [*(each.args.get("partition_by") or ()), *(by.this for by in each.args["order"].expressions)]
@@ -77,7 +77,7 @@ def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) 
 
 
 def _varying(node: exp.Expr) -> str:
-    """What may be another value, in words that "each time" follows."""
+    """The description of a value that can differ, followed by "each time" in the message."""
     name = node.name.lower()
     if name in functions.SUMS | functions.ROUNDING:
         return f"{name}() of floating-point numbers, which may be rounded differently"
@@ -85,7 +85,7 @@ def _varying(node: exp.Expr) -> str:
 
 
 def _instead_of(node: exp.Expr) -> str:
-    """What to write instead of a value that may be another one each time."""
+    """What to write instead of a value that can differ between computations."""
     stored = "compute it in a model of its own, which stores the choice"
     if node.name.lower() in functions.SUMS:
         return "cast what it adds up to decimal; or compute it in a model of its own"
@@ -95,7 +95,7 @@ def _instead_of(node: exp.Expr) -> str:
 
 
 def _reads_order(node: exp.Anonymous) -> bool:
-    """Whether the value of a window function depends on the order of rows that its ORDER BY does not tell apart."""
+    """Whether the value of a window function depends on the order of rows that are equal in its ORDER BY."""
     name, window = node.name.lower(), window_of(node)
     if name in functions.INEXACT_IN_WINDOWS or name in functions.INEXACT_AGGREGATES:
         return True
@@ -103,14 +103,14 @@ def _reads_order(node: exp.Anonymous) -> bool:
 
 
 def _is_exact(node: exp.Anonymous, types: Types) -> bool:
-    """Whether what a sum adds up is exact."""
+    """Whether the values that a sum adds are exact."""
     type_ = types.of(node.expressions[0]) if node.expressions else None
     exact = _EXACT if node.name.lower() not in ("sum", "try_sum") else (*_EXACT, "bigint")
     return type_ is not None and type_.startswith(exact)
 
 
 def _counts_rows(window: exp.Window) -> bool:
-    """Whether the frame of a window is a number of rows, so that the order of equal ones matters."""
+    """Whether the frame of a window is a number of rows, so that the order of equal rows matters."""
     spec = window.args.get("spec")
     if spec is None or str(spec.args.get("kind") or "").upper() != "ROWS":
         return False
@@ -119,7 +119,7 @@ def _counts_rows(window: exp.Window) -> bool:
 
 
 class Stability:
-    """Finds what is unstable in the blocks of a query, and whether a key covers it."""
+    """Finds the unstable expressions in the blocks of a query, and checks whether a key covers them."""
 
     def __init__(self, blocks: Sequence[Block], relations: Relations, types: Types) -> None:
         self._types = types
@@ -132,15 +132,15 @@ class Stability:
 
     @property
     def chooses(self) -> bool:
-        """Whether something unstable decides which rows there are, or chooses among them."""
+        """Whether an unstable expression determines which rows exist, or chooses among rows."""
         return bool(self._deciding)
 
     def columns(self, name: str) -> set[str]:
-        """The columns of a block whose values may be others each time, in lower case."""
+        """The columns of a block whose values can differ between computations, in lower case."""
         return {column for column, found in self._columns[name].items() if found}
 
     def refusal(self, key: Sequence[str]) -> Refusal | None:
-        """Why a query cannot be updated incrementally by some columns of its result; None where it can."""
+        """Why a query cannot be updated incrementally by these columns of its result. None if it can."""
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(
@@ -157,7 +157,7 @@ class Stability:
         return frozenset(each.block for each in self._deciding) - {ROOT}
 
     def covered(self, columns: Sequence[str]) -> list[str]:
-        """Those of some columns of the result that all unstable parts of the query decide together."""
+        """The columns of the result that all unstable parts of the query determine together."""
         kept = set(columns)
         for name in {each.block for each in self._deciding}:
             for mapped in self._mapped(ROOT, {column: column for column in columns}, name):
@@ -165,7 +165,7 @@ class Stability:
         return [column for column in columns if column in kept]
 
     def _of(self, block: Block) -> dict[str, list[Unstable]]:
-        """What is unstable in each column of a block; notes what decides which rows there are."""
+        """The unstable expressions in each column of a block. Also notes those that determine which rows exist."""
         if isinstance(block.query, exp.Union):
             found: dict[str, list[Unstable]] = {}
             for side in block.selects:
@@ -177,7 +177,7 @@ class Stability:
         outputs = {each.alias_or_name.lower(): self._in(each, select, own) for each in select.expressions}
         for each in self._deciders(select):
             self._deciding += self._in(each, select, own)
-        # a choice in a part of the query must be the same wherever it is read
+        # a choice in a part of the query must be the same in all places that read it
         self._deciding += [each for each in own.values() if each.chooses]
         for inner in select.find_all(exp.Select):
             for node, chooses in inexact(inner, self._types) if inner is not select else ():
@@ -188,7 +188,7 @@ class Stability:
         return outputs
 
     def _deciders(self, select: exp.Select) -> Iterator[exp.Expr]:
-        """The parts of a SELECT that decide which rows it returns, and which of them belong together."""
+        """The parts of a SELECT that determine which rows it returns, and which of them are grouped."""
         for key in ("where", "having", "group"):
             if select.args.get(key) is not None:
                 yield select.args[key]
@@ -202,7 +202,7 @@ class Stability:
                 yield window.args["order"]
 
     def _in(self, part: exp.Expr, select: exp.Select, own: Mapping[int, Unstable]) -> list[Unstable]:
-        """What is unstable in an expression, by its own functions and by the columns that it reads."""
+        """The unstable expressions in an expression: its own functions, and those in the columns that it reads."""
         sources = {alias: relation.name for alias, relation, _ in normal.clauses(select)}
         for inner in part.find_all(exp.Select):
             sources = {**{alias: relation.name for alias, relation, _ in normal.clauses(inner)}, **sources}
@@ -212,11 +212,11 @@ class Stability:
         return found
 
     def _is_covered(self, name: str, key: Sequence[str]) -> bool:
-        """Whether the groups or partitions of a block decide a key of the result, wherever it is read."""
+        """Whether a block's groups or partitions determine a key of the result in all places that read it."""
         return all(mapped == set(key) for mapped in self._mapped(ROOT, {column: column for column in key}, name))
 
     def _mapped(self, at: str, columns: Mapping[str, str], wanted: str) -> Iterator[set[str]]:
-        """For each place where the query reads a block: the key columns that its groups or partitions decide."""
+        """The key columns that a block's groups or partitions determine, for each place that reads the block."""
         block = self._blocks[at]
         if at == wanted:
             (_, inner), *_ = within(block, columns)

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 
 def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
-    """The subqueries in the expressions of a SELECT, each with the node that it is a part of; outermost ones only."""
+    """The outermost subqueries in the expressions of a SELECT, each with its parent node."""
     found: list[tuple[exp.Expr, exp.Expr]] = []
     for node in select.walk(bfs=False, prune=lambda each: isinstance(each, exp.Select) and each is not select):
         inner: exp.Expr | None = None
@@ -24,7 +24,7 @@ def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
 
 
 def conjunct(node: exp.Expr) -> exp.Expr | None:
-    """The condition of the WHERE clause that a node is a part of, which has to hold by itself; None elsewhere."""
+    """The condition of the WHERE clause that contains a node and is combined with AND. None elsewhere."""
     top = node
     while top.parent is not None and not isinstance(top.parent, exp.Where):
         above = top.parent
@@ -37,7 +37,7 @@ def conjunct(node: exp.Expr) -> exp.Expr | None:
 
 
 def _is_conjunct(node: exp.Expr) -> bool:
-    """Whether a node has to hold for the WHERE clause to hold."""
+    """Whether a node is a condition that the WHERE clause combines with AND."""
     while node.parent is not None:
         if isinstance(node.parent, exp.Where):
             return True

@@ -1,9 +1,9 @@
-"""Groups whose sums, counts and extremes continue from those of the table, by the rows that came and went.
+"""Groups whose sums, counts and extremes are updated from the table's values and the added and removed rows.
 
-The summary-delta method (Mumick, Quass and Mumick, "Maintenance of Data Cubes and Summary Tables in a Warehouse",
-1997), with the table itself as the summary: nothing is kept beside it. So there are groups of which it is not known
-whether a row, or a value that is not NULL, is left: those that lost more than they got, and whose sums are 0 now. They
-are in doubt, and are computed from their rows as other affected groups are.
+This is the summary-delta method (Mumick, Quass and Mumick, "Maintenance of Data Cubes and Summary Tables in a
+Warehouse", 1997) with the table itself as the summary. No other state is stored. For some groups, it is therefore
+unknown whether a row, or a value that is not NULL, is left: those that lost more rows than they gained, and whose sums
+are now 0. These doubtful groups are computed from their rows, like other affected groups.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _ROWS, _SIGN, _OLD = "ip_rows", "ip_sign", "ip_old"
 
 @dataclass(frozen=True)
 class SummaryDelta:
-    """A grouped SELECT whose measures continue. ``keys``: the expressions of its groups, by the columns that have them.
+    """A grouped SELECT whose measures can be updated from changed rows. ``keys``: the group expressions, by column.
 
-    ``derived``: expressions over keys and measures, by the columns that have them. ``columns``: of the result, in their
-    order. ``key_types``: by Spark's names.
+    ``derived``: expressions over keys and measures, by column. ``columns``: the columns of the result, in order.
+    ``key_types``: Spark types.
     """
 
     select: exp.Select
@@ -46,23 +46,23 @@ class SummaryDelta:
 
     @property
     def continued_types(self) -> dict[str, str]:
-        """The types of the columns that the table must have to be continued, by Spark's names."""
+        """The Spark types that the table's columns must have, so that its values can be updated."""
         measures = {each.column: each.type for each in self.measures}
         return {**dict(zip(self.keys, self.key_types, strict=True)), **measures}
 
     @property
     def may_overflow(self) -> bool:
-        """Whether a sum may be NULL because it overflows, unless ``spark.sql.ansi.enabled`` makes that an error.
+        """Whether a sum may overflow to NULL. With ``spark.sql.ansi.enabled``, an overflow is an error.
 
-        Spark adds up decimals of ``p`` digits with ``p + 10``, which hold any 10 billion of them, unless that is more
-        than 38. A sum of whole numbers starts over, as sums of sums do.
+        Spark sums decimals of ``p`` digits with ``p + 10`` digits, which hold 10 billion of them, unless this is more
+        than 38. A sum of whole numbers wraps around, and so do sums of sums.
         """
         return any(each.kind.adds_up and each.type.startswith("decimal(38") for each in self.measures)
 
     def delta_sql(self, changes: Changes) -> str | None:
-        """The query for each group that differs: its keys, by how many rows, and by what its measures do.
+        """The query for the changes of each group: its keys, and the changes of its number of rows and measures.
 
-        None where the rows that came and went are not known, or cannot be subtracted.
+        None if the added and removed rows are unknown, or cannot be subtracted.
         """
         signed = []
         for sign, state in ((1, State.CAME), (-1, State.GONE)):
@@ -87,7 +87,7 @@ class SummaryDelta:
         )
 
     def rows_sql(self, old: str, delta: str) -> str:
-        """The query for the rows that continue those of ``old`` by a delta; both are relations, as after FROM."""
+        """The query for the updated rows of ``old``, given a delta. Both are relations for FROM."""
         values = [f"{self._continued(number)} as {sql_name(each.column)}" for number, each in enumerate(self.measures)]
         keys = [sql_name(key) for key in self.keys]
         where = f" where {self._is_there}" if keys else ""
@@ -99,7 +99,10 @@ class SummaryDelta:
         return f"select {', '.join(listed)} from (\n{found}\n)"
 
     def doubtful_sql(self, old: str, delta: str) -> str | None:
-        """The query that gives a row if a group is in doubt; None where none can be. The relations are as above."""
+        """The query that returns a row if a group is doubtful. None if no group can be.
+
+        The relations are as in ``rows_sql``.
+        """
         doubts = []
         if self.keys and self._number_of_rows is None:
             sums = [f"coalesce({sql_name(each.column)}, 0) = 0" for each in self.measures]
@@ -119,12 +122,12 @@ class SummaryDelta:
 
     @property
     def _number_of_rows(self) -> str | None:
-        """The column that has the number of a group's rows; None where there is none."""
+        """The column with the number of a group's rows. None if there is none."""
         return next((each.column for each in self.measures if each.kind is Kind.COUNT and each.value is None), None)
 
     @property
     def _is_there(self) -> str:
-        """The condition that a group has rows, unless that is in doubt."""
+        """The condition that a group has rows, unless this is doubtful."""
         number = self._number_of_rows
         return f"({_OLD} > 0 or {_ROWS} > 0)" if number is None else f"{sql_name(number)} > 0"
 
@@ -141,7 +144,7 @@ class SummaryDelta:
         return found
 
     def _merged_sql(self, old: str, delta: str) -> str:
-        """The query for each group: how many old rows it has, how many more rows, and its measures together."""
+        """The query for each group: its number of old rows, the change in this number, and its combined measures."""
         keys = [sql_name(key) for key in self.keys]
         of_old, of_delta, merged = ["1 as " + _OLD, f"0 as {_ROWS}"], [f"0 as {_OLD}", _ROWS], []
         for number, each in enumerate(self.measures):
@@ -159,7 +162,7 @@ class SummaryDelta:
         return f"select {', '.join(columns)} from (\n{rows}\n){group}"
 
     def _continued(self, number: int) -> str:
-        """The value of a measure that is not in doubt."""
+        """The updated value of a measure that is not doubtful."""
         each = self.measures[number]
         value = sql_name(each.column)
         if each.kind.adds_up:
@@ -174,10 +177,10 @@ class SummaryDelta:
 def summary_delta(
     select: exp.Expr, types: Mapping[str, str], key_columns: Collection[str], unstable: Collection[str]
 ) -> SummaryDelta | None:
-    """How the measures of a query continue; None where not all of its columns do.
+    """How the measures of a query are updated from changed rows. None unless all columns can be updated.
 
-    ``types``: of its result's columns, by Spark's names. ``key_columns``: those that could be a key. ``unstable``:
-    those whose values may be others each time, in lower case.
+    ``types``: the Spark types of the result's columns. ``key_columns``: the columns that could be a key. ``unstable``:
+    the columns whose values can differ between computations, in lower case.
     """
     groups = kept_together(select) if isinstance(select, exp.Select) and not windows_of(select) else None
     if (
@@ -189,7 +192,7 @@ def summary_delta(
     if any(name.lower() in unstable or name.lower().startswith(_RESERVED) for name in types):
         return None
     if any(is_generator(node) for each in select.expressions for node in own_nodes(each)):
-        return None  # a group has several rows in the table then, or none
+        return None  # otherwise, a group would have several rows in the table, or none
     values = dict(zip(types, (each.unalias() for each in select.expressions), strict=True))
     keys = {name: value for name, value in values.items() if value in groups}
     if not all(each in keys.values() for each in groups) or not set(keys) <= set(key_columns):
@@ -198,7 +201,8 @@ def summary_delta(
         return None
     found = [measure_of(name, value, types[name]) for name, value in values.items() if name not in keys]
     measures = tuple(each for each in found if each is not None)
-    # a constant stays one: round() takes no column for its digits, and a quotient's depend on how long a literal is
+    # a constant stays a constant: round() accepts no column for its digits, and the digits of a quotient depend on the
+    # length of a literal
     known = {value: name for name, value in keys.items() if value.find(exp.Column) is not None}
     known |= {values[each.column]: each.column for each in measures}
     derived = {name: _derived(values[name], known) for name in types if name not in known.values() and name not in keys}
@@ -209,7 +213,7 @@ def summary_delta(
 
 
 def _derived(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr | None:
-    """An expression over columns of the result; None where it reads something else."""
+    """An expression over columns of the result. None if it reads anything else."""
 
     def by_name(each: exp.Expr) -> exp.Expr:
         return exp.column(known[each], quoted=True) if each in known else each
@@ -227,27 +231,27 @@ def _derived(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr | None:
 
 
 def _of_delta(measure: Measure, number: int) -> str:
-    """By what a measure differs, from the signed rows of its group."""
+    """The change of a measure, from the signed rows of its group."""
     value = _value(number)
     if measure.kind is Kind.COUNT:
         return f"sum(if({value} is null, 0, {_SIGN}))"
     if not measure.kind.adds_up:
         return f"{measure.kind.value}({value})"
-    # as the result has it, so that a sum of sums has its scale; a negative value is not one multiplied by the sign
+    # with the type of the result, so that a sum of sums has its scale; a negative value is not multiplied by the sign
     typed = f"cast({value} as {measure.type})"
     return f"sum(if({_SIGN} > 0, {typed}, -{typed}))"
 
 
 def _value(number: int) -> str:
-    """The name of what a measure aggregates, in the rows that came and went."""
+    """The name of a measure's argument, in the added and removed rows."""
     return f"ip_value_{number}"
 
 
 def _filled(number: int) -> str:
-    """The name of the column that says how many more rows have a value for a measure."""
+    """The name of the column with the change in the number of rows that have a value for a measure."""
     return f"ip_filled_{number}"
 
 
 def _had(number: int) -> str:
-    """The name of the column that says how many old rows have a value of a measure."""
+    """The name of the column with the number of old rows that have a value for a measure."""
     return f"ip_had_{number}"

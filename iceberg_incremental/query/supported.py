@@ -1,4 +1,4 @@
-"""The list of what a query that is kept up to date may consist of. What is not on it is refused by its name."""
+"""The supported constructs of queries that are updated incrementally. All others are refused by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ADVICE = {
 
 
 def require_supported(tree: exp.Query) -> None:
-    """Raise Refusal for the first construct that is not on the list."""
+    """Raise Refusal for the first construct that is not supported."""
     for node in tree.walk(bfs=False):
         found = _refusal_of(node)
         if found is not None:
@@ -98,7 +98,7 @@ _KNOWN = (
 
 
 def _cast(node: exp.Cast) -> Refusal | None:
-    """Refuses ``timestamp 'now'``, which the tree has as a CAST: its value differs from statement to statement."""
+    """Refuse ``timestamp 'now'``, a CAST in the tree, because its value differs between statements."""
     value = node.this
     if isinstance(value, exp.Literal) and _MOMENT.match(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
         return refused(f"{value.name}, whose value is not decided by the sources' rows", node)
@@ -166,14 +166,14 @@ _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node computes one value from several rows of a group; a window function does not."""
+    """Whether a node computes one value from several rows of a group. Window functions do not."""
     if not isinstance(node, exp.Anonymous) or node.name.lower() not in functions.AGGREGATES:
         return False
     return window_of(node) is None
 
 
 def window_of(node: exp.Expr) -> exp.Window | None:
-    """The window that a node is the function of; None for a part of its PARTITION BY or ORDER BY, and elsewhere."""
+    """The window whose function a node is. None for a part of its PARTITION BY or ORDER BY, and for other nodes."""
     above: exp.Expr | None = node.parent
     below: exp.Expr = node
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:

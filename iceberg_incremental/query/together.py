@@ -1,4 +1,4 @@
-"""Which rows of a SELECT belong together: a change of one can change the others' results."""
+"""Which rows of a SELECT belong together, so that a change of one can affect the results of the others."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .supported import is_aggregate
 
 
 def kept_together(select: exp.Select) -> list[exp.Expr] | None:
-    """The expressions, over the rows of FROM and WHERE, whose values the rows that belong together share.
+    """The expressions, over the rows of FROM and WHERE, whose values are equal in rows that belong together.
 
-    An empty list where all rows do, in a total; None where each row stands for itself. Raises Refusal.
+    Empty if all rows belong together, as in a total. None if each row is independent. Raises Refusal.
     """
     groups, windows = grouped_by(select), windows_of(select)
     for each in (*(groups or ()), *(part for window in windows for part in window.args.get("partition_by") or ())):
@@ -40,12 +40,12 @@ def kept_together(select: exp.Select) -> list[exp.Expr] | None:
 
 
 def windows_of(select: exp.Select) -> list[exp.Window]:
-    """The window functions that a SELECT computes itself."""
+    """The window functions that a SELECT itself computes."""
     return [node for part in parts(select) for node in own_nodes(part) if isinstance(node, exp.Window)]
 
 
 def aggregates_of(select: exp.Select) -> list[exp.Expr]:
-    """The aggregates that a SELECT computes itself."""
+    """The aggregates that a SELECT itself computes."""
     return [node for part in parts(select) for node in own_nodes(part) if is_aggregate(node)]
 
 
@@ -60,7 +60,7 @@ def _common_partition(windows: list[exp.Window]) -> list[exp.Expr]:
 
 
 def _is_made_of(node: exp.Expr, groups: list[exp.Expr]) -> bool:
-    """Whether all rows of a group share the value of an expression."""
+    """Whether an expression has the same value in all rows of a group."""
     if node in groups:
         return True
     if isinstance(node, exp.Column) or is_aggregate(node):

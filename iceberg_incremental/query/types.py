@@ -1,4 +1,4 @@
-"""The types of a query's values, as far as they can be told without Spark; None where they cannot."""
+"""The types of a query's values, as far as they can be determined without Spark. None if they cannot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _TOLD_APART = (*_WHOLE, "decimal", "string", "varchar", "char", "binary", "date", "timestamp", "boolean")
 _NESTED = ("array<", "struct<")
 _HIDING = re.compile(r"float|double|collate|map<|variant|interval|void|geo|null")
-"""What has values that are equal in an order and can differ otherwise, such as 0.0 and -0.0, or has no order."""
+"""Types whose values can be equal in an order and still differ, such as 0.0 and -0.0, or that have no order."""
 
 _BOOLEAN = (
     exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
@@ -46,7 +46,7 @@ _NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, e
 
 
 def tells_apart(type_: str | None) -> bool:
-    """Whether values of a type can be sorted, and those that are equal in an order are the same value."""
+    """Whether values of a type can be sorted, and values that are equal in the order are the same."""
     if type_ is None:
         return False
     return _HIDING.search(type_) is None and type_.startswith((*_TOLD_APART, *_NESTED))
@@ -65,7 +65,7 @@ class Types:
         self._tables = tables
 
     def of(self, node: exp.Expr) -> str | None:
-        """The type of an expression, in lower case; that of a decimal may be without its precision."""
+        """The type of an expression, in lower case. A decimal may lack its precision."""
         if isinstance(node, _BOOLEAN):
             return "boolean"
         if isinstance(node, _OF_INNER):
@@ -111,7 +111,7 @@ class Types:
             return "bigint" if name in ("datediff", "date_diff", "timestampdiff") else None
         if name in _FIXED:
             is_known = _FIXED[name] != "string" or all(tells_apart(self.of(each)) for each in values)
-            return _FIXED[name] if is_known else None  # a string may have the collation of another
+            return _FIXED[name] if is_known else None  # a string may have the collation of another string
         if name in _OF_ALL:
             return self._of_values(values)
         if name == "if":
@@ -125,7 +125,7 @@ class Types:
         return None
 
     def _of_values(self, values: Sequence[exp.Expr]) -> str | None:
-        """The type that one of some values has."""
+        """The common type of several values."""
         return _common([self.of(each) for each in values if not isinstance(each.unnest(), exp.Null)])
 
     def _of_column(self, column: exp.Column) -> str | None:
@@ -181,7 +181,7 @@ def _of_literal(node: exp.Literal) -> str | None:
 
 
 def _common(types: Sequence[str | None], *, numbers: bool = False) -> str | None:
-    """The type that values of some types get together; ``numbers``: whether they are calculated with."""
+    """The common type of several types. ``numbers``: whether the values are used in arithmetic."""
     known = [each for each in types if each is not None]
     if not known or len(known) < len(types):
         return None

@@ -1,4 +1,4 @@
-"""A SELECT whose windows share no PARTITION BY as two, each of which computes some of the windows."""
+"""Splitting a SELECT whose windows have no common PARTITION BY into two, each with some of the windows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def without_mixed_windows(select: exp.Select, numbers: count[int]) -> None:
 
 
 def _own_columns(select: exp.Select) -> list[exp.Column]:
-    """The columns of the relations of FROM that the SELECT list reads, also in its subqueries."""
+    """The columns of the relations in FROM that the SELECT list reads, including its subqueries."""
     laterals = [each.alias_or_name for each in select.args.get("laterals") or ()]
     aliases = {*laterals, *(alias for alias, _, _ in normal.clauses(select))}
     return [column for each in select.expressions for column in each.find_all(exp.Column) if column.table in aliases]

@@ -1,1 +1,1 @@
-"""Spark as the engine reaches it: one port, which each kind of connection implements."""
+"""The engine's interface to Spark, which each type of connection implements."""

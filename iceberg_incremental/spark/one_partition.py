@@ -1,4 +1,4 @@
-"""Rows that are held in one partition, where Spark's driver is in this process."""
+"""Held rows in one partition, if Spark's driver is in this process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def known_as_one(held: DataFrame) -> DataFrame:
-    """Rows that are held, so that Spark knows where they are in one partition, and does not shuffle them.
+    """Held rows that Spark knows to be in one partition, so that it does not shuffle them.
 
-    It forgets how a plan that it adapts while it runs has partitioned its result.
+    Spark loses this information for plans that it adapts during execution.
     """
     alone = held._jdf.queryExecution().logical().rdd().getNumPartitions() == 1
     return held.coalesce(1) if alone else held

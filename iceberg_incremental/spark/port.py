@@ -1,4 +1,4 @@
-"""The port to Spark: all that the engine asks of a connection."""
+"""The engine's interface to a Spark connection."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..spark.table_commits import TableCommits
 
 
 class Spark(Protocol):
-    """One connection to Spark, used by one thread. What runs SQL raises StatementError, whatever the connection raises.
+    """A connection to Spark, used by one thread. Methods that execute SQL convert all errors to StatementError.
 
-    ``scans``: what reads data files by themselves, ``commits``: what commits several changes of a table at once; None
-    where Spark's driver is elsewhere. ``computes_once``: whether rows that are held are computed once, whatever they
-    come from, and not as often as Spark sees fit.
+    ``scans``: reads individual data files. ``commits``: commits several changes of a table at once. Both are None if
+    Spark's driver is not in this process. ``computes_once``: whether held rows are always computed once, instead of as
+    often as Spark decides.
     """
 
     @property
@@ -35,51 +35,51 @@ class Spark(Protocol):
         """See the class."""
 
     def send(self, sql: str) -> None:
-        """Run a statement whose rows, if it has any, are not wanted."""
+        """Execute a statement, and discard its rows."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a SELECT."""
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """Which of some settings the session has now, with their values."""
+        """The current values of settings of the session. Settings without a value are omitted."""
 
     def configure(self, key: str, value: str | None) -> None:
-        """Give a setting of the session a value, or with None the value that it had before."""
+        """Set a setting of the session. None restores its previous value."""
 
     def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows Spark keeps until they are let go."""
+        """Create a temporary view of a SELECT whose rows Spark holds until they are released."""
 
     def let_go(self, view: str) -> None:
-        """Let go of the rows of a view."""
+        """Release the rows of a view."""
 
 
 @contextmanager
 def holding(spark: Spark, view: str, sql: str) -> Iterator[None]:
-    """A temporary view of a SELECT whose rows Spark keeps meanwhile."""
+    """A temporary view of a SELECT whose rows Spark holds within the block."""
     try:
         spark.hold(view, sql)
         yield
     finally:
-        with suppress(StatementError):  # the first error is the one to show
+        with suppress(StatementError):  # the first error is the one to report
             spark.let_go(view)
 
 
 @contextmanager
 def under(spark: Spark, settings: Mapping[str, str]) -> Iterator[None]:
-    """Session settings for the statements inside; reset whatever happens there."""
+    """Session settings for the statements in the block. They are reset at its end, also after an error."""
     try:
         for key, value in settings.items():
             spark.configure(key, value)
         yield
     except BaseException:
-        with suppress(StatementError):  # a lost connection takes its settings with it; show what lost it
+        with suppress(StatementError):  # a lost connection has lost its settings; report the original error
             _reset(spark, settings)
         raise
     _reset(spark, settings)
 
 
 def _reset(spark: Spark, settings: Mapping[str, str]) -> None:
-    """Reset all of them, also where one cannot be; raises the first error then."""
+    """Reset all settings, even if one of them fails. Then raises the first error."""
     errors: list[StatementError] = []
     for key in settings:
         try:
@@ -91,9 +91,10 @@ def _reset(spark: Spark, settings: Mapping[str, str]) -> None:
 
 
 def require_settings(spark: Spark, who: str, *, everywhere: bool = False) -> None:
-    """Raise ConfigError under settings of the session with which our SQL would mean something else.
+    """Raise ConfigError if a session setting would change the meaning of this package's SQL.
 
-    ``who``: what would run under them. ``everywhere``: only those that also harm what is no incremental processing.
+    ``who``: the model or operation, for the error. ``everywhere``: checks only settings that also harm other
+    materializations.
     """
     keys = [each.key for each in session_settings.REFUSED]
     found = session_settings.refused_in(spark.settings(keys), everywhere=everywhere)

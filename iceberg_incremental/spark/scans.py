@@ -1,4 +1,4 @@
-"""Rows of a table as SQL reads them, and what reads data files by themselves."""
+"""Rows of a table in SQL, and reading individual data files."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ..table.history import TableName
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one end of a range, in the columns of the range's end.
+    """Rows of one end of a range, with the columns of the range's end.
 
-    ``relation``: what stands after FROM. ``columns``: expressions of the columns that the relation has in another form.
-    A relation shows deleted rows where a statement asks for ``_deleted``, and only there.
+    ``relation``: the relation for FROM. ``columns``: expressions for columns that the relation has in another form. A
+    relation contains deleted rows only in statements that read ``_deleted``.
     """
 
     relation: str
     columns: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
-    """None is a name alone: Spark reads ``t WHERE (c)`` as a table alias with a column alias."""
+    """A name alone stands for None: Spark would read ``t WHERE (c)`` as a table alias with a column alias."""
 
     def where(self, *conditions: str | None) -> Rows:
-        """Those of the rows that also fulfil these conditions; None is none."""
+        """The rows that also satisfy these conditions. None is ignored."""
         return replace(self, conditions=(*self.conditions, *(each for each in conditions if each is not None)))
 
     def select(self, names: Iterable[str], *more: str) -> str:
-        """The SELECT of some columns, by their names at the range's end, and of further expressions."""
+        """The SELECT of columns, by their names at the range's end, and of additional expressions."""
         listed = [
             f"{self.columns[name]} as {sql_name(name)}" if name in self.columns else sql_name(name) for name in names
         ]
@@ -42,13 +42,13 @@ class Rows:
 
 
 class ExactScans(Protocol):
-    """What reads data files by themselves."""
+    """Reads individual data files."""
 
     def rows(
         self, table: TableName, snapshot_id: int, paths: Collection[str], *, columns_of: int, deleted: bool
     ) -> Rows | None:
-        """The rows that a table has at a snapshot in these data files, as often as it has the files.
+        """The rows that a table has at a snapshot in these data files, once for each entry of a file.
 
-        In the columns that it has at snapshot ``columns_of``, and with those of row lineage, or, if ``deleted``, with
-        those that find deleted rows. None where the connection cannot read them so, or the table has no such file.
+        The rows have the columns at snapshot ``columns_of``, and the columns of row lineage or, with ``deleted``, those
+        that locate deleted rows. None if the connection cannot read individual files, or if the table has none of them.
         """

@@ -1,4 +1,4 @@
-"""The port to Spark by a session of PySpark, classic or Connect."""
+"""The engine's interface to Spark over a PySpark session, classic or Connect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SessionSpark:
-    """Implements ``port.Spark`` by the session that a job runs in, whose settings and views it shares."""
+    """Implements ``port.Spark`` with the session of a job. Settings and views are shared with the job."""
 
     computes_once = True
 
@@ -31,21 +31,21 @@ class SessionSpark:
 
     @property
     def scans(self) -> ExactScans | None:
-        """What reads data files by themselves; None on Spark Connect, whose driver is elsewhere."""
+        """Reads individual data files. None on Spark Connect, whose driver is not in this process."""
         return self._scans
 
     @property
     def commits(self) -> TableCommits | None:
-        """What commits several changes of a table at once; None on Spark Connect."""
+        """Commits several changes of a table at once. None on Spark Connect."""
         return self._commits
 
     @property
     def is_in_process(self) -> bool:
-        """Whether Spark's driver runs in this process, which can then reach the same services."""
+        """Whether Spark's driver runs in this process, which can then access the same services."""
         return self._scans is not None
 
     def send(self, sql: str) -> None:
-        """Run a statement whose rows, if it has any, are not wanted."""
+        """Execute a statement, and discard its rows."""
         with _statement():
             self._session.sql(sql)
 
@@ -55,7 +55,7 @@ class SessionSpark:
             return [tuple(row) for row in self._session.sql(sql).collect()]
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """Which of some settings the session has now, with their values."""
+        """The current values of settings of the session. Settings without a value are omitted."""
         found = {key: self._session.conf.get(key, None) for key in keys}
         return {key: value for key, value in found.items() if value is not None}
 
@@ -64,7 +64,7 @@ class SessionSpark:
         return dict(self._session.conf.getAll)
 
     def configure(self, key: str, value: str | None) -> None:
-        """Give a setting a value, or with None the one that it had when it was last given one here."""
+        """Set a setting. None restores the value that it had when it was last set here."""
         conf = self._session.conf
         with _statement():
             if value is not None:
@@ -76,13 +76,13 @@ class SessionSpark:
                 conf.unset(key)
 
     def hold(self, view: str, sql: str) -> None:
-        """Make a temporary view of a SELECT whose rows are computed once, by what reads it first."""
+        """Create a temporary view of a SELECT whose rows are computed once, by the first statement that reads it."""
         with _statement():
             held = self._held[view] = self._session.sql(sql).localCheckpoint(eager=False)
             (held if self._scans is None else known_as_one(held)).createOrReplaceTempView(view)
 
     def let_go(self, view: str) -> None:
-        """Let go of the rows of a view."""
+        """Release the rows of a view."""
         held = self._held.pop(view, None)
         with _statement():
             self._session.catalog.dropTempView(view)
@@ -90,7 +90,7 @@ class SessionSpark:
                 held._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def close(self) -> None:
-        """Let go of all that is held."""
+        """Release all held rows."""
         for view in list(self._held):
             self.let_go(view)
         if self._scans is not None:
@@ -98,7 +98,7 @@ class SessionSpark:
 
 
 def _staged_scans(session: SparkSession) -> StagedScans | None:
-    """What reads data files by themselves, where the session has a JVM of its own; else None."""
+    """Reads individual data files, if the session has a JVM in this process. None otherwise."""
     if not hasattr(session, "_jvm"):
         return None
     from .staged_scans import StagedScans

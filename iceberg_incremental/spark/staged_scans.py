@@ -1,10 +1,10 @@
-"""Reading some data files of a table by themselves, where Spark's driver is in this process.
+"""Reading individual data files of a table, if Spark's driver is in this process.
 
-Iceberg keeps sets of scan tasks in the driver, for its own compaction: ``ScanTaskSetManager`` holds the tasks, and a
-catalog gives each set as a table, by SQL name: one of the class ``SparkRewriteTableCatalog``, or before Iceberg 1.12
-``SparkCachedTableCatalog``, which takes the set's id as an option of the read. So a SELECT reads just the files that a
-range is about, their delete files applied, whatever lies between their bounds. Nothing is written, and the table's own
-catalog is not changed.
+For its own compaction, Iceberg keeps sets of scan tasks in the driver. ``ScanTaskSetManager`` stores the tasks, and a
+catalog provides each set as a table by SQL name: a catalog of the class ``SparkRewriteTableCatalog`` or, before Iceberg
+1.12, of ``SparkCachedTableCatalog``, which takes the id of the set as an option of the read. A SELECT therefore reads
+exactly the files of a range, with their delete files applied, regardless of their bounds. Nothing is written, and the
+table's own catalog does not change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CATALOG = "ip_files"
-"""The name under which a session has its sets of files."""
+"""The name of the session's catalog for its sets of files."""
 
 _SETTING = f"spark.sql.catalog.{CATALOG}"
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkRewriteTableCatalog"
@@ -36,13 +36,13 @@ _TABLE_CACHE = "org.apache.iceberg.spark.SparkTableCache"
 _FILE = re.compile(r"BaseFileScanTask\{file=(.*?), partition_data=")
 _SPLIT_SIZE = "read.split.target-size"
 _LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 128 << 20
-"""Bytes: Iceberg's own limits for what one task reads, if a table does not say."""
+"""Bytes: Iceberg's own limits for the size of a task, if the table sets none."""
 
 _numbers = itertools.count(1)
 
 
 class StagedScans:
-    """The sets of files of one session; see ``scans.ExactScans``."""
+    """The sets of files of one session. See ``scans.ExactScans``."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -52,7 +52,7 @@ class StagedScans:
         self._staged: dict[tuple[TableName, int, frozenset[str], int, bool], Rows | None] = {}
         self._sets: dict[str, Any] = {}
         self.files: dict[str, int] = {}
-        """How many files each relation reads."""
+        """The number of files that each relation reads."""
         self._works = True
 
     def rows(
@@ -66,19 +66,19 @@ class StagedScans:
             return self._staged[key]
 
     def close(self) -> None:
-        """Let go of all sets. The relations that were given for them cannot be read any more."""
+        """Release all sets. Their relations can no longer be read."""
         with self._lock:
             sets, self._sets = self._sets, {}
             self._tables, self._planned, self._staged = {}, {}, {}
             self._attempt(lambda: self._drop(sets))
 
     def _attempt(self, what: Any) -> Any:
-        """The result of something that Spark's or Iceberg's insides may not offer; None where they do not."""
+        """The result of a call to internals of Spark or Iceberg. None if they do not exist in this version."""
         if not self._works:
             return None
         try:
             return what()
-        except Exception as error:  # noqa: BLE001 (whatever it is, the same rows are read by plain SQL)
+        except Exception as error:  # noqa: BLE001 (after any error, plain SQL reads the same rows)
             self._works = False
             logger.debug(f"This session cannot read single data files: {error}")
             return None
@@ -89,9 +89,9 @@ class StagedScans:
 
     @cached_property
     def _table_cache(self) -> Any:
-        """What the catalog has its tables from.
+        """The cache from which the catalog loads its tables.
 
-        Its class has a static ``get`` and another one, and Py4J looks up whichever of them the JVM lists first.
+        Its class has a static and a non-static ``get``, and Py4J finds the one that the JVM lists first.
         """
         jvm, gateway = self._session._jvm, self._session.sparkContext._gateway
         cache = jvm.py4j.reflection.ReflectionUtil.classForName(_TABLE_CACHE)  # type: ignore[union-attr]
@@ -112,7 +112,7 @@ class StagedScans:
         schema = self._iceberg.util.SnapshotUtil.schemaFor(self._table(table), columns_of)
         if self._compares_others(table, snapshot_id, chosen, schema):
             return None
-        # A # in it would begin an option of the older catalog.
+        # A # in the name would start an option of the older catalog.
         name = re.sub(r"\W", "_", f"{table.name}_{next(_numbers)}")
         given = self._static(self._table(table), schema, name, _split(chosen, self._slots), deleted)
         self._table_cache.add(name, given)
@@ -123,7 +123,7 @@ class StagedScans:
         return Rows(relation)
 
     def _relation(self, name: str) -> str:
-        """What a SELECT reads a set of tasks by, with the columns of row lineage as plain ones."""
+        """The relation of a set of tasks for a SELECT, with the columns of row lineage as normal columns."""
         is_old = type(self._iceberg.spark.SparkRewriteTableCatalog).__name__ == "JavaPackage"
         if self._session.conf.get(_SETTING, None) is None:
             self._session.conf.set(_SETTING, _CATALOG_CLASS_BEFORE_1_12 if is_old else _CATALOG_CLASS)
@@ -132,9 +132,9 @@ class StagedScans:
         return f"{CATALOG}.{sql_name(name)}"
 
     def _compares_others(self, table: TableName, snapshot_id: int, tasks: Any, schema: Any) -> bool:
-        """Whether an equality delete of these tasks compares a column that the schema has not: it was dropped since.
+        """Whether an equality delete of these tasks compares a column that was dropped from the schema.
 
-        Iceberg looks it up in the older schemas of a table, which these tables in memory do not have.
+        Iceberg finds such a column in the older schemas of a table, which these in-memory tables do not have.
         """
         if self._table(table).snapshot(snapshot_id).summary().get("total-equality-deletes") == "0":
             return False
@@ -153,7 +153,7 @@ class StagedScans:
         return self._tables[table]
 
     def _tasks(self, table: TableName, snapshot_id: int) -> tuple[Any, list[str]] | None:
-        """The scan tasks of a whole table, one a file, and the files' locations in the same order."""
+        """The scan tasks of a whole table, one per file, and the locations of the files in the same order."""
         key = (table, snapshot_id)
         if key not in self._planned:
             self._planned[key] = self._attempt(lambda: self._plan(*key))
@@ -166,17 +166,17 @@ class StagedScans:
             self._iceberg.relocated.com.google.common.collect.Iterables.addAll(tasks, found)
         finally:
             found.close()
-        # One call for all: each takes a quarter of a millisecond.
+        # One call for all, because each call takes a quarter of a millisecond.
         locations = _FILE.findall(str(tasks.toString()))
         if len(locations) != tasks.size():
             raise ValueError(f"{tasks.size()} scan tasks show {len(locations)} files")
         return tasks, locations
 
     def _static(self, table: Any, schema: Any, name: str, split: int, deleted: bool) -> Any:
-        """A table in memory, of which only this schema and these properties are read.
+        """An in-memory table, of which only this schema and these properties are read.
 
-        To find deleted rows it has format v2: where this catalog adds the columns of row lineage, as it does from v3
-        on, Spark finds none of the other metadata columns.
+        To find deleted rows, its format is v2. From v3 on, this catalog adds the columns of row lineage, and Spark then
+        finds none of the other metadata columns.
         """
         known = table.operations().current()
         version = 2 if deleted else known.formatVersion()
@@ -197,6 +197,6 @@ class StagedScans:
 
 
 def _split(tasks: Any, slots: int) -> int:
-    """How much one of Spark's tasks reads, in bytes, so that all slots have some."""
+    """The number of bytes per Spark task, so that all slots have work."""
     size = sum(tasks.get(place).length() for place in range(tasks.size()))
     return int(min(max(size // slots, _LEAST_SPLIT), _MOST_SPLIT))

@@ -1,7 +1,7 @@
-"""Several changes of a table's metadata in one commit, where Spark's driver is in this process.
+"""Several changes of a table's metadata in one commit, if Spark's driver is in this process.
 
-Spark SQL has a statement for each change, and each loads the table, writes its metadata and is planned as a query.
-Iceberg's own API has a transaction for all of them.
+In Spark SQL, each change is a statement, which loads the table, writes its metadata and is planned as a query.
+Iceberg's API has a transaction for all changes.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class TableCommits:
-    """Commits to the tables of one session's catalogs."""
+    """Commits to the tables in the catalogs of one session."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
     def make_branch(self, table: TableName, branch: str) -> None:
-        """Make a branch at the head of main, in the place of one of its name. Raises StatementError."""
+        """Create a branch at the current snapshot of main, or replace an existing one. Raises StatementError."""
         with _refused():
             loaded = self._loaded(table)
-            references = loaded.manageSnapshots()  # which reads the table again, if its catalog holds it
+            references = loaded.manageSnapshots()  # refresh the table, in case its catalog caches it
             head = loaded.currentSnapshot()
             if head is None:
                 references.createBranch(branch)
@@ -38,9 +38,9 @@ class TableCommits:
             references.commit()
 
     def publish(self, table: TableName, branch: str, dropped: Iterable[str], properties: Mapping[str, str]) -> None:
-        """Forward main to the head of a branch, drop branches, and set properties: all of it, or nothing.
+        """Fast-forward main to a branch, drop branches, and set properties, in one atomic commit.
 
-        Iceberg refuses it unless main is an ancestor of the branch, and where another commit comes between. Raises
+        Iceberg refuses it unless main is an ancestor of the branch, and if there is another commit in between. Raises
         StatementError.
         """
         with _refused():
@@ -59,7 +59,7 @@ class TableCommits:
             self._read_anew(table)
 
     def _read_anew(self, table: TableName) -> None:
-        """Drop the rows of the table that Spark caches, as its own statements do."""
+        """Drop the table's rows from Spark's cache, as Spark's own statements do."""
         if not self._session._jsparkSession.sharedState().cacheManager().isEmpty():
             self._session.sql(f"refresh table {table.sql}")
 
@@ -70,7 +70,7 @@ class TableCommits:
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """Raise StatementError for what Iceberg raises, of which PySpark translates some into errors of its own."""
+    """Convert Iceberg's errors, some of which PySpark translates, to StatementError."""
     try:
         yield
     except Exception as error:
@@ -78,6 +78,6 @@ def _refused() -> Iterator[None]:
 
 
 def _said(error: Exception) -> str:
-    """What Iceberg says of an error, without Java's stack trace."""
+    """The message of an Iceberg error, without Java's stack trace."""
     raised = getattr(error, "java_exception", None)
     return str(error) if raised is None else str(raised.toString())

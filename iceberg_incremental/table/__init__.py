@@ -1,1 +1,1 @@
-"""What Iceberg says of a table, as frozen values; pure."""
+"""A table's Iceberg metadata as frozen values, and pure functions over them."""

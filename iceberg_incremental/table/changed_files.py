@@ -1,6 +1,6 @@
-"""What differs between two snapshots of a table, as frozen values: their columns, and data files.
+"""The difference between two snapshots of a table, as frozen values: columns and data files.
 
-Field ids, types and bounds are as the Iceberg specification lays them down.
+Field ids, types and bounds are defined by the Iceberg specification.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from .types import IcebergType
 
 CHANGELOG_COLUMNS = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
-"""What Iceberg's changelog scan adds to a table's columns."""
+"""The columns that Iceberg's changelog scan adds to a table's columns."""
 
 METADATA_COLUMNS = (
     "_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number"
 )  # fmt: skip
-"""Columns that Iceberg adds to every table. It refuses to read a table with such a column, unless its case differs."""
+"""The columns that Iceberg adds to every table. It cannot read a table with such a column, unless the case differs."""
 
 _NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of the table's schema. ``default``: its initial default as JSON, what rows older than it hold."""
+    """A column of a table's schema. ``default``: the initial default as JSON, which is the value of older rows."""
 
     field_id: int
     name: str
@@ -35,7 +35,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class PartitionField:
-    """A field of a partition spec: the transform (``identity``, ``day``, …) of the column ``source_id``."""
+    """A field of a partition spec: a transform (``identity``, ``day``, …) of the column ``source_id``."""
 
     field_id: int
     source_id: int
@@ -44,11 +44,11 @@ class PartitionField:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file as its manifest entry has it.
+    """A data file as its manifest entry describes it.
 
-    ``partition``: the values of the spec's fields in Iceberg's own units (days, microseconds, …), in their order.
-    ``lower``, ``upper``: bounds by field id in Iceberg's binary form; strings may be cut. ``nulls``, ``values``: counts
-    by field id. An id that is missing is not known. ``size`` in bytes.
+    ``partition``: the values of the spec's fields, in their order and in Iceberg's units (days, microseconds, …).
+    ``lower``, ``upper``: bounds by field id in Iceberg's binary form; bounds of strings may be truncated. ``nulls``,
+    ``values``: counts by field id. A missing id means unknown. ``size``: in bytes.
     """
 
     path: str
@@ -64,11 +64,11 @@ class DataFile:
 
 @dataclass(frozen=True)
 class FileDifference:
-    """The data files that are not the same at both ends of a range.
+    """The data files that differ between the start and the end of a range.
 
-    ``at_start``, ``at_end``: those that the table has at one end only. ``with_other_deletes``: those that it has at
-    both, but with other rows deleted from them, or where that cannot be excluded. The rows of any other file are the
-    same. ``has_repeated``: whether one of them is in a table more than once.
+    ``at_start``, ``at_end``: the files that the table has only at that end. ``with_other_deletes``: the files at both
+    ends whose deleted rows differ or may differ. The rows of all other files are the same. ``has_repeated``: whether
+    the table has one of these files more than once.
     """
 
     at_start: tuple[DataFile, ...]
@@ -78,7 +78,7 @@ class FileDifference:
 
     @property
     def keep_row_ids(self) -> bool:
-        """Whether ids of rows that were moved stand in the files: only Parquet files are known to be read so."""
+        """Whether the files contain the ids of moved rows. Only Parquet files are known to be read with these ids."""
         return all(file.path.endswith(".parquet") for file in self.all)
 
     @property
@@ -88,20 +88,20 @@ class FileDifference:
 
     @property
     def records(self) -> int:
-        """The rows of these files, deleted ones included."""
+        """The number of rows in these files, including deleted rows."""
         return sum(file.records for file in self.all)
 
 
 @dataclass(frozen=True)
 class ChangedFiles:
-    """The two ends of a range.
+    """The start and the end of a range.
 
-    ``start``, ``end``: the columns of the two snapshots. ``files``: None where the reader does not know which differ.
-    ``clustered_by``: ids of the columns that the table is partitioned or sorted by. ``start_has_row_ids``: whether
-    every row of the start has a row id (format v3), so that it can be recognised at the end. ``without_deletes``:
-    whether there are no delete files at either end. ``has_present_columns``: whether the end has the columns that the
-    table has now, also by name and in their order. ``renamed``: ids of the columns of the end that the table has not
-    under the same name now. ``start_has_deletes``: whether there are, or may be, delete files at the start.
+    ``start``, ``end``: the columns of the two snapshots. ``files``: None if the reader does not know which files
+    differ. ``clustered_by``: the ids of the columns by which the table is partitioned or sorted. ``start_has_row_ids``:
+    whether every row at the start has a row id (format v3), which identifies it at the end. ``without_deletes``:
+    whether neither end has delete files. ``has_present_columns``: whether the columns at the end have the same names
+    and order as the table's current columns. ``renamed``: the ids of columns at the end that do not have the same name
+    in the current table. ``start_has_deletes``: whether the start has, or may have, delete files.
     """
 
     start: tuple[TableColumn, ...]
@@ -115,17 +115,20 @@ class ChangedFiles:
     start_has_deletes: bool = True
 
     def column(self, name: str) -> TableColumn | None:
-        """The column of the end by its name, in any case where no other column has the name in another."""
+        """The column at the end with this name.
+
+        The case is ignored unless another column has the name in a different case.
+        """
         return _named(self.end, name)
 
     def is_another(self, name: str) -> bool:
-        """Whether this name meant another column at the start than it does at the end, or does so now."""
+        """Whether this name refers to different columns at the start and the end, or in the current table."""
         column = self.column(name)
         return column is not None and (column.field_id in self.renamed or self._was_another(name, column))
 
     @property
     def others(self) -> list[str]:
-        """The columns of the end whose names meant another column at the start."""
+        """The names of the columns at the end that refer to different columns at the start."""
         if self.start == self.end:
             return []
         return [column.name for column in self.end if self._was_another(column.name, column)]
@@ -136,21 +139,21 @@ class ChangedFiles:
 
     @property
     def reserved(self) -> list[str]:
-        """The columns of the end that hide a metadata column of Iceberg's."""
+        """The columns at the end that hide one of Iceberg's metadata columns."""
         return [column.name for column in self.end if column.name.lower() in METADATA_COLUMNS]
 
     @property
     def has_changelog(self) -> bool:
-        """Whether Iceberg's changelog scan can read what lies between.
+        """Whether Iceberg's changelog scan can read the range.
 
-        It takes no delete files, names what it reads by the table's present columns, and adds columns of its own.
+        The scan does not support delete files, uses the names of the table's current columns, and adds its own columns.
         """
         same = self.has_present_columns and self.start == self.end
         return self.without_deletes and same and not self.names_changelog_columns
 
     @property
     def names_changelog_columns(self) -> bool:
-        """Whether the table has a column of a name that Iceberg's changelog scan gives to its own."""
+        """Whether a column of the table has the name of a column that Iceberg's changelog scan adds."""
         return any(column.name.lower() in CHANGELOG_COLUMNS for column in (*self.start, *self.end))
 
 

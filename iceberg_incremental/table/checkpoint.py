@@ -1,7 +1,7 @@
-"""The checkpoint: how far a model has consumed each of its sources.
+"""The checkpoint: how far a model has read each of its sources.
 
-It is JSON under the key ``ip.checkpoint``, in the summary of the very snapshot that holds the rows (the truth), and
-mirrored as a table property (which survives the expiry of snapshots).
+It is JSON under the key ``ip.checkpoint`` in the summary of the snapshot that contains the rows. This is the
+authoritative copy. A copy in a table property survives the expiry of snapshots.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from .unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 
 KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
-"""In the summary of a snapshot that a run under ``--empty`` or ``--sample`` built: it holds not all rows."""
+"""The key in the summary of a snapshot that was built under ``--empty`` or ``--sample``, and does not have all rows."""
 UPDATE_METHOD_KEY = "ip.update-method"
-"""The table property that says how a table is kept equal to its SQL, for people; empty where it is not."""
+"""The table property that describes, for people, how the table is updated incrementally. Empty if it is not."""
 VERSION = 1
 MAX_LENGTH = 1_048_576
-"""Longer texts are refused unread: a checkpoint holds some 200 bytes a source."""
+"""Longer texts are rejected without parsing. A checkpoint has about 200 bytes per source."""
 _SHOWN = 40
-"""How many characters of a wrong value an error has."""
+"""The number of characters of a wrong value that an error shows."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """How far a source has been consumed: up to and including this snapshot of it.
+    """How far a source has been read: up to and including this snapshot.
 
-    ``snapshot_id`` is None where the source had no snapshot yet. ``timestamp_ms``: when that snapshot was committed.
-    ``as_of``: the model read the source as a whole only, so that what happens to its history does not matter.
-    ``changelog``: it read all changes of it, so that no commit is one that it cannot show; ``per_commit``: those of
-    each commit. ``continues``: what was
-    consumed continues from ``from_snapshot_id`` (None: an empty table); else it is the whole table, or set by hand.
+    ``snapshot_id``: None if the source had no snapshot yet. ``timestamp_ms``: the commit time of the snapshot.
+    ``as_of``: the model read the source only as a whole, so its history does not matter. ``changelog``: the model read
+    all changes of the source, including changes that ``ip_changes`` refuses. ``per_commit``: it read the changes of
+    each commit. ``continues``: whether the range started at ``from_snapshot_id`` (None: an empty table). Otherwise, the
+    whole table was read, or the position was set by hand.
     """
 
     table_uuid: str | None
@@ -52,7 +52,7 @@ class Position:
 
 
 def is_later(one: Position | Snapshot, other: Position | Snapshot) -> bool | None:
-    """Whether one was committed after the other, by sequence numbers, else by times; None where neither is known."""
+    """Whether one was committed after the other, by sequence number or else by time. None if neither is known."""
     if one.sequence_number and other.sequence_number:
         return one.sequence_number > other.sequence_number
     if one.timestamp_ms is None or other.timestamp_ms is None:
@@ -62,7 +62,7 @@ def is_later(one: Position | Snapshot, other: Position | Snapshot) -> bool | Non
 
 @dataclass(frozen=True)
 class Deletions:
-    """The deletions that a model has applied, as it remembers them: a table, by its canonical name, at a snapshot."""
+    """The table that records the deletions that a model has applied: its canonical name, and a snapshot."""
 
     table: str
     snapshot_id: int
@@ -70,9 +70,9 @@ class Deletions:
 
 @dataclass(frozen=True)
 class RowOrder:
-    """The order in which a model's table has been kept: by these columns, ``deletions`` included, None where none.
+    """The ``sequence_by`` with which a table was built (empty without one), and its table of ``deletions``.
 
-    ``key``: the columns of its unique_key, sorted; empty where the checkpoint is from before it was recorded.
+    ``key``: the columns of the unique_key, sorted. Empty in checkpoints that predate this field.
     """
 
     by: tuple[str, ...]
@@ -82,13 +82,13 @@ class RowOrder:
 
 @dataclass(frozen=True)
 class RecordedLogic:
-    """The logic that wrote a table's newest rows, by its fingerprint.
+    """The fingerprint of the logic that wrote a table's newest rows.
 
-    ``changed_after``: the epoch of the last commit by another logic whose rows may still be in the table; None where
-    all rows are of this logic, or have been accepted as such. ``types``: those of the columns that rows are compared
-    by, by lower-case name. ``reading``: how plain SQL was read when all of these rows were written; None for other SQL.
-    ``others``: whether the table may have rows that others wrote, or lack rows that they deleted; None where only the
-    snapshots tell.
+    ``changed_after``: the epoch of the last commit by different logic whose rows may still be in the table. None if all
+    rows were written by this logic, or were accepted as such. ``types``: the types of the columns by which rows are
+    compared, by lower-case name. ``reading``: how plain SQL was interpreted when all of these rows were written. None
+    for other SQL. ``others``: whether other writers may have added or deleted rows of the table. None if only the
+    snapshots show it.
     """
 
     fingerprint: str
@@ -102,11 +102,11 @@ class RecordedLogic:
 class Checkpoint:
     """The positions of all sources of a model after one of its commits.
 
-    ``epoch`` grows by one with each commit. ``target_snapshot_id`` is the target's head when the property was written,
-    and None in a snapshot's summary, which need not name its own snapshot. ``sequence``: of a table whose rows are kept
-    by ``sequence_by``. ``shares``: what the run read of the sources, as far as it is known: a source's snapshots may
-    have expired when somebody asks. ``logic``: None in checkpoints from before it was recorded. ``history``: of a
-    history table.
+    ``epoch``: increases by one with each commit. ``target_snapshot_id``: the target's current snapshot when the
+    property was written. None in a snapshot's summary, which does not need its own id. ``sequence``: for a table with
+    ``sequence_by``. ``shares``: how much of each source the run read, if known. It is stored because the source's
+    snapshots may have expired later. ``logic``: None in checkpoints that predate this field. ``history``: for a history
+    table.
     """
 
     model: str
@@ -120,10 +120,10 @@ class Checkpoint:
     history: RecordedHistory | None = None
 
     def to_json(self) -> str:
-        r"""The JSON text: ASCII only, and without any character that Spark SQL could take for syntax.
+        r"""The JSON text: ASCII only, and without characters that Spark SQL could interpret as syntax.
 
-        Quotes, back-quotes, semicolons and dollar signs of names are written as ``\\uXXXX``, so that the text can stand
-        in a back-quoted SET value, and no ``${…}`` in it is taken for a variable.
+        Quotes, back-quotes, semicolons and dollar signs in names are written as ``\\uXXXX``. The text can therefore be
+        part of a back-quoted SET value, and ``${…}`` is not interpreted as a variable.
         """
         document = {
             "version": VERSION,
@@ -153,7 +153,7 @@ class Checkpoint:
         return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "'`;$"})
 
     def mirrored(self, target_snapshot_id: int | None) -> Checkpoint:
-        """The checkpoint as the table property holds it: with the head of the target at the time of writing."""
+        """The checkpoint for the table property, with the target's current snapshot at the time of writing."""
         return replace(self, target_snapshot_id=target_snapshot_id)
 
 
@@ -170,7 +170,7 @@ def mirrored_by(target: History) -> Checkpoint | None:
 
 
 def parse(text: str, place: Place) -> Checkpoint:
-    """Read a checkpoint that stands at this place. Raises UnreadableCheckpoint."""
+    """Read a checkpoint from its text; ``place`` is for errors. Raises UnreadableCheckpoint."""
     if len(text) > MAX_LENGTH:
         raise UnreadableCheckpoint(place, CheckpointFlaw.TOO_LONG, str(len(text)))
     try:
@@ -267,7 +267,7 @@ _TEXT, _TEXTS, _WHOLE, _MAPPING = "text", "a list of text", "a whole number", "a
 
 @dataclass(frozen=True)
 class _Fields:
-    """Typed access to one JSON object; what is wrong is raised with the name of the field."""
+    """Typed access to a JSON object. Errors contain the name of the field."""
 
     document: Mapping[str, Any]
     place: Place
@@ -306,7 +306,7 @@ class _Fields:
         return value
 
     def _typed(self, key: str, kind: type[_Value], expected: str) -> _Value | None:
-        """The value under a key, None where there is none; a boolean, which Python takes for an int, is none."""
+        """The value under a key, or None without one. A boolean is rejected, although it is an int in Python."""
         value = self.document.get(key)
         if value is not None and (isinstance(value, bool) or not isinstance(value, kind)):
             raise UnreadableCheckpoint(self.place, CheckpointFlaw.WRONG_TYPE, type(value).__name__, key, expected)

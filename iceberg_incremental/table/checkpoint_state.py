@@ -13,13 +13,13 @@ from .unreadable import UnreadableCheckpoint
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """What a target's history says of the runs that built it.
+    """What a target's history shows about the runs that built it.
 
-    ``checkpoint`` is the current one, or None. ``unproven`` is then what the table property says, if it says anything:
-    a position that may belong to a state of the table which was since undone. ``partial``: the table's rows come from a
-    build under ``--empty`` or ``--sample``, and so stand for no position of any source.
-    ``half_published``: the newest commit that is only a part of a run, whose other part never came; None normally.
-    ``has_whole_history``: without a checkpoint, whether every ancestor of the head is known.
+    ``checkpoint``: the current one, or None. ``unproven``: without a current checkpoint, the one in the table property,
+    which may belong to a state of the table that was undone. ``partial``: the rows were built under ``--empty`` or
+    ``--sample``, so they match no position of a source. ``half_published``: the newest commit that is only a part of a
+    run, without the rest of the run. Normally None. ``has_whole_history``: without a checkpoint, whether every ancestor
+    of the current snapshot is known.
     """
 
     checkpoint: Checkpoint | None
@@ -30,16 +30,17 @@ class CheckpointState:
 
 
 def checkpoint_state(target: History, older: Iterable[History] = ()) -> CheckpointState:
-    """The checkpoint that holds for the target's current rows.
+    """The checkpoint that matches the target's current rows.
 
-    Walks the ancestors of the target's head to the first that carries a checkpoint in its summary. The property counts
-    beside it only if the head that it was written at is on that walk; the higher epoch wins, and the summary on a tie.
-    Where the walk breaks at an expired parent, ``older`` histories (newest first; read only then) complete it.
+    Follows the ancestors of the current snapshot to the first one with a checkpoint in its summary. The property counts
+    only if the snapshot at which it was written is among these ancestors. Of the two, the one with the higher epoch is
+    used, and the summary if both are equal. If a parent has expired, ``older`` histories (newest first, read only in
+    this case) complete the ancestors.
 
-    The property never wins merely because its snapshot has expired: a target rolled back from X2 to X1, with X2 then
-    expired, would lose X2's range in silence.
+    The property is never used only because its snapshot has expired. Otherwise, a target that was rolled back from X2
+    to X1 would silently lose the range of X2 once X2 has expired.
 
-    Raises UnreadableCheckpoint for one on the way.
+    Raises UnreadableCheckpoint for a checkpoint of an ancestor.
     """
     mirrored = mirrored_by(target)
     walk = list(_to_checkpoint(target, older))
@@ -64,19 +65,18 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
 
 
 def is_as_written(target: History) -> bool:
-    """Whether a table's rows are those that runs have published, as far as its snapshots tell.
+    """Whether only runs of this package have changed the table's rows, as far as its snapshots show.
 
-    Any other commit that changed rows may have left groups behind that no run has computed since. The runs after it
-    record that.
+    Another commit may have left groups that no run has computed since. The runs after it record this.
     """
     of_runs = False
     for each in target.ancestors(target.current_snapshot_id):
         try:
             found = carried_by(each, target.table)
-        except UnreadableCheckpoint:  # of a release that records something else; the current one was read
+        except UnreadableCheckpoint:  # written by a release that records something else; the current one was read
             return False
         if found is not None and found.logic is not None and found.logic.others is not None:
-            return not found.logic.others  # such a commit may have expired since, or all rows were replaced
+            return not found.logic.others  # such a commit may have expired, or all rows were replaced since
         if found is None and PART_KEY not in each.summary and effect(each) is not Effect.NONE:
             return False
         of_runs = of_runs or found is not None or PART_KEY in each.summary
@@ -84,7 +84,7 @@ def is_as_written(target: History) -> bool:
 
 
 def _to_checkpoint(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
-    """The target's ancestors, newest first, up to the first that carries a checkpoint or is a partial build."""
+    """The target's ancestors, newest first, up to the first one with a checkpoint or a partial build."""
     for snapshot in ancestry(target, older):
         yield snapshot
         if KEY in snapshot.summary or PARTIAL_BUILD_KEY in snapshot.summary:
@@ -94,8 +94,8 @@ def _to_checkpoint(target: History, older: Iterable[History]) -> Iterator[Snapsh
 def _half_published(walk: Iterable[Snapshot], looked_at: int | None) -> Snapshot | None:
     """The newest commit that is only a part of a run.
 
-    A run's commits reach the target together, the last with its checkpoint. A position that was set by hand since then,
-    at the head ``looked_at``, says that somebody has looked at the rows.
+    A run publishes all of its commits at once, the last one with its checkpoint. If a position was set by hand later,
+    at the snapshot ``looked_at``, the user has accepted the rows.
     """
     for snapshot in walk:
         if KEY in snapshot.summary or snapshot.snapshot_id == looked_at:
@@ -106,9 +106,9 @@ def _half_published(walk: Iterable[Snapshot], looked_at: int | None) -> Snapshot
 
 
 def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
-    """The target's ancestors, newest first, completed from older metadata where the current one has forgotten them.
+    """The target's ancestors, newest first, completed from older metadata where snapshots have expired.
 
-    A replayed publish (a cherry-pick) stands for the snapshot that it names as its source, which follows it here.
+    A cherry-picked snapshot is followed by the snapshot that it names as its source.
     """
     remaining = iter(older)
     known: dict[int, Snapshot] = dict(target.snapshots)
@@ -129,6 +129,6 @@ def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
             base, whole = known.get(snapshot.parent_id or 0), replace(target, snapshots=known)
             is_known = base is not None and whole.commits_since(picked.parent_id, base) is not None
             if snapshot.parent_id != picked.parent_id and not is_known:
-                return  # the rows that it was built on are not here, so no checkpoint is proven
+                return  # the rows on which it was built are not in this table, so no checkpoint is proven
             yield picked
         wanted = snapshot.parent_id

@@ -1,7 +1,8 @@
-"""Clones: tables of their own in the catalog, with the files of another table.
+"""Clones: separate tables in the catalog that use the files of another table.
 
-A clone has the snapshots, the checkpoint and the UUID of its origin, so that whatever has read the origin goes on from
-there. It must never remove a file: its files are the origin's. The origin keeps them by a branch, until its time is up.
+A clone has the snapshots, the checkpoint and the UUID of its origin, so readers of the origin can continue with the
+clone. A clone must never remove files, because they belong to its origin. A branch of the origin keeps these files
+until it expires.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from .history import MAIN, History, TableName
 ORIGIN_KEY = "ip.cloned-from"
 KEPT_KEY = "ip.files-kept-until"
 RETENTION = timedelta(days=7)
-"""For how long an origin keeps the files of a clone, unless somebody says otherwise."""
+"""How long an origin keeps the files of a clone by default."""
 _BRANCH = "ip_cloned_by."
 _UNFINISHED = re.compile(r"(.+)__ip_clone_([0-9a-f]{11})[0-9a-f]{6}", re.DOTALL)
 _LONGEST_CLONE_MS = 3_600_000
-"""The time after which an unfinished clone counts as left by a crash."""
+"""The age in milliseconds after which an unfinished clone is considered the leftover of a crash."""
 _MINUTE_MS = 60_000
 NO_REMOVAL = {
-    "gc.enabled": "false",  # so that Iceberg refuses to expire snapshots, to remove orphan files, and to purge
+    "gc.enabled": "false",  # with these, Iceberg refuses to expire snapshots, to remove orphan files, and to purge
     "write.metadata.delete-after-commit.enabled": "false",
 }
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-"""The properties by which a table would write into the folders of another one."""
+"""The properties that would make a clone write into folders of its origin."""
 
 
 @dataclass(frozen=True)
 class Clone:
-    """What a clone's properties say. ``kept_until_ms``: until when the origin keeps the files; None: not known."""
+    """The properties of a clone. ``kept_until_ms``: until when the origin keeps the files; None if unknown."""
 
     origin: TableName
     kept_until_ms: int | None
@@ -43,10 +44,10 @@ class Clone:
 
 @dataclass(frozen=True)
 class KeepingBranch:
-    """The branch by which an origin keeps the files of a clone.
+    """The branch of an origin that keeps the files of a clone.
 
-    ``snapshots``: how many, from the head back. ``minutes``: the age that the branch allows, counted from the head's
-    commit, as Iceberg does.
+    ``snapshots``: the number of snapshots, from the newest one back. ``minutes``: the retention of the branch, counted
+    from its newest commit, as in Iceberg.
     """
 
     name: str
@@ -55,7 +56,7 @@ class KeepingBranch:
     minutes: int
 
     def sql(self, origin: TableName) -> str:
-        """The statement that makes it, or makes it again."""
+        """The statement that creates or replaces the branch."""
         return (
             f"ALTER TABLE {origin.sql} CREATE OR REPLACE BRANCH {sql_name(self.name)} AS OF VERSION {self.head} "
             f"RETAIN {self.minutes} MINUTES WITH SNAPSHOT RETENTION {self.snapshots} SNAPSHOTS"
@@ -63,24 +64,24 @@ class KeepingBranch:
 
 
 def clone_of(history: History) -> Clone | None:
-    """What a table says of its origin; None for one that is no clone."""
+    """The origin of a table, from its properties. None if the table is not a clone."""
     origin = TableName.parse(history.properties.get(ORIGIN_KEY, ""))
     kept = history.properties.get(KEPT_KEY, "")
     return None if origin is None else Clone(origin, int(kept) if kept.isdecimal() else None)
 
 
 def clone_token(now_ms: int, chance: str) -> str:
-    """What the names of one attempt to clone end with. ``chance``: six hexadecimal digits."""
+    """The suffix of names in one attempt to clone. ``chance``: six random hexadecimal digits."""
     return f"{now_ms:011x}{chance}"
 
 
 def unfinished(clone: TableName, token: str) -> TableName:
-    """The name that a clone has until it is complete; each attempt has its own."""
+    """The temporary name of a clone that is not complete. Each attempt has its own name."""
     return replace(clone, name=f"{clone.name}__ip_clone_{token}")
 
 
 def is_left_unfinished(clone: TableName, name: str, now_ms: int) -> bool:
-    """Whether a table of this name is what a crash has left of an attempt to make a clone."""
+    """Whether a table with this name is the leftover of a crashed attempt to create a clone."""
     match = _UNFINISHED.fullmatch(name)
     if match is None or match[1].lower() != clone.name.lower():
         return False
@@ -90,10 +91,10 @@ def is_left_unfinished(clone: TableName, name: str, now_ms: int) -> bool:
 def keeping_branch(
     origin: History, clone: TableName, token: str, time: timedelta, now_ms: int, head: int | None = None
 ) -> KeepingBranch | None:
-    """The branch that keeps the snapshots of an origin for a time from now on; None for a table without a snapshot.
+    """The branch that keeps an origin's snapshots for a period from now. None for a table without a snapshot.
 
-    Each clone has a branch of its own, by its ``token``: other tables may have the files of the clone that it replaces.
-    ``head``: the newest snapshot, by default the table's own head.
+    Each clone has its own branch, identified by ``token``, because other tables may use the files of a clone that is
+    replaced. ``head``: the newest snapshot to keep, by default the current one.
     """
     newest = origin.current if head is None else origin.snapshots.get(head)
     if newest is None:
@@ -104,7 +105,7 @@ def keeping_branch(
 
 
 def properties_of(origin: History, time: timedelta, now_ms: int) -> Mapping[str, str]:
-    """The properties of a clone that its origin does not have."""
+    """The properties that a clone has in addition to those of its origin."""
     until_ms = now_ms + time // timedelta(milliseconds=1)
     of_origin = clone_of(origin)
     if of_origin is not None and of_origin.kept_until_ms is not None:
@@ -113,10 +114,10 @@ def properties_of(origin: History, time: timedelta, now_ms: int) -> Mapping[str,
 
 
 def still_forbidden(table: History | None, wanted: Collection[str]) -> Mapping[str, str]:
-    """The properties that a table must keep although others are wanted when it is replaced; none unless it is a clone.
+    """The properties that a table must keep when it is replaced. Empty unless the table is a clone.
 
-    The log of a clone that is replaced still names metadata files of its origin, among them the present one.
-    ``wanted``: the names of the properties that it is to be made with.
+    The log of a clone that is replaced still lists metadata files of its origin, including the current one. ``wanted``:
+    the names of the properties of the new table.
     """
     if table is None or clone_of(table) is None:
         return {}
@@ -124,7 +125,7 @@ def still_forbidden(table: History | None, wanted: Collection[str]) -> Mapping[s
 
 
 def may_remove_files(table: History) -> bool:
-    """Whether a clone has properties by which Iceberg removes files, which may be its origin's."""
+    """Whether the properties of a clone let Iceberg remove files, which may belong to its origin."""
     if clone_of(table) is None:
         return False
     removes = {"gc.enabled": "true", **table.properties}  # Iceberg's default
@@ -137,14 +138,14 @@ def folders_of(origin: History) -> list[str]:
 
 
 def refs_to_drop(history: History) -> Mapping[str, bool]:
-    """The branches and tags of an origin, which mean nothing in its clone; of each, whether it is a branch."""
+    """The origin's branches and tags, which have no meaning in the clone, and whether each is a branch."""
     return {name: name in history.branches for name in sorted(history.refs) if name != MAIN}
 
 
 def in_clones(checkpoint: Checkpoint, sources: Mapping[TableName, History]) -> Checkpoint:
-    """The checkpoint of a cloned table, with the names of clones for the sources that were cloned, too.
+    """The checkpoint of a cloned table, in which cloned sources have the names of their clones.
 
-    ``sources``: those that the model reads now, as they are. A clone has the snapshots of its origin.
+    ``sources``: the current histories of the sources that the model reads. A clone has the snapshots of its origin.
     """
     names: dict[str, str] = {}
     for table, history in sources.items():

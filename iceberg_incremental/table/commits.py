@@ -1,7 +1,8 @@
-"""What one commit did to a table's rows, judged by its summary alone.
+"""The effect of a commit on a table's rows, from its summary alone.
 
-The operation is not enough: Iceberg calls a MERGE that changed nothing ``overwrite``, as it calls an INSERT OVERWRITE
-of an empty partition, so the counts decide. Keys and operations: Iceberg's ``SnapshotSummary`` and ``DataOperations``.
+The operation is not sufficient, because Iceberg uses ``overwrite`` for a MERGE that changed nothing and for an INSERT
+OVERWRITE of an empty partition. The counts decide. Keys and operations are those of Iceberg's ``SnapshotSummary`` and
+``DataOperations``.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from enum import Enum
 from .history import History, Snapshot
 
 PART_KEY = "ip.part-of-epoch"
-"""In the summary of a snapshot that a run committed before the one that carries the checkpoint of this epoch."""
+"""The summary key of a run's commits before the last one, which has the checkpoint. The value is the epoch."""
 
 
 class Effect(Enum):
     """The effect of a commit on the rows of its table."""
 
     NONE = "none"
-    """No row came, went or changed: a commit of nothing, or a compaction."""
+    """No row was added, removed or changed, as in an empty commit or a compaction."""
 
     APPEND = "append"
-    """Rows came, and Iceberg's append scan sees them."""
+    """Rows were added, and Iceberg's append scan returns them."""
 
     ADDITION = "addition"
-    """Rows came and none went, but in an ``overwrite`` commit, which Iceberg's append scan skips."""
+    """Rows were added and none were removed, in an ``overwrite`` commit, which Iceberg's append scan skips."""
 
     REWRITE = "rewrite"
-    """Rows were changed or deleted, or it cannot be excluded that they were."""
+    """Rows were changed or deleted, or may have been."""
 
 
 _REMOVALS = (
@@ -49,21 +50,21 @@ _REMOVALS = (
     "removed-dvs",
 )
 _ADDITIONS = ("added-data-files", "added-records")
-# Iceberg's writers put the totals into every summary, and the counts of a commit only where they are not zero.
+# Iceberg's writers add the totals to every summary, but a commit's own counts only if they are not zero.
 _COUNTED = ("total-records", "total-data-files", "changed-partition-count", *_REMOVALS, *_ADDITIONS)
 
 _MERGED = ("inserted", "updated", "deleted")
 _WRITERS = ("spark.app.id", "flink.job-id", "trino_query_id")
-"""Keys of the summary by which engines name the job that wrote the files. Spark's add_files sets none of them."""
+"""The summary keys in which engines name the job that wrote the files. Spark's add_files sets none of them."""
 
 _LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
 
 
 def effect(snapshot: Snapshot) -> Effect:
-    """Judge a commit. A summary without counts is judged by its operation, and by the worse of what it may mean."""
+    """The effect of a commit. Without counts, its operation decides, and in doubt the effect is a rewrite."""
     operation = snapshot.operation
     if operation == "replace":
-        return Effect.NONE  # by Iceberg's specification: files were replaced without changing the table's data
+        return Effect.NONE  # by Iceberg's specification, files were replaced without changing the table's data
     if operation not in ("append", "overwrite", "delete"):
         return Effect.REWRITE
     if not has_counts(snapshot):
@@ -78,9 +79,9 @@ def effect(snapshot: Snapshot) -> Effect:
 
 
 def same_rows(history: History, start: int | None, end: int | None) -> bool:
-    """Whether a table is known to have the same rows at two of its snapshots, None being a table without one.
+    """Whether a table is known to have the same rows at two snapshots. None stands for a table without a snapshot.
 
-    That is where ``end`` comes from ``start`` by compactions and commits of nothing.
+    This is the case if only compactions and empty commits lead from ``start`` to ``end``.
     """
     last = None if end is None else history.snapshots.get(end)
     if last is None:
@@ -92,9 +93,9 @@ def same_rows(history: History, start: int | None, end: int | None) -> bool:
 
 
 def is_first(snapshot: Snapshot) -> bool:
-    """Whether a snapshot is known to be the first of its table: it has no parent, and no rows but those it added.
+    """Whether a snapshot is known to be the first one of its table: without a parent, and only with rows that it added.
 
-    PyIceberg's expiry (0.12) takes the parent away from a snapshot whose parent it removes.
+    When PyIceberg 0.12 expires a snapshot, it removes the parent from the child snapshot.
     """
     if snapshot.parent_id is not None or effect(snapshot) is Effect.REWRITE or snapshot.operation == "replace":
         return False
@@ -102,27 +103,28 @@ def is_first(snapshot: Snapshot) -> bool:
 
 
 def _count(snapshot: Snapshot, key: str) -> int:
-    """A count of the summary, 0 where it is absent; what is not a number counts as 1, which errs towards a rewrite."""
+    """A count in the summary; 0 if absent. A value that is not a number counts as 1, so that it is a rewrite."""
     number = snapshot.number(key)
     return int(key in snapshot.summary) if number is None else number
 
 
 def added(snapshot: Snapshot) -> tuple[int, int, int]:
-    """What a commit added: (data files, records, bytes); 0 where the summary does not say."""
+    """What a commit added: (data files, rows, bytes). 0 if the summary does not contain the count."""
     return _three(snapshot, "added-data-files", "added-records", "added-files-size")
 
 
 def written(snapshot: Snapshot, *, deleted: bool = True) -> int:
-    """How many rows a statement inserted, changed and, if it is a MERGE, ``deleted``.
+    """The number of rows that a statement inserted and changed and, with ``deleted``, that a MERGE deleted.
 
-    A copy-on-write MERGE adds the rows of its files that it left as they are too, so Spark's own counts come first.
+    A copy-on-write MERGE also adds the unchanged rows of the files that it rewrites, so Spark's own counts are
+    preferred.
     """
     merged = merged_rows(snapshot)
     return added(snapshot)[1] if merged is None else sum(merged[: 3 if deleted else 2])
 
 
 def merged_rows(snapshot: Snapshot) -> tuple[int, int, int] | None:
-    """How many rows a MERGE of Spark's inserted, updated and deleted; None for another commit."""
+    """The numbers of rows that a Spark MERGE inserted, updated and deleted. None for other commits."""
     inserted, updated, deleted = (snapshot.number(f"spark.merge-into.num-target-rows-{each}") for each in _MERGED)
     if inserted is None or updated is None or deleted is None:
         return None
@@ -130,27 +132,27 @@ def merged_rows(snapshot: Snapshot) -> tuple[int, int, int] | None:
 
 
 def has_counts(snapshot: Snapshot) -> bool:
-    """Whether the summary counts what a commit added and removed: it then has the counts that are not zero."""
+    """Whether the summary counts what a commit added and removed. Missing counts are then zero."""
     return any(key in snapshot.summary for key in _COUNTED)
 
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:
-    """What a commit removed: (data files, records, bytes); 0 where the summary does not say."""
+    """What a commit removed: (data files, rows, bytes). 0 if the summary does not contain the count."""
     return _three(snapshot, "deleted-data-files", "deleted-records", "removed-files-size")
 
 
 def moves_files(snapshot: Snapshot) -> bool:
-    """Whether a commit may have put rows that were there into other data files, as a compaction does."""
+    """Whether a commit may have moved existing rows to other data files, as a compaction does."""
     counts_nothing = "total-data-files" not in snapshot.summary
     return snapshot.operation == "replace" and (counts_nothing or _count(snapshot, "added-data-files") > 0)
 
 
 def keeps_row_ids(snapshot: Snapshot) -> bool:
-    """Whether a commit of format v3 can be trusted with the ids of rows that it moved to other files.
+    """Whether a commit of format v3 is known to preserve the ids of the rows that it moved to other files.
 
-    Appends move none, but a file that was not written for this table may hold the ids of another one. In Spark,
-    releases of Iceberg before 1.12 lost some. Of other engines nothing is known: they share Iceberg's library, which
-    signs the commit, but bring writers of their own.
+    Appends move no rows, but a file that was written for another table may contain that table's ids. In Spark, Iceberg
+    releases before 1.12 lost some ids. Other engines are not trusted: they use Iceberg's library for the commit, but
+    have their own writers.
     """
     if effect(snapshot) is Effect.APPEND:
         return writes_new_files(snapshot)
@@ -160,7 +162,7 @@ def keeps_row_ids(snapshot: Snapshot) -> bool:
 def writes_new_files(snapshot: Snapshot) -> bool:
     """Whether the files that a commit added were written for it, so that the table did not have them before.
 
-    ``add_files`` takes files as they are: a second time too, where it is asked not to check that.
+    ``add_files`` adds existing files. Without its check for duplicates, it can add a file twice.
     """
     if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
         return True
@@ -168,15 +170,15 @@ def writes_new_files(snapshot: Snapshot) -> bool:
 
 
 def may_repeat_files(history: History, snapshot_id: int) -> bool:
-    """Whether a table may have a file more than once: unless all commits are known, and wrote their files."""
+    """Whether a table may have a file twice. Excluded only if all commits are known and wrote their own files."""
     commits = list(history.ancestors(snapshot_id))
     return not is_first(commits[-1]) or not all(map(writes_new_files, commits))
 
 
 def may_undelete(snapshot: Snapshot) -> bool:
-    """Whether rows that were deleted in place may be back after a commit: it removed delete files, for unknown reasons.
+    """Whether rows that were deleted in place may exist again after a commit, because it removed delete files.
 
-    Engines and compactions put the positions of the delete files that they remove into new ones.
+    Engines and compactions copy the positions of the delete files that they remove into new ones.
     """
     if snapshot.operation == "replace" or any(key in snapshot.summary for key in _WRITERS):
         return False
@@ -185,15 +187,15 @@ def may_undelete(snapshot: Snapshot) -> bool:
 
 
 def changes_delete_files(snapshot: Snapshot) -> bool:
-    """Whether a commit added or removed delete files, or may have: its summary has no counts."""
+    """Whether a commit added or removed delete files, or may have done so because its summary has no counts."""
     deletes = [key for key in _REMOVALS if "delete-files" in key or key.endswith(("deletes", "dvs"))]
     return not has_counts(snapshot) or any(_count(snapshot, key) for key in deletes)
 
 
 def units(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, ...]]:
-    """Commits in the units that their writers meant: a run of ours may make one unit of several.
+    """Commits grouped by run, because one run may consist of several commits.
 
-    Within a unit the table is not what anybody wrote: new rows are there beside those that they replace.
+    Between the commits of a run, the table has an intermediate state: new rows are next to the rows that they replace.
     """
     unit: list[Snapshot] = []
     for snapshot in commits:
@@ -206,13 +208,13 @@ def units(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, ...]]:
 
 
 def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:
-    """Whether a commit says that Iceberg's own library wrote it, in this version (major, minor) or a later one."""
+    """Whether a commit states that Iceberg's own library wrote it, in this version (major, minor) or a later one."""
     version = _LIBRARY.match(snapshot.summary.get("iceberg-version", ""))
     return version is not None and (int(version[1]), int(version[2])) >= least
 
 
 def total(snapshot: Snapshot) -> tuple[int, int, int]:
-    """What the table holds at a snapshot: (data files, records, bytes); 0 where the summary does not say."""
+    """What the table contains at a snapshot: (data files, rows, bytes). 0 if the summary does not contain the count."""
     return _three(snapshot, "total-data-files", "total-records", "total-files-size")
 
 

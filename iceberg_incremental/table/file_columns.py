@@ -1,4 +1,4 @@
-"""Whether the columns of a table's data files can be read by their names, as engines do that know only the files."""
+"""Whether the columns of a table's data files can be read by name, as engines without table metadata read them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from .changed_files import TableColumn
 
 NAME_MAPPING = "schema.name-mapping.default"
-"""The property by which a table reads files without field ids, as add_files takes them: names by field id, as JSON."""
+"""The property with names by field id, as JSON, for files without field ids, such as those of add_files."""
 _BASIC_PLANE = 0xFFFF
 
 
 def readable_by_name(
     schemas: Mapping[int, Sequence[TableColumn]], columns: Sequence[TableColumn], name_mapping: str | None = None
 ) -> bool:
-    """Whether each name in a file of any of a table's schemas means the same column as in ``columns``.
+    """Whether each name in a file of any of a table's schemas refers to the same column as in ``columns``.
 
-    ``schemas``: all that the table has had, by their ids, which count from 0: with a gap, one of them is not known. A
-    column that a file lacks is NULL in its rows, unless the column has a default. Names are compared as engines do that
-    ignore their case. ``name_mapping``: the table's property ``NAME_MAPPING``.
+    ``schemas``: all schemas that the table has had, by id. Ids start at 0, so a gap means that a schema is unknown. A
+    column that a file lacks is NULL in its rows, unless the column has a default. The case of names is ignored, as in
+    engines that ignore it. ``name_mapping``: the table property ``NAME_MAPPING``.
     """
     by_id = {column.field_id: column for column in columns}
     by_name = {column.name.lower(): column for column in columns}
@@ -39,12 +39,12 @@ def readable_by_name(
 
 
 def _is_same(column: TableColumn, other: TableColumn | None) -> bool:
-    """Whether there is no other column, or it is the same one."""
+    """Whether the other column does not exist or is the same column."""
     return other is None or (column.field_id, column.name, column.type) == (other.field_id, other.name, other.type)
 
 
 def _names(columns: Sequence[TableColumn]) -> Iterator[tuple[int, str]]:
-    """The field ids and names of columns, and of the fields of structs in them."""
+    """The field ids and names of columns, including the fields of nested structs."""
     for column in columns:
         yield column.field_id, column.name
         yield from _nested(column.type)
@@ -61,16 +61,16 @@ def _nested(type_: Any) -> Iterator[tuple[int, str]]:
 
 
 def _is_written_as_it_is(name: str) -> bool:
-    """Whether Iceberg's writers keep a name in Parquet files: the column "flight id" is "flight_x20id" there.
+    """Whether Iceberg's writers keep a name in Parquet files. For example, "flight id" becomes "flight_x20id".
 
-    They keep the names that Avro allows, by Java's letters and digits of 16 bits (AvroSchemaUtil.makeCompatibleName).
+    They keep names that are valid in Avro, by Java's 16-bit letters and digits (AvroSchemaUtil.makeCompatibleName).
     """
     kept = all(ord(each) <= _BASIC_PLANE and (each.isalpha() or each.isdecimal() or each == "_") for each in name)
     return kept and not name[:1].isdecimal()
 
 
 def _maps_to_themselves(name_mapping: str | None, names: Mapping[int, str]) -> bool:
-    """Whether files without field ids have each column by its own name, and by no other."""
+    """Whether the mapping assigns each column exactly its own name."""
     if name_mapping is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""A table's history as frozen values: what planning works on, without a catalog, Spark or dbt.
+"""A table's history as frozen values. Planning uses it without a catalog, Spark or dbt.
 
 Terms are Iceberg's. Times are milliseconds since the epoch (UTC), sizes are bytes, snapshot ids are signed 64-bit.
 """
@@ -15,38 +15,38 @@ from ..names import sql_name
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_AGES: Mapping[str, int] = MappingProxyType({})
 MAIN = "main"
-"""The branch that readers see."""
+"""The branch that readers see by default."""
 
 
 @dataclass(frozen=True, order=True)
 class TableName:
-    """The three parts of a table's name in Spark: catalog, namespace, table; as they are, without quotes."""
+    """The three parts of a table's name in Spark: catalog, namespace and table, without quotes."""
 
     catalog: str
     namespace: str
     name: str
 
     def __str__(self) -> str:
-        """The canonical name that checkpoints, logs and errors show, for example ``lake.ops.flights``.
+        """The canonical name in checkpoints, logs and errors, for example ``lake.ops.flights``.
 
-        A part that holds a dot or a back-quote is back-quoted, so that no two tables share a name.
+        A part that contains a dot or back-quote is back-quoted, so that names are unique.
         """
         return ".".join(sql_name(p) if ("." in p or "`" in p) else p for p in (self.catalog, self.namespace, self.name))
 
     @property
     def sql(self) -> str:
-        """The name as Spark SQL takes it, every part back-quoted."""
+        """The name in Spark SQL, with every part back-quoted."""
         return ".".join(sql_name(p) for p in (self.catalog, self.namespace, self.name))
 
     @classmethod
     def parse(cls, text: str) -> TableName | None:
-        """Read a canonical name back; None for a text that is none."""
+        """Parse a canonical name. None for other text."""
         name = cls.written(text)
         return name if name is not None and str(name) == text else None
 
     @classmethod
     def written(cls, text: str) -> TableName | None:
-        """Read a name of three parts, each with or without back-quotes; None for another text."""
+        """Parse a name of three parts, each with or without back-quotes. None for other text."""
         if _PARTS.fullmatch(text + ".") is None:
             return None
         return cls(*(quoted.replace("``", "`") if quoted else plain for quoted, plain in _PART.findall(text + ".")))
@@ -58,11 +58,11 @@ _PARTS = re.compile(rf"(?:{_PART.pattern}){{3}}")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One snapshot as the table's metadata has it.
+    """A snapshot of a table's metadata.
 
-    ``sequence_number`` is None where the reader cannot know it (the ``snapshots`` metadata table lacks it).
-    ``operation`` is None where the writer gave none (format v1 allows it). ``summary`` is without the operation.
-    ``has_row_ids``: whether every row is known to have a row id at it (format v3).
+    ``sequence_number``: None if the reader cannot know it, because the ``snapshots`` metadata table lacks it.
+    ``operation``: None if the writer set none, which format v1 allows. ``summary``: without the operation.
+    ``has_row_ids``: whether every row at this snapshot is known to have a row id (format v3).
     """
 
     snapshot_id: int
@@ -74,16 +74,16 @@ class Snapshot:
     has_row_ids: bool = False
 
     def number(self, key: str) -> int | None:
-        """A number of the summary; None where it has none under this key."""
+        """A number in the summary. None without one under this key."""
         text = self.summary.get(key, "")
         return int(text) if text.isdecimal() else None
 
 
 @dataclass(frozen=True)
 class Retention:
-    """What a branch says itself of the snapshots that an expiry keeps of it, before the table's properties.
+    """A branch's own retention, which overrides the table's properties. None means not set.
 
-    ``min_snapshots``: how many at least. ``max_age_ms``: those that are no older than this. None where it says nothing.
+    ``min_snapshots``: the minimum number of snapshots to keep. ``max_age_ms``: the maximum age of other snapshots.
     """
 
     min_snapshots: int | None = None
@@ -95,17 +95,14 @@ _NO_BRANCHES: Mapping[str, Retention] = MappingProxyType({MAIN: Retention()})
 
 @dataclass(frozen=True)
 class History:
-    """What one load of a table's metadata says of its past.
+    """A table's past, from one load of its metadata.
 
-    ``snapshots``: every snapshot that the metadata still knows, by id, on all branches.
-    ``refs``: branch and tag names to snapshot ids; ``main`` is absent while the table has no snapshot.
-    ``ref_ages``: how old the snapshots of refs may become, in milliseconds since their commits, before an expiry drops
-    the ref; by name, where one is set.
-    ``table_uuid``: None where the reader cannot know it.
-    ``metadata_log``: locations of older metadata files, oldest first.
-    ``branches``: those of the refs that are branches; the others are tags.
-    ``updated_ms``: when the metadata were last written; None where the reader cannot know it.
-    ``location``: of the table's files; None where the reader cannot know it.
+    ``snapshots``: all snapshots of all branches that the metadata contains, by id. ``refs``: snapshot ids by the names
+    of branches and tags. ``main`` is absent if the table has no snapshot. ``ref_ages``: the maximum age of refs in
+    milliseconds since the commit, after which an expiry drops the ref; by name, if set. ``table_uuid``: None if the
+    reader cannot know it. ``metadata_log``: the locations of older metadata files, oldest first. ``branches``: the
+    names of the refs that are branches; the others are tags. ``updated_ms``: when the metadata was last written; None
+    if the reader cannot know it. ``location``: the table's folder; None if the reader cannot know it.
     """
 
     table: TableName
@@ -123,11 +120,11 @@ class History:
 
     @property
     def current(self) -> Snapshot | None:
-        """The head of ``main``, or None while the table has no snapshot."""
+        """The current snapshot of ``main``. None if the table has no snapshot."""
         return None if self.current_snapshot_id is None else self.snapshots.get(self.current_snapshot_id)
 
     def ancestors(self, snapshot_id: int | None) -> Iterator[Snapshot]:
-        """The known ancestors of and including a snapshot, newest first; ends at the first one that is not known."""
+        """A snapshot and its known ancestors, newest first, up to the first unknown one."""
         seen: set[int] = set()
         while snapshot_id is not None and snapshot_id not in seen:
             snapshot = self.snapshots.get(snapshot_id)
@@ -142,9 +139,9 @@ class History:
         return any(s.snapshot_id == snapshot_id for s in self.ancestors(of))
 
     def with_older(self, older: History) -> History:
-        """This history with the snapshots and parents that an older one of the same table knows.
+        """This history, completed with the snapshots and parents of an older history of the same table.
 
-        PyIceberg's expiry (0.12) takes the parent away from a snapshot whose parent it removes.
+        When PyIceberg 0.12 expires a snapshot, it removes the parent from the child snapshot.
         """
         if older.table_uuid != self.table_uuid:
             return self
@@ -153,10 +150,12 @@ class History:
         return replace(self, snapshots={**older.snapshots, **self.snapshots, **parents})
 
     def commits_since(self, snapshot_id: int | None, end: Snapshot) -> list[Snapshot] | None:
-        """The commits after a snapshot up to ``end``, oldest first; None where the parents do not lead back to it.
+        """The commits after a snapshot up to ``end``, oldest first.
 
-        The snapshot itself may be expired, as long as the commit whose parent it was is known. ``snapshot_id`` is None
-        for a table that had none yet.
+        None if the parents do not lead back to the snapshot.
+
+        The snapshot itself may have expired, if its child is known. ``snapshot_id`` is None for a table that had no
+        snapshot.
         """
         commits: list[Snapshot] = []
         for snapshot in self.ancestors(end.snapshot_id):

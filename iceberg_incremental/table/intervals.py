@@ -1,4 +1,4 @@
-"""Between which values a column lies in a data file, as its partition and its metrics say."""
+"""The range of values of a column in a data file, from the file's partition and metrics."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any
 from .changed_files import DataFile, PartitionField
 
 DAY_US = 86_400_000_000
-"""Microseconds of a day."""
+"""Microseconds per day."""
 TIMES = ("timestamp", "timestamptz")
 _HOUR_US = 3_600_000_000
 _LONGEST_STRING = 256
 _DECIMAL = re.compile(r"decimal\(\s*\d+\s*,\s*(\d+)\s*\)")
 _TRUNCATE = re.compile(r"truncate\[(\d+)\]")
 _SIZES = {"int": (4, 8), "long": (4, 8), "date": (4,), **dict.fromkeys(TIMES, (8,))}
-"""Bytes of a bound, by type; an int's bound stays when its column becomes a long."""
+"""The number of bytes of a bound, by type. The bound of an int stays when its column becomes a long."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The values that a column may have in some file: closed, in Iceberg's units; None is no bound on that side.
+    """The values that a column may have in a file, as a closed interval in Iceberg's units. None means no bound.
 
-    ``has_values`` is False where the column is NULL in every row.
+    ``has_values``: False if the column is NULL in every row.
     """
 
     lower: Any = None
@@ -37,12 +37,12 @@ class Interval:
 
     @property
     def is_bound(self) -> bool:
-        """Whether it excludes any value."""
+        """Whether the interval excludes any value."""
         return not self.has_values or self.lower is not None or self.upper is not None
 
     @property
     def is_point(self) -> bool:
-        """Whether it holds one value only."""
+        """Whether the interval contains only one value."""
         return self.has_values and not self.has_nulls and self.lower is not None and self.lower == self.upper
 
     def hull(self, other: Interval) -> Interval:
@@ -59,36 +59,36 @@ class Interval:
 
 
 def enclosing_interval(intervals: Sequence[Interval]) -> Interval:
-    """The smallest interval that contains all of at least one interval."""
+    """The smallest interval that contains all given intervals. At least one is required."""
     return reduce(Interval.hull, intervals)
 
 
 def safe_lower(text: str) -> str | None:
-    """A lower bound of strings that Iceberg sees as Spark does; None where nothing is left of it.
+    """A lower bound of strings that holds for both Iceberg and Spark. None if there is no such bound.
 
-    A string may hold bytes that are not UTF-8. Spark compares its bytes. Iceberg reads U+FFFD where it cannot decode
-    them, in the bounds that it writes into a manifest and in what it compares with a predicate. Up to the first
-    character from U+FFFD on, both agree that a string is above the bound.
+    A string may contain bytes that are not UTF-8. Spark compares the bytes. Iceberg replaces undecodable bytes by
+    U+FFFD, both in the bounds of manifests and in predicates. The part before the first character that is U+FFFD or
+    greater is a lower bound for both.
     """
     safe = re.split("[\ufffd-\U0010ffff]", text, maxsplit=1)[0]
     return safe or None
 
 
 def safe_upper(text: str) -> str | None:
-    """An upper bound of strings that Iceberg sees as Spark does; None where nothing is left of it.
+    """An upper bound of strings that holds for both Iceberg and Spark. None if there is no such bound.
 
-    Bytes that are not UTF-8 are all above ASCII, as is U+FFFD, so that both agree on a bound in ASCII. It is next to
-    the ASCII characters with which ``text`` begins.
+    Bytes that are not UTF-8 are greater than ASCII, and so is U+FFFD. Both therefore agree on a bound in ASCII: the
+    successor of the ASCII characters at the start of ``text``.
     """
     safe = re.split("[^\x00-\x7f]", text, maxsplit=1)[0]
     if safe == text:
         return text
-    safe = safe.rstrip("\x7f")  # the last one of ASCII, which nothing in ASCII follows
+    safe = safe.rstrip("\x7f")  # the last ASCII character has no successor in ASCII
     return safe[:-1] + chr(ord(safe[-1]) + 1) if safe else None
 
 
 def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
-    """What a file's partition and metrics say of one column."""
+    """The values of a column in a file, from the file's partition and metrics."""
     by_transform = {
         spec.transform: _of_partition(spec, value, type_)
         for spec, value in zip(file.spec, file.partition, strict=True)
@@ -97,7 +97,7 @@ def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
     measured = by_transform.get("identity") or _of_metrics(file, field_id, type_)
     found = measured if measured.is_bound else next(iter(by_transform.values()), measured)
     if file.path.endswith(".orc") and type_ in TIMES and found.has_values and (found.lower is None or found.lower < 0):
-        # Fractions of a second before 1970 are read from ORC a second later than they were written (Iceberg 1.12).
+        # Iceberg 1.12 reads fractional times before 1970 from ORC one second too late.
         return Interval(has_nulls=found.has_nulls)
     return found
 
@@ -111,7 +111,7 @@ def _of_metrics(file: DataFile, field_id: int, type_: str) -> Interval:
 
 
 def _between(lower: Any, upper: Any, *, has_nulls: bool) -> Interval:
-    """The interval of decoded bounds; wider for strings, where Iceberg may compare otherwise than Spark does."""
+    """The interval between decoded bounds. Wider for strings, which Iceberg may compare differently from Spark."""
     if isinstance(lower, str):
         lower = safe_lower(lower)
     if isinstance(upper, str):
@@ -120,7 +120,7 @@ def _between(lower: Any, upper: Any, *, has_nulls: bool) -> Interval:
 
 
 def _of_partition(spec: PartitionField, value: Any, type_: str) -> Interval:
-    """The interval of a source column behind a partition value."""
+    """The values of a source column in a partition."""
     if value is None:
         return Interval(has_values=False)
     if spec.transform == "identity":
@@ -137,7 +137,7 @@ def _of_partition(spec: PartitionField, value: Any, type_: str) -> Interval:
 
 
 def _tells(spec: PartitionField, type_: str) -> bool:
-    """Whether a transform's value bounds a source column of this type."""
+    """Whether the value of a transform bounds a source column of this type."""
     if spec.transform == "identity":
         return True
     if _TRUNCATE.fullmatch(spec.transform):
@@ -148,7 +148,7 @@ def _tells(spec: PartitionField, type_: str) -> bool:
 
 
 def _times(transform: str, value: int) -> tuple[int, int]:
-    """The first microsecond of a partition by time, and the first after it; proleptic Gregorian, in UTC."""
+    """The first microsecond of a time partition, and the first one after it; proleptic Gregorian, in UTC."""
     if transform == "hour":
         return value * _HOUR_US, (value + 1) * _HOUR_US
     if transform == "day":
@@ -158,7 +158,7 @@ def _times(transform: str, value: int) -> tuple[int, int]:
 
 
 def _month_us(months: int) -> int:
-    """The first microsecond of a month, counted from January 1970. Days from civil, years shifted to March."""
+    """The first microsecond of a month that is counted from January 1970. Years start in March in this algorithm."""
     year, month = 1970 + months // 12, months % 12 + 1
     shifted = year - (month <= 2)
     era, of_era = shifted // 400, shifted % 400
@@ -167,7 +167,7 @@ def _month_us(months: int) -> int:
 
 
 def _decoded(raw: bytes | None, type_: str) -> Any:
-    """A bound of a manifest (Iceberg's binary single-value serialization); None where it cannot be used."""
+    """A bound in a manifest, decoded from Iceberg's binary single-value serialization. None if it cannot be used."""
     if raw is None:
         return None
     if type_ == "string":
@@ -190,5 +190,5 @@ def _text(raw: bytes) -> str | None:
 
 def _decimal(raw: bytes, scale: int) -> Decimal:
     unscaled = int.from_bytes(raw, "big", signed=True)
-    # not by arithmetic, which rounds to the 28 digits of the context
+    # arithmetic would round to the 28 digits of the decimal context
     return Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))

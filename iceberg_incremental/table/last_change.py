@@ -1,4 +1,4 @@
-"""The time of the last change of a table's rows, from the summaries of its commits."""
+"""The time at which a table's rows last changed, from the summaries of its commits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_ROW = (0, 0, 0)
 
 @dataclass(frozen=True)
 class LastChangeExpired:
-    """The commit that last changed rows has expired; it was before ``known``, the oldest commit that is left.
+    """The commit that last changed rows has expired. It was before ``known``, the oldest remaining commit.
 
     ``known``: None if not even the table's current snapshot is known.
     """
@@ -22,10 +22,10 @@ class LastChangeExpired:
 
 
 def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | LastChangeExpired | None:
-    """The last commit on ``main`` that added, changed or deleted rows; None if the table never had any.
+    """The last commit on ``main`` that added, changed or deleted rows. None if the table never had any.
 
-    Compactions and commits of nothing are passed over. Where the walk reaches an expired commit, ``older`` histories
-    (newest first; read only then) complete it.
+    Compactions and empty commits are skipped. If a parent has expired, ``older`` histories (newest first, read only in
+    this case) complete the history.
     """
     remaining = iter(older)
     known = dict(history.snapshots)
@@ -45,8 +45,8 @@ def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | L
 
 
 def changes_rows(commit: Snapshot) -> bool:
-    """Whether a commit changed rows, or may have: its summary counts nothing.
+    """Whether a commit changed rows, or may have because its summary has no counts.
 
-    A copy-on-write MERGE may write files again of which it changed no row; Spark's own counts say so.
+    A copy-on-write MERGE may rewrite files without changing a row. Spark's own counts show this.
     """
     return effect(commit) is not Effect.NONE and merged_rows(commit) != _NO_ROW

@@ -1,4 +1,4 @@
-"""Lateness: how far the event times of the rows of a commit lie behind the commit, by the metadata of its files."""
+"""Lateness: the time between the event times of a commit's rows and the commit, from file metadata."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DAY_MS = DAY_US // 1000
 
 @dataclass(frozen=True)
 class CommitLateness:
-    """Between which event times the rows of one commit lie, in ms since the epoch; bounds of its files may be wider.
+    """The range of event times of one commit's rows, in ms since the epoch. File bounds may widen the range.
 
-    ``late_ms``: how far the oldest one lies behind the commit's time; negative for times to come.
+    ``late_ms``: the time between the oldest event time and the commit. Negative for event times in the future.
     """
 
     snapshot_id: int
@@ -27,9 +27,9 @@ class CommitLateness:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The lateness of what some commits brought. ``event_time``: the column; ``commits``: how many were looked at.
+    """The lateness of several commits. ``event_time``: the column. ``commits``: the number of commits examined.
 
-    ``max_late_ms``: how far the oldest event time of one commit lay behind the commit, at most.
+    ``max_late_ms``: the maximum time between a commit and its oldest event time.
     """
 
     event_time: str
@@ -40,10 +40,10 @@ class Lateness:
 
 
 def lateness_of(commit: Snapshot, files: ChangedFiles | None, event_time: str) -> CommitLateness | None:
-    """The lateness of the files that a commit added; None where they have no rows, or their metadata no bounds.
+    """The lateness of the files that a commit added. None if they have no rows or no bounds.
 
-    A ``timestamp`` without a zone is taken for UTC. A ``date`` stands for the end of its day, so that the rows of a day
-    that land before midnight are not late.
+    A ``timestamp`` without a zone is read as UTC. A ``date`` is read as the end of its day, so that rows which arrive
+    before midnight are not late.
     """
     column = None if files is None else files.column(event_time)
     if files is None or files.files is None or column is None:
@@ -65,7 +65,7 @@ def lateness_of(commit: Snapshot, files: ChangedFiles | None, event_time: str) -
 
 
 def lateness_in_all(event_time: str, found: Sequence[CommitLateness]) -> Lateness | None:
-    """The lateness of several commits together; None of none."""
+    """The combined lateness of several commits. None without commits."""
     if not found:
         return None
     return Lateness(

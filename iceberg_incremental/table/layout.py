@@ -1,4 +1,4 @@
-"""What a table looks like now, as its metadata say it: columns, partitioning, sort order. Spelled as in Spark SQL."""
+"""A table's current columns, partitioning and sort order, in Spark SQL's notation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DescribedColumn:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the type is shown in part, as Spark's DESCRIBE shows structs of more than 25 fields."""
+        """Whether the type is truncated. Spark's DESCRIBE truncates structs of more than 25 fields."""
         return _CUT_OFF.search(self.type) is not None
 
 
@@ -38,7 +38,10 @@ class Layout:
 
 
 def spark_type(type_: IcebergType) -> str:
-    """The Spark SQL type of an Iceberg type, by Iceberg's ``TypeToSparkType``; one that Spark lacks keeps its name."""
+    """The Spark SQL type of an Iceberg type, as in Iceberg's ``TypeToSparkType``.
+
+    Types that Spark lacks keep their name.
+    """
     if isinstance(type_, str):
         plain = _SPACES.sub("", type_)
         return "binary" if plain.startswith("fixed") else _OF_SPARK.get(plain, plain)
@@ -51,7 +54,7 @@ def spark_type(type_: IcebergType) -> str:
 
 
 def names_by_id(struct: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[int, str]]:
-    """The names of all fields of a schema or struct by their ids, those within structs with their path."""
+    """The names of all fields of a schema or struct by id. Nested fields have their path."""
     for field in struct["fields"]:
         name = f"{prefix}{field['name']}"
         yield field["id"], name

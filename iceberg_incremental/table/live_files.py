@@ -1,4 +1,4 @@
-"""The files of a table at its head, as maintenance sees them: data files, delete files, and manifests."""
+"""The files of a table's current snapshot that maintenance uses: data files, delete files and manifests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Content(str, Enum):
-    """What a file holds."""
+    """The kind of content of a file."""
 
     DATA = "data"
     POSITION_DELETES = "position deletes"
@@ -18,11 +18,11 @@ class Content(str, Enum):
 
 @dataclass(frozen=True)
 class LiveFile:
-    """A file that a table's head lists.
+    """A file of a table's current snapshot.
 
-    ``partition``: equal for the files of one partition, of one spec. ``size`` in bytes; of a deletion vector that of
-    the file that it shares with others. ``of``: the one data file whose rows it deletes, None where it may be several.
-    ``manifest``: what lists it; None where the reader cannot know it.
+    ``partition``: equal for files of the same partition and spec. ``size``: in bytes. For a deletion vector, the size
+    of the file that it shares with other vectors. ``of``: the data file whose rows it deletes; None if there may be
+    several. ``manifest``: the manifest that lists it; None if the reader cannot know it.
     """
 
     content: Content
@@ -37,7 +37,7 @@ class LiveFile:
 
 @dataclass(frozen=True)
 class ManifestSize:
-    """A manifest that lists live files: its partition spec, its size in bytes, and whether it lists delete files."""
+    """A manifest of live files: its partition spec, its size in bytes, and whether it lists delete files."""
 
     spec_id: int
     size: int
@@ -46,7 +46,7 @@ class ManifestSize:
 
 @dataclass(frozen=True)
 class LiveFiles:
-    """All files of a table's head. ``spec_id``: of the partition spec in which new files are written."""
+    """All files of a table's current snapshot. ``spec_id``: the partition spec of new files."""
 
     files: tuple[LiveFile, ...]
     manifests: Mapping[str, ManifestSize]
@@ -59,5 +59,5 @@ class LiveFiles:
 
     @property
     def deletes(self) -> tuple[LiveFile, ...]:
-        """The delete files of each kind, and deletion vectors."""
+        """The delete files of each kind, including deletion vectors."""
         return tuple(file for file in self.files if file.content is not Content.DATA)

@@ -1,4 +1,4 @@
-"""The names of what runs of this package make beside a model's rows: branches ``ip_<epoch>_<number>``, and tables."""
+"""The names of the branches (``ip_<epoch>_<number>``) and tables that runs of this package create for a model."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import replace
 from .history import TableName
 
 AUDIT_KEY = "ip.audit-of"
-"""The property of an audit table: the table whose rows are judged there. In the summary of a commit to it: the run that
-made it, by the name of its branch."""
+"""The property of an audit table that names the audited table. In the summary of a commit to it, the name of the branch
+identifies the run."""
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 
 def epoch_of(branch: str) -> int | None:
-    """The epoch that a run stages on a branch; None for a branch that is none of this package."""
+    """The epoch that a run stages on a branch. None if the branch is not from this package."""
     match = _OWN_BRANCH.fullmatch(branch)
     return None if match is None else int(match.group(1))
 
 
 def is_dead(branch: str, epoch: int) -> bool:
-    """Whether a branch is one of this package that can never be published any more: its epoch has been published."""
+    """Whether a branch of this package can no longer be published, because its epoch has been published."""
     own = epoch_of(branch)
     return own is not None and own <= epoch
 
 
 def audit_table(target: TableName) -> TableName:
-    """The table in which the rows of a rebuild are judged: CREATE OR REPLACE TABLE AS has no branch to stage on."""
+    """The table in which the rows of a rebuild are audited, because CREATE OR REPLACE TABLE AS cannot stage rows."""
     return replace(target, name=f"{target.name}__ip_audit")

@@ -1,4 +1,4 @@
-"""How a table is partitioned: as a model is configured, and as Spark describes the table."""
+"""The partitioning of a table, as configured for a model and as described by Spark."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _TRANSFORM = re.compile(r"(\w+)\((.*)\)")
 
 @dataclass(frozen=True)
 class LiveSpec:
-    """A partition spec that live data files of a table are written in, and how many.
+    """A partition spec of live data files, and the number of these files.
 
-    ``fields``: its normal forms, None where the reader cannot know them. ``is_current``: whether new files are written
-    in it; None where the reader cannot know.
+    ``fields``: in normal form; None if the reader cannot know them. ``is_current``: whether new files use the spec;
+    None if the reader cannot know it.
     """
 
     spec_id: int
@@ -26,24 +26,24 @@ class LiveSpec:
 
 
 def has_older(specs: Sequence[LiveSpec]) -> bool:
-    """Whether data files are known to lie in partitions of another spec than new files would."""
+    """Whether data files are known to use another partition spec than new files."""
     return len(specs) > 1 or any(spec.is_current is False for spec in specs)
 
 
 def identity_columns(specs: Sequence[LiveSpec]) -> frozenset[str]:
-    """The columns, in lower case, by whose very values all live files are partitioned, as far as is known."""
+    """The columns, in lower case, by which all known live files are identity-partitioned."""
     found = [frozenset(field for field in spec.fields or () if not _TRANSFORM.fullmatch(field)) for spec in specs]
     return frozenset.intersection(*found) if found else frozenset()
 
 
 def specified(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
-    """The fields of a spec of Iceberg's metadata as normal forms; ``names``: of the table's columns by their ids."""
+    """The fields of a spec in Iceberg's metadata, in normal form. ``names``: the column names by id."""
     fields = ((field["transform"], names.get(field["source-id"], str(field.get("name")))) for field in spec["fields"])
     return tuple(_normal(field) for each in fields if (field := spelled(*each)) is not None)
 
 
 def spelled(transform: str, column: str) -> str | None:
-    """A transform of a column as Spark SQL writes it; None for one that gives no value."""
+    """A transform of a column in Spark SQL. None for a transform without values (void)."""
     name, _, argument = transform.partition("[")
     if name == "identity":
         return column
@@ -54,7 +54,7 @@ def spelled(transform: str, column: str) -> str | None:
 
 
 def configured(partition_by: str | Sequence[str] | None) -> list[str]:
-    """Partition fields, as configured or as Spark describes them, in their normal forms.
+    """Partition fields in normal form, from a config or from Spark's description.
 
     For example ``days(ts)``, ``bucket(16,id)``, ``region``.
     """
@@ -63,14 +63,14 @@ def configured(partition_by: str | Sequence[str] | None) -> list[str]:
 
 
 def columns_of(fields: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """The columns from which partition fields take their values; of a field within a struct, the struct's."""
+    """The source columns of partition fields. For a field within a struct, the column of the struct."""
     sources = {_argument(field) for field in configured(fields)}
     roots = {source.partition(".")[0] for source in sources}
     return [name for name in columns if _plain(name) in sources | roots]
 
 
 def _argument(field: str) -> str:
-    """What the normal form of a field partitions by."""
+    """The source column of a field in normal form."""
     match = _TRANSFORM.fullmatch(field)
     return field if match is None else match[2].rpartition(",")[2]
 

@@ -1,4 +1,4 @@
-"""What a checkpoint records of a history table: how it was kept, and up to which time."""
+"""What a checkpoint records about a history table: its configs, and the latest time of a version."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RecordedHistory:
-    """How a history table was kept.
+    """The configs of a history table.
 
-    ``key``, ``check_cols``: names in lower case, sorted; ``check_cols`` is empty for all columns. ``marks``: what else
-    the table's rows depend on, by config. ``latest_ms``: the latest time at which a version began or ended: later
-    commits count from then on, whatever their own times are. ``has_whole_log``: whether the events that the versions
-    are from are those of a log that had all of them when it was last read.
+    ``key``, ``check_cols``: names in lower case, sorted. ``check_cols`` is empty for all columns. ``marks``: other
+    configs on which the rows depend. ``latest_ms``: the latest time at which a version began or ended. Later commits
+    count from this time, even if their own times are earlier. ``has_whole_log``: whether the log had all events of the
+    versions when it was last read.
     """
 
     key: tuple[str, ...]
@@ -25,7 +25,7 @@ class RecordedHistory:
 
 
 def to_document(history: RecordedHistory) -> dict[str, Any]:
-    """The record as it stands in a checkpoint."""
+    """The record as JSON values for a checkpoint."""
     return {
         "key": list(history.key),
         "check_cols": list(history.check_cols),
@@ -36,7 +36,7 @@ def to_document(history: RecordedHistory) -> dict[str, Any]:
 
 
 def from_document(document: object) -> RecordedHistory | None:
-    """The record that a checkpoint holds; None where it holds none that can be read."""
+    """The record from the JSON values of a checkpoint. None if it is missing or cannot be read."""
     if not isinstance(document, Mapping):
         return None
     key, check_cols, marks = (document.get(each) for each in ("key", "check_cols", "marks"))

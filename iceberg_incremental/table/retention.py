@@ -1,4 +1,4 @@
-"""The properties of a table by which Iceberg removes snapshots and older metadata files, with Iceberg's defaults."""
+"""The table properties by which Iceberg removes snapshots and older metadata files, with Iceberg's defaults."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ _FOREVER_MS = 2**63 - 1
 
 PREVIOUS_VERSIONS = "write.metadata.previous-versions-max"
 FEW_METADATA_FILES = 20
-"""A run makes up to seven commits, and each adds a metadata file: fewer than this are soon gone."""
+"""With fewer older metadata files, a few runs remove them all: a run makes up to seven commits with a file each."""
 
 
 def older_metadata_files(properties: Mapping[str, str]) -> int:
-    """How many older metadata files a table keeps; Iceberg takes a lower number for 1."""
+    """The number of older metadata files that a table keeps. Iceberg treats numbers below 1 as 1."""
     return max(1, _number(properties, PREVIOUS_VERSIONS, 100))
 
 
 def max_snapshot_age_ms(properties: Mapping[str, str]) -> int:
-    """The age from which on a snapshot may go, in milliseconds."""
+    """The age in milliseconds from which snapshots may expire."""
     return _number(properties, "history.expire.max-snapshot-age-ms", 5 * _DAY_MS)
 
 
 def min_snapshots_to_keep(properties: Mapping[str, str]) -> int:
-    """How many snapshots of a branch stay at the least."""
+    """The minimum number of snapshots of a branch that are kept."""
     return max(1, _number(properties, "history.expire.min-snapshots-to-keep", 1))
 
 
 def max_ref_age_ms(properties: Mapping[str, str]) -> int:
-    """The age of its snapshot from which on a branch or tag goes that names none itself, in milliseconds."""
+    """The age in milliseconds from which branches and tags without their own age expire."""
     return _number(properties, "history.expire.max-ref-age-ms", _FOREVER_MS)
 
 
 def is_forever(age_ms: float) -> bool:
-    """Whether an age is Iceberg's for what never goes."""
+    """Whether an age is Iceberg's value for refs that never expire."""
     return age_ms >= _FOREVER_MS
 
 

@@ -1,7 +1,7 @@
-"""How many rows a table has at a snapshot, by the totals in summaries alone.
+"""The number of rows of a table at a snapshot, from the totals in summaries alone.
 
-``total-records`` counts the rows of data files, those included that delete files have removed. Keys: Iceberg's
-``SnapshotSummary``.
+``total-records`` counts the rows of data files, including rows that delete files have removed. Keys are those of
+Iceberg's ``SnapshotSummary``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .history import History, Snapshot
 
 @dataclass(frozen=True)
 class RowCount:
-    """A number of rows; ``at_most``: there may be fewer."""
+    """A number of rows. ``at_most``: the actual number may be lower."""
 
     rows: int
     at_most: bool = False
 
 
 def rows_at(history: History, snapshot: Snapshot) -> RowCount:
-    """The rows of a table at a snapshot.
+    """The number of rows of a table at a snapshot.
 
-    Position deletes are subtracted where each is known to remove a row of a file that is there. What equality deletes
-    remove stands in no summary.
+    Position deletes are subtracted if each one is known to remove a row of an existing file. Summaries do not count the
+    rows that equality deletes remove.
     """
     _, records, _ = total(snapshot)
     deleted = _count(snapshot, "total-position-deletes")
@@ -32,14 +32,14 @@ def rows_at(history: History, snapshot: Snapshot) -> RowCount:
     if not _count(snapshot, "total-delete-files") and not deleted and not others:
         return RowCount(records, at_most=_may_count_too_many(history, snapshot))
     if deleted and _all_apply(history, snapshot):
-        # A position of a file that the table has twice takes two rows, and counts once.
+        # If the table has a file twice, one position delete removes two rows but counts once.
         once = all(map(writes_new_files, history.ancestors(snapshot.snapshot_id)))
         return RowCount(records - deleted, at_most=others > 0 or not once)
     return RowCount(records, at_most=True)
 
 
 def _may_count_too_many(history: History, snapshot: Snapshot) -> bool:
-    """Whether files were removed after one may have been added a second time: both entries go, and count once."""
+    """Whether files may have been added twice and then removed: both entries are removed, but count once."""
     removed_later = False
     for commit in history.ancestors(snapshot.snapshot_id):
         if removed_later and not writes_new_files(commit):
@@ -49,7 +49,7 @@ def _may_count_too_many(history: History, snapshot: Snapshot) -> bool:
 
 
 def touched_rows(commit: Snapshot) -> int:
-    """How many rows a commit brought and took at most, each time a row came or went; 0 where no summary says."""
+    """The maximum number of rows that a commit added and removed. 0 if no summary counts them."""
     merged = merged_rows(commit)
     if merged is not None:
         inserted, updated, deleted = merged
@@ -60,19 +60,19 @@ def touched_rows(commit: Snapshot) -> int:
 
 
 def rows_gone(commit: Snapshot) -> int:
-    """How many rows a commit took, by whole files and by position deletes.
+    """The number of rows that a commit removed, by removing files and by position deletes.
 
-    Those of a removed file that were deleted before go only once: their deletes are removed with it.
+    Rows of a removed file that were already deleted count once, because their deletes are removed with the file.
     """
     by_position = _count(commit, "added-position-deletes") - _count(commit, "removed-position-deletes")
     return max(0, removed(commit)[1] + by_position)
 
 
 def _all_apply(history: History, snapshot: Snapshot) -> bool:
-    """Whether every position delete removes a row of a file that is there.
+    """Whether every position delete removes a row of an existing file.
 
-    A deletion vector goes with its data file. A file of position deletes (format v2) may outlive the data files that it
-    is about, and stays in the totals then.
+    A deletion vector is removed with its data file. A file of position deletes (format v2) may outlive its data files,
+    and then still counts in the totals.
     """
     vectors_only, keeps_files, complete = True, True, False
     for commit in history.ancestors(snapshot.snapshot_id):

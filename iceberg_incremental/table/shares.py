@@ -1,4 +1,4 @@
-"""Shares: how much of a table a run read, against what the whole table held. Rows and bytes."""
+"""The share of a table that a run read, in rows and bytes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .history import Snapshot
 
 @dataclass(frozen=True)
 class Share:
-    """What was read of a table, in rows and bytes, and what the whole table held at the snapshot read up to.
+    """The rows and bytes that were read, and those of the whole table at the end of the range.
 
-    ``at_most``: less may have been read: rows that were deleted in place count, and a table that a run also reads as a
-    whole counts as a whole, though Spark may have skipped files of it.
+    ``at_most``: less may have been read. Rows that were deleted in place count, and a table that a run also reads as a
+    whole counts as a whole, although Spark may have skipped files.
     """
 
     records: int
@@ -25,17 +25,17 @@ class Share:
 
     @property
     def of_records(self) -> float | None:
-        """The share of the rows: 0.25 is a quarter; None of an empty table. Net changes may be more than the table."""
+        """The share of the rows: 0.25 is a quarter. None for an empty table. The share of net changes can exceed 1."""
         return None if not self.table_records else self.records / self.table_records
 
     @property
     def of_bytes(self) -> float | None:
-        """The share of the bytes, as ``of_records``."""
+        """The share of the bytes, as in ``of_records``."""
         return None if not self.table_bytes else self.bytes / self.table_bytes
 
 
 def share_at(end: Snapshot | None, records: int, size: int, *, at_most: bool = False) -> Share | None:
-    """The share of a table at a snapshot; None where its summary has no totals. No snapshot is an empty table."""
+    """The share of a table at a snapshot, or of an empty table without one. None if the summary has no totals."""
     if end is None:
         return Share(records, size, 0, 0, at_most)
     table_records, table_bytes = end.number("total-records"), end.number("total-files-size")
@@ -45,13 +45,13 @@ def share_at(end: Snapshot | None, records: int, size: int, *, at_most: bool = F
 
 
 def whole_of(end: Snapshot | None, *, at_most: bool = False) -> Share | None:
-    """A table at a snapshot, read as a whole."""
+    """The share of a table that was read as a whole at a snapshot."""
     found = share_at(end, 0, 0, at_most=at_most)
     return None if found is None else replace(found, records=found.table_records, bytes=found.table_bytes)
 
 
 def sum_of(shares: Iterable[Share]) -> Share:
-    """What was read in all, and what the whole tables held at each of these times."""
+    """The total that was read, and the total of the whole tables at those times."""
     total = Share(0, 0, 0, 0)
     for each in shares:
         total = Share(
@@ -65,15 +65,15 @@ def sum_of(shares: Iterable[Share]) -> Share:
 
 
 def to_document(share: Share) -> dict[str, Any]:
-    """The share as it stands in a checkpoint."""
+    """The share as JSON values for a checkpoint."""
     document = asdict(share)
     return document if share.at_most else {key: value for key, value in document.items() if key != "at_most"}
 
 
 def from_document(document: object) -> Share | None:
-    """The share that a checkpoint holds; None where it holds none, or another version's.
+    """The share from the JSON values of a checkpoint. None if it is missing or has another format.
 
-    It is a statistic: a checkpoint is not unreadable for it.
+    A wrong share does not make a checkpoint unreadable, because it is only a statistic.
     """
     if not isinstance(document, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""Spark's types as DESCRIBE names them, and how their values compare with those of another type."""
+"""Spark's types as in DESCRIBE, and how their values compare with values of other types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-"""Decimal digits that hold every value, in the order of their sizes."""
+"""The number of decimal digits that hold every value, ordered by size."""
 
 _SYNONYMS = {
     "byte": "tinyint",
@@ -27,9 +27,9 @@ _COLLATED = re.compile(r"string\s+collate\b")
 
 @dataclass(frozen=True)
 class SparkType:
-    """A type of Spark. ``parts``: the fields of a struct by name, the element of an array, key and value of a map.
+    """A Spark type. ``parts``: the fields of a struct by name, the element of an array, or the key and value of a map.
 
-    ``numbers``: precision and scale of a decimal.
+    ``numbers``: the precision and scale of a decimal.
     """
 
     name: str
@@ -38,7 +38,7 @@ class SparkType:
 
 
 def parsed(text: str) -> SparkType:
-    """Read a type. One that is not understood is a type of its own text, which is like no other."""
+    """Parse a type. An unknown type is represented by its own text, and equals no other type."""
     text = text.strip().lower()
     head, opened, rest = text.partition("<")
     if opened and rest.endswith(">") and head in ("array", "map", "struct"):
@@ -56,17 +56,17 @@ def parsed(text: str) -> SparkType:
 
 
 def compares_alike(one: str, other: str) -> bool:
-    """Whether values of two types are equal, and in the same order, in whichever of the types they are compared.
+    """Whether values of two types have the same equality and order, in whichever type they are compared.
 
-    That holds for types that differ only in how large their numbers may be. All others convert with a loss in one
-    direction: what was 10:30 as a timestamp is midnight as a date, 0.1 as a float is not 0.1 as a double, and as text
-    '10' is less than '9' and '1' is not '1.00'.
+    This holds for types that differ only in the size of their numbers. All other types lose information in one
+    direction. For example, the timestamp 10:30 becomes midnight as a date, 0.1 as a float differs from 0.1 as a double,
+    and as text '10' is less than '9' and '1' differs from '1.00'.
     """
     return _compare_alike(parsed(one), parsed(other))
 
 
 def is_collated(type_: str) -> bool:
-    """Whether text of a type compares by a collation, which an Iceberg column does not have."""
+    """Whether text of a type is compared by a collation, which Iceberg columns do not have."""
     return _is_collated(parsed(type_))
 
 
@@ -77,7 +77,7 @@ def _compare_alike(one: SparkType, other: SparkType) -> bool:
 
 
 def same_parts(one: SparkType, other: SparkType, fits: Callable[[SparkType, SparkType], bool]) -> bool:
-    """Whether two nested types are of one kind, with parts of the same names, each of which fits."""
+    """Whether two nested types are of the same kind, with parts of the same names, each of which ``fits``."""
     if one.name != other.name or len(one.parts) != len(other.parts):
         return False
     pairs = zip(one.parts, other.parts, strict=True)
@@ -85,7 +85,7 @@ def same_parts(one: SparkType, other: SparkType, fits: Callable[[SparkType, Spar
 
 
 def _unsized(type_: SparkType) -> SparkType:
-    """A primitive type as if its numbers could be of any size: a decimal, with so many digits after the point."""
+    """A primitive type regardless of the size of its numbers: a decimal with the same number of fractional digits."""
     if type_.name in INTEGERS:
         return SparkType("decimal")
     return SparkType(type_.name, numbers=(0, type_.numbers[1]))
@@ -98,7 +98,7 @@ def _is_collated(type_: SparkType) -> bool:
 
 
 def _split(text: str) -> Sequence[str]:
-    """The parts between those commas that are in no brackets."""
+    """The parts between the commas that are not in brackets."""
     parts, start, depth = [], 0, 0
     for place, character in enumerate(text):
         depth += (character in "<(") - (character in ">)")

@@ -1,4 +1,4 @@
-"""Iceberg's types: what they consist of, and whether their values compare."""
+"""Iceberg's types: their parts, and whether their values can be compared."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 IcebergType = str | Mapping[str, Any]
-"""A type as the JSON of table metadata writes it: a primitive's name, or the object of a struct, list or map."""
+"""A type as in the JSON of table metadata: the name of a primitive, or the object of a struct, list or map."""
 
-# Also within the text of a Spark type, which stands for the type where Spark has read the metadata.
+# These names also occur in the text of a Spark type, which is used if Spark has read the metadata.
 _FLOATING = re.compile(r"\b(float|double)\b")
 _INCOMPARABLE = re.compile(r"\b(variant|geometry|geography)\b(?!:)|\bmap<")
 
 
 def has_floats(type_: IcebergType) -> bool:
-    """Whether a type is, or holds, a floating-point number."""
+    """Whether a type is or contains a floating-point type."""
     return any(_FLOATING.search(name) for name in _primitives(type_))
 
 
@@ -25,7 +25,7 @@ def is_comparable(type_: IcebergType) -> bool:
 
 
 def has_maps(type_: IcebergType) -> bool:
-    """Whether a type is, or holds, a map."""
+    """Whether a type is or contains a map."""
     if isinstance(type_, str):
         return False
     return type_["type"] == "map" or any(has_maps(part) for part in parts_of(type_))
@@ -39,7 +39,7 @@ def _primitives(type_: IcebergType) -> list[str]:
 
 
 def parts_of(type_: Mapping[str, Any]) -> list[IcebergType]:
-    """The types that a struct, list or map consists of."""
+    """The types of which a struct, list or map consists."""
     if type_["type"] == "struct":
         return [field["type"] for field in type_["fields"]]
     return [type_["element"]] if type_["type"] == "list" else [type_["key"], type_["value"]]

@@ -10,14 +10,14 @@ from .history import TableName
 
 @dataclass(frozen=True)
 class Place:
-    """Where a checkpoint stands: in the summary of a snapshot of this table; without one, in the table's property."""
+    """The place of a checkpoint: the summary of a snapshot or, without a snapshot, the table's property."""
 
     table: TableName
     snapshot_id: int | None = None
 
 
 class CheckpointFlaw(Enum):
-    """Why a text is no checkpoint."""
+    """Why a text is not a valid checkpoint."""
 
     TOO_LONG = auto()
     NOT_JSON = auto()
@@ -28,10 +28,10 @@ class CheckpointFlaw(Enum):
 
 
 class UnreadableCheckpoint(Exception):  # noqa: N818 (it is no error that people read: explain/ makes that of it)
-    """A text that is no whole and well-typed checkpoint of a version that this package knows; facts only.
+    """A text that is not a complete and well-typed checkpoint of a version that this package supports.
 
-    ``found``: what was there instead, for example a length, a version or a type's name. ``field``: the JSON field that
-    is wrong, and ``expected`` what it should hold; both are empty where the text as a whole is wrong.
+    ``found``: what was found, for example a length, a version or the name of a type. ``field``: the wrong JSON field,
+    and ``expected``: its expected content. Both are empty if the whole text is wrong.
     """
 
     def __init__(self, place: Place, flaw: CheckpointFlaw, found: str, field: str = "", expected: str = "") -> None:

@@ -1,4 +1,4 @@
-"""How many versions a run wrote into a history table or a dbt snapshot's table, by the summaries of its commits."""
+"""How many versions a run wrote to the table of a history or dbt snapshot, from the summaries of its commits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .row_counts import rows_gone
 
 @dataclass(frozen=True)
 class VersionCounts:
-    """``added``: versions that the table did not have. ``updated``: versions that it had, and that the run changed.
+    """``added``: the number of new versions. ``updated``: the number of existing versions that the run changed.
 
-    Most updated versions have ended. ``updated`` is None where the summaries do not tell it: a copy-on-write commit
-    also counts the rows that it copied.
+    Most updated versions have ended. ``updated``: None if the summaries do not contain it, because a copy-on-write
+    commit also counts the rows that it copied.
     """
 
     added: int
@@ -24,9 +24,9 @@ class VersionCounts:
 
 
 def versions_written(target: History, checkpoint: Checkpoint, commit: Snapshot | None) -> VersionCounts | None:
-    """What a run did to the versions of its table; None where the table has none, or the run wrote no rows.
+    """How many versions a run wrote. None for tables without versions, and for runs that wrote no rows.
 
-    ``commit``: the one that carries the run's checkpoint.
+    ``commit``: the commit with the run's checkpoint.
     """
     if commit is None or (checkpoint.history is None and not checkpoint.model.startswith("snapshot.")):
         return None
@@ -36,7 +36,7 @@ def versions_written(target: History, checkpoint: Checkpoint, commit: Snapshot |
 
 
 def last_versions(target: History) -> VersionCounts | None:
-    """What the newest run that wrote rows did to the versions of a table. Raises UnreadableCheckpoint."""
+    """How many versions the newest run that wrote rows added and updated. Raises UnreadableCheckpoint."""
     for commit in target.ancestors(target.current_snapshot_id):
         checkpoint = carried_by(commit, target.table)
         if checkpoint is not None:

@@ -1,1 +1,1 @@
-"""Whether a model's table is what its SQL returns for the snapshots of its checkpoint."""
+"""Verifying that a model's table equals the result of its SQL at the snapshots of its checkpoint."""

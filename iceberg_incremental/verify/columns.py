@@ -1,4 +1,4 @@
-"""The columns that a table and its rebuild are compared by, and the forms in which their values compare."""
+"""The columns by which a table and its rebuild are compared, and comparable forms of their values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..write.columns import Typed
 
 _UNCOMPARED = ("geometry", "geography")
 _ROUNDED = {"double": "1e-9D", "float": "1e-6D"}
-"""Relative differences of floating-point numbers that a sum in another order of its rows explains."""
+"""Relative differences of floating-point numbers that can result from summing in another order."""
 
 
 @dataclass(frozen=True)
 class ComparedColumn:
-    """A column of both sides. ``rebuilt``, ``table``: its values as SQL, of one type in which they can be grouped."""
+    """A column of both sides. ``rebuilt``, ``table``: its values as SQL, of one type that can be grouped."""
 
     name: str
     dtype: str
@@ -28,27 +28,27 @@ class ComparedColumn:
 
     @property
     def has_floats(self) -> bool:
-        """Whether the values are, or hold, floating-point numbers."""
+        """Whether the type is or contains a floating-point type."""
         return has_floats(self.dtype)
 
     @property
     def rounding(self) -> str | None:
-        """The relative difference up to which two values differ by rounding only; None where they must be equal."""
+        """The relative difference up to which two values differ only by rounding. None if they must be equal."""
         return _ROUNDED.get(self.dtype.lower())
 
 
 @dataclass(frozen=True)
 class ComparedColumns:
-    """The columns that are compared, and those that are not, by the reason."""
+    """The compared columns, and the columns that are not compared, by reason."""
 
     compared: Sequence[ComparedColumn]
     left_out: Mapping[str, Sequence[str]]
 
 
 def compared_columns(rebuilt: Sequence[Typed], table: Sequence[Typed], kept: Collection[str] = ()) -> ComparedColumns:
-    """The columns that a rebuild and a table both have, as the table has them.
+    """The common columns of a rebuild and a table, as the table has them.
 
-    ``kept``: names of columns whose old values a run keeps, by the configs of a merge.
+    ``kept``: the names of columns whose old values a run keeps, by the configs of a merge.
     """
     given = {column.name.lower(): column for column in rebuilt}
     known = {column.name.lower() for column in table}
@@ -76,7 +76,7 @@ def compared_columns(rebuilt: Sequence[Typed], table: Sequence[Typed], kept: Col
 
 
 def kept_columns(policy: Policy, config: Mapping[str, Any], table: Sequence[Typed]) -> list[str]:
-    """The columns of a table whose old values a model's merges keep. ``config``: the model's."""
+    """The columns of a table whose old values a model's merges keep. ``config``: the config of the model."""
     if policy.strategy not in (Strategy.MERGE, Strategy.APPLY_CHANGES):
         return []
     updated, excluded = (_names(config.get(f"merge_{each}_columns")) for each in ("update", "exclude"))
@@ -97,9 +97,9 @@ def _compared(column: Typed, given: str) -> ComparedColumn:
 
 
 def _reordered(value: str, given: SparkType, wanted: SparkType, depth: int = 0) -> str:
-    """A value whose structs have their fields in the order of another type, if these are the same fields.
+    """A value whose struct fields are in the order of another type, if both have the same fields.
 
-    A cast goes by the order of the fields, not by their names.
+    A cast assigns fields by position, not by name.
     """
     parts = dict(given.parts)
     if given.name != wanted.name or parts.keys() != dict(wanted.parts).keys():
@@ -124,9 +124,9 @@ def _struct_sql(value: str, fields: Mapping[str, str]) -> str:
 
 
 def comparable_sql(value: str, type_: SparkType, depth: int = 0) -> str:
-    """A value in a form in which equal values group together: a map as its entries in order, a variant as its text.
+    """A value in a form in which equal values are grouped: a map as its sorted entries, a variant as its text.
 
-    Spark groups by maps too, but by its ``map_sort``, which takes no NULL values (seen in Spark 4.1).
+    Spark can also group by maps, but its ``map_sort`` does not support NULL values (Spark 4.1).
     """
     if type_.name == "variant":
         return f"to_json({value})"

@@ -1,7 +1,7 @@
-"""How a table differs from its rebuild, as SQL over both: one aggregate of all rows, then of those that differ.
+"""The differences between a table and its rebuild, as SQL: one aggregate of all rows, then of the differing rows.
 
-Rows are multisets: a row that one side has more often than the other differs. ``GROUP BY`` takes NULLs, and NaNs, for
-equal. Neither side is written anywhere.
+Rows are compared as multisets, so a row that one side has more often is a difference. ``GROUP BY`` treats NULLs as
+equal, and NaNs too. Neither side is written.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _MISSING, _TOO_MANY, _CHANGED, _ROUNDING = (
     f"DBT_INTERNAL_{each}" for each in ("MISSING", "TOO_MANY", "CHANGED", "ROUNDING")
 )
 _BUCKETS = 64
-"""Of the differing keys, each of which gives an example: more than are shown, since two may fall into one."""
+"""The number of buckets of differing keys. Each gives an example; two keys may be in one bucket."""
 _PARTS = 1_000_000
-"""Of all keys, by hash: a sample is some of them."""
+"""The number of buckets of all keys, by hash. A sample consists of some of them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table and its rebuild. ``rebuilt``, ``table``: queries that return the ``columns``, and others.
+    """A table and its rebuild. ``rebuilt``, ``table``: queries that return the ``columns``, among others.
 
-    ``key``: the names of the columns that identify a row; empty where none do, and rows are compared as a whole.
-    ``share``: of the keys that are compared, from 0 to 1.
+    ``key``: the names of the columns that identify a row. Empty if there are none, so that whole rows are compared.
+    ``share``: the share of the keys that are compared, from 0 to 1.
     """
 
     columns: Sequence[ComparedColumn]
@@ -41,20 +41,20 @@ class Comparison:
 
     @cached_property
     def paired_by(self) -> Sequence[str]:
-        """The columns by which the rows of the two sides belong together, and by whose hash a sample is taken.
+        """The columns that pair the rows of the two sides, and whose hash selects a sample.
 
-        Without a key, these are all but those with floating-point numbers, which a rebuild may round differently.
+        Without a key, these are all columns without floating-point numbers, which a rebuild may round differently.
         """
         return tuple(self.key) or tuple(each.name for each in self.columns if not each.has_floats)
 
     @property
     def is_sampled(self) -> bool:
-        """Whether only a share of the rows is compared. All are where no column can choose among them."""
+        """Whether only a share of the rows is compared. Without columns for a hash, all rows are compared."""
         return self.share < 1 and bool(self.paired_by)
 
     @property
     def others(self) -> list[ComparedColumn]:
-        """The columns in which two rows that belong together may differ."""
+        """The columns in which two paired rows may differ."""
         paired = set(self.paired_by)
         return [each for each in self.columns if each.name not in paired]
 
@@ -63,7 +63,7 @@ class Comparison:
         return f"select count(*) from {self._table_side()}{self._sampled()}"
 
     def differing_sql(self) -> str:
-        """The query for the rows that one side has more often, with how often each side has them."""
+        """The query for the rows that one side has more often, with their numbers on each side."""
         listed = sql_names([each.name for each in self.columns])
         both = (
             f"select *, 1L as {_REBUILT}, 0L as {_TABLE} from {self._rebuilt_side()}{self._sampled()}\n"
@@ -75,7 +75,7 @@ class Comparison:
         )
 
     def shown_sql(self) -> str:
-        """The query that shows all rows that differ, for people."""
+        """The query that shows all differing rows, for users."""
         order = f" order by {sql_names(self.paired_by)}" if self.paired_by else ""
         return (
             f"select * except ({_REBUILT}, {_TABLE}), {_REBUILT} as rows_in_rebuild, {_TABLE} as rows_in_table\n"
@@ -91,7 +91,7 @@ class Comparison:
         )
 
     def found_sql(self) -> str:
-        """The query for the counts and examples, in several rows to be put together: see ``found.found``."""
+        """The query for the counts and examples, in several rows that ``found.found`` combines."""
         kinds = (_MISSING, _TOO_MANY, _CHANGED, _ROUNDING)
         rows = f"concat('{{\"rebuilt\":', {_json(_REBUILT_ROW)}, ',\"table\":', {_json(_TABLE_ROW)}, '}}')"
         shown = (_json(_REBUILT_ROW), _json(_TABLE_ROW), rows, rows)
@@ -102,7 +102,7 @@ class Comparison:
         return f"select {', '.join([*counts, *examples, *columns])}\nfrom (\n{self._classified_sql()}\n)\ngroup by {by}"
 
     def _classified_sql(self) -> str:
-        """What differs by the columns that pair rows: how many rows of each kind, and one of each side."""
+        """The differences by the columns that pair rows: the number of rows of each kind, and a row of each side."""
         listed = [sql_name(name) for name in self.paired_by]
         row = f"struct({sql_names([each.name for each in self.columns])})"
         grouped = ",\n".join(
@@ -127,7 +127,7 @@ class Comparison:
         )
 
     def _differs_by_rounding(self) -> str:
-        """Whether the rows of a pair have values that are equal but for the rounding of floating-point numbers."""
+        """Whether the values of paired rows are equal except for the rounding of floating-point numbers."""
         if not any(each.rounding for each in self.others):
             return "false"
         return " and ".join(self._alike(each) for each in self.others)
@@ -156,7 +156,7 @@ class Comparison:
 
 
 def _same(name: str) -> str:
-    """Whether the rows of a pair have the same value in a column."""
+    """Whether paired rows have the same value in a column."""
     return f"({_REBUILT_ROW}.{sql_name(name)} <=> {_TABLE_ROW}.{sql_name(name)})"
 
 

@@ -1,4 +1,4 @@
-"""What the comparison of a table with its rebuild has found."""
+"""The result of comparing a table with its rebuild."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ _KINDS = (Kind.MISSING.value, Kind.TOO_MANY.value, Kind.CHANGED.value, _ROUNDING
 
 
 class Result(str, Enum):
-    """What is known of a table."""
+    """The overall result for a table."""
 
     EQUAL = "equal"
-    """All rows that were compared are those of the rebuild."""
+    """All compared rows equal those of the rebuild."""
 
     EQUAL_IN_PART = "equal_in_part"
-    """The same, but some rows or columns of the table were not compared."""
+    """Equal, but some rows or columns of the table were not compared."""
 
     EQUAL_BUT_ROUNDING = "equal_but_rounding"
-    """The same, but some floating-point numbers are rounded differently."""
+    """Equal, except that some floating-point numbers are rounded differently."""
 
     DIFFERS = "differs"
     """Rows differ."""
 
     NOT_COMPARED = "not_compared"
-    """Whether the table is equal is not known."""
+    """The table could not be compared."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """How many rows differ, by kind, with up to five ``examples`` of each: rows, or pairs of them, as JSON has them.
+    """The number of differing rows by kind, with up to five ``examples`` of each: rows or pairs, as JSON values.
 
-    ``changed``, ``by_rounding``: keys whose rows differ. ``columns``: in how many of them each column differs.
+    ``changed``, ``by_rounding``: the numbers of keys whose rows differ. ``columns``: the number of these keys in which
+    each column differs.
     """
 
     missing: int = 0
@@ -50,14 +51,14 @@ class Found:
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """The kinds of differences that are there, rounding left out."""
+        """The kinds of differences found, except for rounding."""
         counts = {Kind.MISSING: self.missing, Kind.TOO_MANY: self.too_many, Kind.CHANGED: self.changed}
         return frozenset(kind for kind, count in counts.items() if count)
 
     def result(self, permitted: Sequence[Permitted], *, in_part: bool) -> Result:
-        """What follows from the differences. ``permitted``: those that the model's policies allow.
+        """The overall result. ``permitted``: the differences that the model's policies allow.
 
-        ``in_part``: some rows or columns of the table were not compared.
+        ``in_part``: whether some rows or columns of the table were not compared.
         """
         if not self.kinds:
             equal = Result.EQUAL_IN_PART if in_part else Result.EQUAL
@@ -67,7 +68,7 @@ class Found:
 
 
 def found(rows: Sequence[Sequence[Any]], columns: Sequence[str]) -> Found:
-    """Put the rows of ``Comparison.found_sql`` together. ``columns``: the names of its ``others``."""
+    """Combine the rows of ``Comparison.found_sql``. ``columns``: the names of its ``others``."""
     width = len(_KINDS)
     counts = [sum(int(row[place] or 0) for row in rows) for place in range(width)]
     examples = {

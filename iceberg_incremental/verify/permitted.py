@@ -1,6 +1,6 @@
-"""Differences that a model's configuration permits: rows that its runs pass over by a policy, and a rebuild does not.
+"""Differences that a model's config permits, such as rows that its runs skip by a policy and a rebuild includes.
 
-They are no proof of a fault, and no proof that there is none.
+These differences prove neither an error nor its absence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True)
 class Permitted:
-    """Kinds of differences that may be there without a fault, and why."""
+    """Kinds of differences that can exist without an error, and why."""
 
     kinds: frozenset[Kind]
     reason: str
@@ -40,9 +40,11 @@ _MAY_CHANGE = (Effect.REWRITE,)
 
 
 def permitted(plan: RunPlan, cuts: Cuts, target: History, predicates: Collection[str]) -> list[Permitted]:
-    """What may differ by a model's policies. ``plan``: of a first build. ``predicates``: its incremental_predicates.
+    """The differences that a model's policies permit. ``plan``: of a first build.
 
-    Raises as the metadata reader does.
+    ``predicates``: incremental_predicates.
+
+    Raises the errors of the metadata reader.
     """
     return list(_permitted(plan, cuts, target, predicates))
 
@@ -74,7 +76,7 @@ def _listed(tables: Collection[TableName]) -> str:
 
 
 def _only_adds(source: TableName, cuts: Cuts, target: History) -> bool:
-    """Whether a source is known to have had no row changed or deleted since the target was last built as a whole."""
+    """Whether a source is known to have only added rows since the target was last built as a whole."""
     cut = cuts.of(source)
     if cut is None or cut.end is None:
         return True
@@ -86,7 +88,7 @@ def _only_adds(source: TableName, cuts: Cuts, target: History) -> bool:
 
 
 def _built_at(source: TableName, target: History) -> int | None:
-    """The snapshot of a source at which a target was last built as a whole; None where that is not known."""
+    """The snapshot of a source at which a target was last built as a whole. None if unknown."""
     for snapshot in target.ancestors(target.current_snapshot_id):
         try:
             checkpoint = carried_by(snapshot, target.table)

@@ -1,4 +1,4 @@
-"""The sources as a table's checkpoint has read them: each pinned at its recorded snapshot."""
+"""The sources at the positions of a table's checkpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..table.history import TableName
 
 
 class PinnedCuts(Cuts):
-    """Cuts at the positions of a checkpoint, whatever the sources' heads are now."""
+    """Cuts at the positions of a checkpoint instead of the sources' current snapshots."""
 
     def __init__(self, reader: Callable[[], MetadataReader], model: str, positions: Mapping[str, Position]) -> None:
         super().__init__(reader)
@@ -22,10 +22,10 @@ class PinnedCuts(Cuts):
         self._positions = positions
 
     def of(self, table: TableName) -> Cut | None:
-        """The cut of a table at its recorded snapshot; None where the table does not exist.
+        """The cut of a table at its recorded snapshot. None if the table does not exist.
 
-        Raises IncomparableError where the checkpoint does not have the table, or the table no longer has the snapshot,
-        and as ``Cuts.of`` does.
+        Raises IncomparableError if the checkpoint does not contain the table, or if the snapshot no longer exists, and
+        the errors of ``Cuts.of``.
         """
         cut = super().of(table)
         if cut is None:

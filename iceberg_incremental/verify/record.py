@@ -1,4 +1,4 @@
-"""What the last comparison of a table has found, as a property of the table: it makes no snapshot."""
+"""The last comparison result of a table, as a table property, which creates no snapshot."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from ..quantities import instant
 
 VERIFIED_KEY = "ip.verified"
-"""The table property, for people and the status page; nothing else depends on it."""
+"""The table property, for users and the status page. Nothing else depends on it."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """A comparison: its ``result``, when it was made, and of which snapshot of the table.
+    """A comparison: its ``result``, its time, and the snapshot of the table.
 
-    ``epoch``: of the checkpoint; ``share``: of the keys that were compared, from 0 to 1.
+    ``epoch``: that of the checkpoint. ``share``: the share of the keys that were compared, from 0 to 1.
     """
 
     result: str
@@ -27,24 +27,24 @@ class Verified:
 
     @property
     def text(self) -> str:
-        """The comparison in one line, for people."""
+        """The comparison in one line, for users."""
         part = "" if self.share == 1 else f", {percent(self.share)} of the keys"
         answer = self.result.replace("_", " ")
         return f"verified on {instant(self.at_ms)}: {answer} (run {self.epoch}, snapshot {self.snapshot_id}{part})"
 
 
 def percent(share: float) -> str:
-    """A share as people read it, for example ``0.5%``."""
+    """A share as text, for example ``0.5%``."""
     return f"{share * 100:.4g}%"
 
 
 def to_property(verified: Verified) -> str:
-    """The table property."""
+    """The value of the table property."""
     return json.dumps(asdict(verified), separators=(",", ":"))
 
 
 def last_verified(properties: Mapping[str, str]) -> Verified | None:
-    """The last comparison of a table with these properties; None where there was none, or it cannot be read."""
+    """The last comparison of a table with these properties. None without one, or if it cannot be read."""
     try:
         return Verified(**json.loads(properties[VERIFIED_KEY]))
     except (KeyError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What in a model's code makes two builds from the same snapshots differ: by names, without a parser."""
+"""The parts of a model's code that can make two builds of the same snapshots differ, found by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOMENT = re.compile(
 _CALL = re.compile(r"(?<![\w.])(\w+)\s*\(", re.IGNORECASE)
 _NAME = re.compile(r"(?<![\w.])(\w+)\b(?!\s*[.(])", re.IGNORECASE)
 _COLUMNS_TOO = frozenset({"user"})
-"""Names that are more often those of columns."""
+"""Names that are usually columns."""
 _LIMIT = re.compile(r"\blimit\s+\d", re.IGNORECASE)
 _SAMPLE = re.compile(r"\btablesample\s*\(", re.IGNORECASE)
 _WITHOUT_ARGUMENTS = re.compile(r"(?<![\w.])(unix_timestamp)\s*\(\s*\)", re.IGNORECASE)
@@ -26,7 +26,7 @@ _IN_JINJA = re.compile(r"\b(run_started_at|invocation_id|modules\.datetime|threa
 
 
 def unsteady_sql(sql: str) -> list[str]:
-    """What in a query has another value in each build, in its order: ``rand()`` and the like."""
+    """The parts of a query whose value differs between builds, in order, such as ``rand()``."""
     text = _TEXTS.sub(" '' ", sql)
     found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in VOLATILE]
     found += [f"{name.lower()}()" for name in _WITHOUT_ARGUMENTS.findall(text)]
@@ -39,17 +39,17 @@ def unsteady_sql(sql: str) -> list[str]:
 
 
 def unsteady_python(code: str) -> list[str]:
-    """What in Python code has another value in each build, as far as the names of what it calls tell."""
+    """The parts of Python code whose value differs between builds, judged by the names of the calls."""
     return list(dict.fromkeys(f"{name}()" for name in _PYTHON_CALL.findall(code) if name in _IN_PYTHON))
 
 
 def unsteady_jinja(template: str) -> list[str]:
-    """What in a template has another value in each invocation of dbt."""
+    """The parts of a template whose value differs between dbt invocations."""
     return list(dict.fromkeys(_IN_JINJA.findall(template)))
 
 
 def choosing_sql(sql: str) -> list[str]:
-    """What in a query may choose among rows by the order in which Spark reads them."""
+    """The parts of a query that may choose among rows by the order in which Spark reads them."""
     text = _TEXTS.sub(" '' ", sql)
     found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in _CHOOSING]
     found += ["LIMIT"] * bool(_LIMIT.search(text))

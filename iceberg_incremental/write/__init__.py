@@ -1,1 +1,1 @@
-"""The statements that write captured rows into a table, and the columns and keys that they are made of."""
+"""The statements that write captured rows to a table, and the rules for its columns and keys."""

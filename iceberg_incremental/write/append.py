@@ -1,4 +1,4 @@
-"""The strategy ``append``: the new rows are inserted."""
+"""The strategy ``append``: inserts the new rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strategy ``apply_changes``: rows of a changelog, whose ``_change_type`` says what became of each."""
+"""The strategy ``apply_changes``: applies the rows of a changelog according to their ``_change_type``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ end"""
 
 
 def kept_rows_sql(changelog: str) -> str:
-    """The rows of a changelog that are in the table afterwards, in the table's columns."""
+    """The rows of a changelog that are in the table afterwards, with the table's columns."""
     return f"select * except (_change_type) from {changelog} where {IS_KEPT_SQL}"
 
 
@@ -41,12 +41,12 @@ def merge_changes_sql(
     *,
     shows_old: bool,
 ) -> str:
-    """One MERGE, for rows that are not replaced as a whole.
+    """One MERGE, for models that do not replace whole rows.
 
-    Of each key one row goes into the MERGE: the one that is kept, or where none is, one that deletes the key: its row
-    went, is filtered out, or has another key now. NULL is a key like any other: the deletion of its row must find it.
-    An INSERT of a key that the table has, and that nothing deletes, is a second row of the key. Where ``shows_old``, so
-    is an UPDATE_AFTER, which then comes with what the row was: under this key too, if it was in the table under it.
+    The MERGE has one row per key: the row that is kept or, without one, a row that deletes the key, because its row was
+    deleted, is filtered out, or has another key now. NULL equals NULL here, so that the deletion of such a row finds
+    it. An INSERT of a key that the table has, and that nothing deletes, is an error. With ``shows_old``, so is such an
+    UPDATE_AFTER, because it then comes with the old version of the row, under this key if the row had it.
     """
     listed, listed_keys = (", ".join(map(sql_name, names)) for names in ([c.name for c in columns], keys))
     is_new = IS_KEPT if shows_old else "DBT_INTERNAL_IS_INSERT"

@@ -1,9 +1,9 @@
-"""Applying a changelog by two statements: the kept rows are inserted, then the rows they replace are deleted; as SQL.
+"""Applying a changelog in two statements, as SQL: inserting the kept rows, then deleting the rows that they replace.
 
-As in ``replacement``, no statement shuffles the target. A view of the model's changelog has what both statements need.
-Spark holds its rows, so that the changes are computed once. A server may have to compute them again, when it has lost
-rows or finds them out of date: a summary of the view, taken before the first statement and after the second, shows that
-both saw the same changes.
+As in ``replacement``, no statement shuffles the target. A view of the model's changelog has the rows for both
+statements. Spark holds these rows, so that they are computed once. A server may have to compute them again if it lost
+them or considers them outdated. A summary of the view before the first statement and after the second shows that both
+statements saw the same changes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .replacement import TARGET, Inserted, Replacement, is_older
 from .unique_keys import duplicates_sql, raise_taken_sql
 
 IS_KEPT, IS_NEW, RUN = "DBT_INTERNAL_IS_KEPT", "DBT_INTERNAL_IS_NEW", "DBT_INTERNAL_RUN"
-"""The columns that the view adds: whether the row is in the table afterwards; whether it can only be one that the table
-does not have; and which run the view is of, so that no other run shares its cache."""
+"""The columns that the view adds: whether the row is in the table afterwards, whether it must be a new row of the
+table, and the run of the view, so that runs do not share a cache."""
 
 _KEPT, _ROWS = "DBT_INTERNAL_KEPT", "DBT_INTERNAL_ROWS"
 _WORTH = 0.25
@@ -38,7 +38,7 @@ _OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
 class ChangesView:
     """The view of a changelog, by its name in SQL, and what its rows replace in the target.
 
-    ``copies``: its column with how many rows a row of it stands for, if it has one.
+    ``copies``: the column with the number of rows that a row of the view represents, if there is one.
     """
 
     view: str
@@ -48,30 +48,30 @@ class ChangesView:
 
     @property
     def bounded(self) -> list[tuple[str, str]]:
-        """The columns that bound the rows to delete, with their types."""
+        """The columns whose bounds limit the rows to delete, with their types."""
         replacement = self.replacement
         return bounded((*replacement.unique_key, *replacement.fixed), (*replacement.types, *self.fixed_types))
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Between which values a column lies, as a predicate over the target; ``interval`` is in Iceberg's units."""
+    """The bounds of a column, as a predicate on the target. ``interval``: in Iceberg's units."""
 
     column: str
     sql: str
     interval: Interval
 
     def of_column(self, column: str) -> str:
-        """The same predicate over another column, by its name."""
+        """The same predicate for another column."""
         return self.sql.replace(f"{TARGET}.{sql_name(self.column)}", sql_name(column))
 
     def leaves_out(self, files: ChangedFiles) -> float:
-        """Which part of the rows of some files, of 1, is in files that no row can be in that fulfils the predicate."""
+        """The share of rows, from 0 to 1, in files that no row satisfying the predicate can be in."""
         rows = 0 if files.files is None else files.files.records
         return sum(file.records for file in self.files_left_out(files)) / rows if rows else 0
 
     def files_left_out(self, files: ChangedFiles) -> list[DataFile]:
-        """Those of some files that no row can be in that fulfils the predicate."""
+        """The files that no row satisfying the predicate can be in."""
         column = files.column(self.column)
         if files.files is None or column is None or not isinstance(column.type, str):
             return []
@@ -86,19 +86,19 @@ def _apart(one: Interval, other: Interval) -> bool:
     if not one.has_values or not other.has_values:
         return True
     ends = (one.lower, one.upper, other.lower, other.upper)
-    # a query may join a number with text that holds one
+    # a query may compare a number with text that contains one
     kinds = {Number if isinstance(each, Number) else type(each) for each in ends}
     return None not in ends and len(kinds) == 1 and bool(one.upper < other.lower or other.upper < one.lower)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a view of changes.
+    """A summary of a view of changes.
 
-    ``keys``: how many it has. ``kept``: how many rows are in the table afterwards, ``most_kept`` of one key. ``gone``:
-    the keys without such a row. ``added``: the keys that the table must not have. ``has_nulls``: whether a key may be
-    NULL. ``digest``: differs where the keys, or what becomes of them, differ. ``bounds``: hold for every row of these
-    keys. ``most_copies``: how many rows a row of the view stands for at most.
+    ``keys``: the number of keys. ``kept``: the number of rows that are in the table afterwards, ``most_kept`` for one
+    key. ``gone``: the number of keys without such a row. ``added``: the number of keys that the table must not have.
+    ``has_nulls``: whether a key may be NULL. ``digest``: differs if the keys or their changes differ. ``bounds``:
+    satisfied by every row of these keys. ``most_copies``: the maximum number of rows that a row of the view represents.
     """
 
     keys: int
@@ -115,10 +115,10 @@ class Summary:
 def view_sql(
     changelog: str, columns: Sequence[Typed], replacement: Replacement, *, is_kept: str, shows_old: bool, run: str
 ) -> str:
-    """The query of the view: the columns of the target, of which a row that goes has only those that identify it.
+    """The query of the view, with the columns of the target. A deleted row has only its identifying columns.
 
-    ``changelog``: the relation with ``_change_type``. ``is_kept``: the expression that says which rows are kept.
-    ``shows_old``: whether each row that a change replaces comes with it, so that a key without one is new.
+    ``changelog``: the relation with ``_change_type``. ``is_kept``: the expression for rows that are kept.
+    ``shows_old``: whether the changelog contains each row that a change replaces, so that a key without one is new.
     """
     needed = {*replacement.unique_key, *replacement.fixed}
     values = [_value(column, needed) for column in columns]
@@ -137,12 +137,12 @@ def _value(column: Typed, needed: set[str]) -> str:
 
 
 def determinism_sql(relation: str) -> str:
-    """A statement that Spark refuses where the rows of a relation are not deterministic; it reads none."""
+    """A statement that reads no rows and that Spark rejects if a relation's rows are not deterministic."""
     return f"describe query select max((select count(*) from {relation}))"
 
 
 def summary_sql(changes: ChangesView) -> str:
-    """The query for what ``summary_of`` takes."""
+    """The query whose row ``summary_of`` parses."""
     keys = [sql_name(key) for key in changes.replacement.unique_key]
     inner = [f"count_if({IS_KEPT}) as {_KEPT}", f"every({IS_NEW}) as {IS_NEW}", f"count(*) as {_ROWS}"]
     outer = [
@@ -168,7 +168,7 @@ def summary_sql(changes: ChangesView) -> str:
 
 
 def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
-    """What a row of ``summary_sql`` says."""
+    """Parse a row of ``summary_sql``."""
     keys, kept, most_kept, gone, added, nulls, rows = (int(str(value)) for value in row[:7])
     digest, ends = row[7], row[8:]
     found = []
@@ -176,7 +176,7 @@ def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
         low, high, values = ends[3 * place : 3 * place + 3]
         without = rows - int(str(values))
         if without and name in changes.replacement.fixed:
-            continue  # the deletions of a log may have the key alone
+            continue  # deletions from a log may have only the key
         found.append(bound_of(name, type_, low, high, without))
     bounds = tuple(bound for bound in found if bound is not None)
     most_copies = 1 if changes.copies is None else int(str(ends[-1]))
@@ -185,18 +185,21 @@ def summary_of(changes: ChangesView, row: Sequence[Any]) -> Summary:
 
 
 def bounded(names: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:
-    """Those of some columns whose values have ends, each with its type by Spark's name."""
+    """The columns whose types have bounds, with their Spark types."""
     return [(name, type_) for name, type_ in zip(names, types, strict=True) if has_ends(type_)]
 
 
 def all_ends_sql(columns: Sequence[tuple[str, str]]) -> list[str]:
-    """The expressions of the ends of all values of some columns, which ``bounds_of`` takes."""
+    """The expressions for the lowest and highest values of columns, for ``bounds_of``."""
     ends = (ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})") for name, type_ in columns)
     return [each for pair in ends for each in pair]
 
 
 def bounds_of(columns: Sequence[tuple[str, str]], ends: Sequence[Any], nulls: Mapping[str, int]) -> tuple[Bound, ...]:
-    """What is known of some columns from their ends. ``nulls``: how many values are NULL, by column; 0 if not there."""
+    """The bounds of columns, from their lowest and highest values.
+
+    ``nulls``: the number of NULLs by column, 0 if absent.
+    """
     found = (
         bound_of(name, type_, ends[2 * place], ends[2 * place + 1], nulls.get(name, 0))
         for place, (name, type_) in enumerate(columns)
@@ -205,7 +208,7 @@ def bounds_of(columns: Sequence[tuple[str, str]], ends: Sequence[Any], nulls: Ma
 
 
 def bound_of(name: str, type_: str, low: Any, high: Any, nulls: int) -> Bound | None:
-    """What is known of a column whose values lie between two ends, None where no literals bound them."""
+    """The bound of a column with these lowest and highest values. None if literals cannot express it."""
     column = f"{TARGET}.{sql_name(name)}"
     if low is None or high is None:
         return Bound(name, f"{column} is null", Interval(has_values=False))
@@ -219,7 +222,7 @@ def bound_of(name: str, type_: str, low: Any, high: Any, nulls: int) -> Bound | 
 
 
 def _value_of(type_: str, text: str) -> Any:
-    """A value of ``summary_sql`` in Iceberg's units; None where its order in Iceberg may be another one."""
+    """A value of ``summary_sql`` in Iceberg's units. None if Iceberg may order it differently."""
     if type_ == "string":
         return bytes.fromhex(text).decode("utf-8", errors="replace")
     if type_.startswith("decimal"):
@@ -228,10 +231,10 @@ def _value_of(type_: str, text: str) -> Any:
 
 
 def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, ...]:
-    """Those that spare reading a good part of the target; all of them where its files are not known.
+    """The bounds that avoid reading a substantial part of the target. All of them if its files are unknown.
 
-    Spark evaluates a predicate for every row of the files that are left, which for one column costs about as much as a
-    third of finding the keys among them.
+    Spark evaluates a predicate for every row of the remaining files. For one column, this costs about a third of
+    finding the keys in them.
     """
     if files is None or files.files is None:
         return tuple(bounds)
@@ -239,21 +242,21 @@ def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, 
 
 
 def files_within(bounds: Sequence[Bound], files: ChangedFiles) -> list[DataFile]:
-    """The files that may have a row that fulfils all predicates."""
+    """The files that may have a row that satisfies all predicates."""
     left_out = {file.path for bound in bounds for file in bound.files_left_out(files)}
     return [] if files.files is None else [file for file in files.files.all if file.path not in left_out]
 
 
 def repeated_sql(changes: ChangesView) -> str:
-    """The query for keys of which more than one row is kept: ``unique_keys.duplicates_sql``."""
+    """The query for keys with more than one kept row, with the columns of ``unique_keys.duplicates_sql``."""
     return duplicates_sql(f"(select * from {changes.view} where {IS_KEPT})", changes.replacement.unique_key, nulls=True)
 
 
 def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str) -> str:
-    """The DELETE of the rows of all changed keys but those that were just inserted.
+    """The DELETE of the rows of all changed keys, except for rows that were just inserted.
 
-    It fails for a row whose key the table must not have. That is said beside the join, and by values of both of its
-    sides: what one side alone decides, Spark may ask of rows that the join leaves out.
+    It fails for a row whose key the table must not have. The failing expression is next to the join and uses values of
+    both sides, because Spark may evaluate an expression of one side for rows that the join omits.
     """
     replacement = changes.replacement
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence and summary.kept else None
@@ -280,9 +283,9 @@ def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str
 
 
 def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, is_new: bool | None) -> str:
-    """The changed keys: of all rows, or of those that are, or are not, new; each once."""
+    """The changed keys, each once: of all rows, or only of rows that are new or not new."""
     listed = sql_names(changes.replacement.unique_key)
-    # As an aggregate the number is no literal, which would be a part of the code for going over the target.
+    # As an aggregate, the number is not a literal, which would change the generated code for scanning the target.
     number = "" if since is None else f", max({new.snapshot.sequence_number}) as {since}"
     having = "" if is_new is None else f" having {'' if is_new else 'not '}every({IS_NEW})"
     return f"(select {listed}{number} from {changes.view} group by {listed}{having})"

@@ -1,4 +1,4 @@
-"""Which columns of a target a statement writes, and what becomes of columns that only one side has."""
+"""The columns of a target that a statement writes, and the handling of columns that only one side has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .assignment import fits, promotes, same_type
 
 
 class Named(Protocol):
-    """A column, as far as this module needs it."""
+    """A column with a name."""
 
     @property
     def name(self) -> str:
@@ -24,16 +24,16 @@ class Named(Protocol):
 
 
 class Typed(Named, Protocol):
-    """A column with its type."""
+    """A column with a name and a type."""
 
     @property
     def dtype(self) -> str:
-        """The type, by Spark's name."""
+        """The Spark type."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column that no connection has described. ``dtype``: the type, by Spark's name."""
+    """A column that was not described by a connection. ``dtype``: the Spark type."""
 
     name: str
     dtype: str
@@ -45,10 +45,11 @@ _TypedColumn = TypeVar("_TypedColumn", bound=Typed)
 
 @dataclass(frozen=True)
 class SchemaChanges(Generic[_TypedColumn]):
-    """How a target is altered before a model's rows are written into it.
+    """The changes to a target's columns before a model's rows are written.
 
-    ``added``: columns of the model that it gets. ``removed``: columns of its own that it loses. ``retyped``: columns of
-    the model whose types it takes. ``passed_over``: names of columns of the model that are not written.
+    ``added``: columns of the model that are added. ``removed``: columns of the table that are dropped. ``retyped``:
+    columns of the model whose types the table adopts. ``passed_over``: the names of columns of the model that are not
+    written.
     """
 
     added: Sequence[_TypedColumn] = ()
@@ -58,18 +59,17 @@ class SchemaChanges(Generic[_TypedColumn]):
 
     @property
     def alters(self) -> bool:
-        """Whether the target is altered at all."""
+        """Whether the target is altered."""
         return bool(self.added or self.removed or self.retyped)
 
 
 def require_comparable(
     given: Sequence[Typed], target: Sequence[Typed], compared: Mapping[str, Sequence[str]], table: TableName, model: str
 ) -> None:
-    """Refuse new rows that do not compare with those of the table as they would among themselves.
+    """Raise ConfigError if new rows do not compare with the table's rows in the same way as with each other.
 
-    ``compared``: the columns by which rows are compared, by the configs that name them.
-    Raises ConfigError for such columns that the table does not have, or has of a type that orders its values, or tells
-    them apart, in another way.
+    ``compared``: the columns by which rows are compared, by config. Such a column is an error if the table lacks it, or
+    if its type in the table orders or distinguishes values differently.
     """
     require_uncollated(given, compared, model)
     ours, theirs = ({column.name.lower(): column for column in columns} for columns in (given, target))
@@ -87,10 +87,10 @@ def require_comparable(
 
 
 def require_recorded_types(now: Mapping[str, str], recorded: Mapping[str, str], table: TableName, model: str) -> None:
-    """Refuse new rows whose columns compare otherwise than when the table's rows were written, by lower-case name.
+    """Raise ConfigError if compared columns have other types than when the table's rows were written.
 
-    The table's present types do not show that where somebody has altered them: a float that became a double is another
-    number than the double in the SQL. Raises ConfigError.
+    The table's current types do not show this if a user has altered them. For example, a float that became a double
+    differs from the double that the SQL returns. Types are by lower-case name.
     """
     differing = [
         ("column", name, type_, recorded[name])
@@ -108,7 +108,7 @@ def types_of(columns: Sequence[Typed], compared: Mapping[str, Sequence[str]]) ->
 
 
 def require_uncollated(columns: Sequence[Typed], compared: Mapping[str, Sequence[str]], model: str) -> None:
-    """Raise ConfigError where text by which rows are compared has a collation, which no Iceberg table keeps."""
+    """Raise ConfigError if text by which rows are compared has a collation, which Iceberg tables do not store."""
     types = {column.name.lower(): column.dtype for column in columns}
     found = [(config, name, types[name]) for config, name in _each(compared) if is_collated(types.get(name, ""))]
     if found:
@@ -122,9 +122,9 @@ def _each(compared: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 def schema_changes(
     on_schema_change: str, given: Sequence[_TypedColumn], target: Sequence[_TypedColumn], table: TableName, model: str
 ) -> SchemaChanges[_TypedColumn]:
-    """Compare the columns that a model gives with those of its table, and decide by ``on_schema_change``.
+    """The changes to the table's columns, given the model's columns and ``on_schema_change``.
 
-    Raises ConfigError where rows of the table would be NULL, or hold other values than the model gives, unsaid.
+    Raises ConfigError if rows of the table would silently be NULL or have other values than the model returns.
     """
     for columns in (given, target):
         _require_distinct_names(columns, model)
@@ -155,7 +155,7 @@ def _types(pairs: Iterable[tuple[Typed, Typed]]) -> list[tuple[str, str, str]]:
 
 
 def written_columns(source: Sequence[Named], target: Sequence[_Column]) -> list[_Column]:
-    """The target's columns that the model's SQL gives values for, whatever the case their names are written in."""
+    """The target's columns for which the model's SQL returns values. The case of names is ignored."""
     given = {column.name.lower() for column in source}
     return [column for column in target if column.name.lower() in given]
 
@@ -165,8 +165,8 @@ def updated_columns(
 ) -> list[_Column]:
     """The columns that a MERGE updates in matched rows.
 
-    ``update`` and ``exclude`` are the configs ``merge_update_columns`` and ``merge_exclude_columns``.
-    Raises ConfigError for a name that is none of the columns.
+    ``update``, ``exclude``: the configs ``merge_update_columns`` and ``merge_exclude_columns``. Raises ConfigError for
+    a name that is not a column.
     """
     chosen, excluded = _names(update), _names(exclude)
     known = {column.name.lower() for column in columns}
@@ -182,7 +182,7 @@ def updated_columns(
 
 
 def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str = "unique_key") -> list[str]:
-    """The columns that a config names, as the target names them. Raises ConfigError for one that is none of them."""
+    """The columns in a config, with the target's spelling. Raises ConfigError for a name that is not a column."""
     known = {column.name.lower(): column.name for column in columns}
     names = _names(keys)
     unknown = [name for name in names if name not in known]
@@ -200,11 +200,13 @@ def overwriting_values(
     partition_by: str | Sequence[str] | None,
     model: str,
 ) -> list[str]:
-    """What an INSERT OVERWRITE of a window writes into its columns: the new rows' values, where a row outside fails.
+    """The values that an INSERT OVERWRITE of a window writes, as expressions that fail for rows outside the window.
 
-    That is said of the row's event time, and not as a condition, which Spark would push below the joins that leave the
-    row out. ``event_times``: the columns by which the sources' rows of the window were found.
-    Raises ConfigError where these have other names, and where the window does not consist of whole partitions.
+    The check is an expression on the row's event time and not a condition, because Spark would push a condition below
+    joins that omit the row. ``event_times``: the columns that selected the sources' rows of the window.
+
+    Raises ConfigError if these have other names than ``event_time``, or if the window does not consist of whole
+    partitions.
     """
     others = {name for name in event_times if plain_name(name).lower() != plain_name(event_time).lower()}
     if others:
@@ -220,7 +222,7 @@ def overwriting_values(
 
 
 def _require_distinct_names(columns: Sequence[Named], model: str) -> None:
-    """Raise ConfigError for columns whose names differ in case only."""
+    """Raise ConfigError for columns whose names differ only in case."""
     alike = column_errors.differing_only_in_case(column.name for column in columns)
     if alike:
         raise column_errors.columns_differ_in_case(alike, f"the columns of {model}")

@@ -1,4 +1,4 @@
-"""The rows of a table from which its groups continue."""
+"""The existing rows of a table to which the changes of its groups are added."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .update_plan import Summary
 
 
 def can_continue(summary: SummaryDelta, columns: Sequence[Typed], target: History) -> bool:
-    """Whether a table has what its groups continue from: the rows that a run wrote, with the types of its SQL.
+    """Whether changes can be added to the table's rows: a run wrote them, with the types of the model's SQL.
 
-    ``columns``: of the table, that its SQL gives values for.
+    ``columns``: the columns of the table for which the SQL returns values.
     """
     types = {column.name.lower(): str(column.dtype).lower() for column in columns}
     same = all(types.get(name.lower()) == type_.lower() for name, type_ in summary.continued_types.items())
@@ -27,14 +27,14 @@ def can_continue(summary: SummaryDelta, columns: Sequence[Typed], target: Histor
 
 
 def is_rewritten(summary: SummaryDelta, target: History) -> bool:
-    """Whether all rows of a table are written where some of its groups continue."""
+    """Whether all rows of a table are rewritten when some of its groups are updated."""
     return not summary.keys or target.current is None or total(target.current)[1] <= MOST_REWRITTEN
 
 
 def old_groups_sql(summary: SummaryDelta, found: Summary, target: History) -> str:
-    """The rows that continue, as they stand after FROM: those of the affected groups, or all of a small table.
+    """The existing rows of the affected groups, or all rows of a small table, as a relation for FROM.
 
-    ``found``: what is known of the view of the groups' deltas.
+    ``found``: the summary of the view with the changes of the groups.
     """
     old = f"{target.table.sql} VERSION AS OF {target.current_snapshot_id}"
     if is_rewritten(summary, target):

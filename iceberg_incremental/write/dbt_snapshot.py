@@ -1,9 +1,9 @@
-"""The statements of a dbt snapshot that reads only the keys that have changed.
+"""The statements of a dbt snapshot that reads only the changed keys.
 
-dbt compares the rows of its query with the open versions in its table. Here both are restricted to the keys of the rows
-that came or went, and dbt's own statement compares them. After the last run, each key had one row in the query. If a
-key has changed rows now, its present rows are the ones that came. The exception is a new row whose key also has an
-unchanged row. To find these, a run reads the keys of the whole query.
+dbt compares the rows of its query with the open versions in its table. Here, both are restricted to the keys of added
+and removed rows, and dbt's own statement compares them. After the last run, each key had one row in the query, so the
+current row of a changed key is an added row. The exception is a new row whose key also has an unchanged row. To detect
+this, a run reads the keys of the whole query.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ CHANGE_TYPE = "dbt_change_type"
 _CAME, _GONE, _ROWS = "DBT_INTERNAL_CAME", "DBT_INTERNAL_GONE", "DBT_INTERNAL_ROWS"
 _KEYS = "ip_keys"
 KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp", "timestamp_ntz", "boolean")
-"""Types of a key whose values are compared exactly; decimals are too."""
+"""The types of keys whose values are compared exactly, in addition to decimals."""
 
 
 @dataclass(frozen=True)
 class Columns:
     """The columns of a snapshot's table by which rows are found.
 
-    ``key``: those of unique_key. ``current``: what ``dbt_valid_to_current`` is set to, as SQL; None where it is not.
-    ``is_deleted``: the column that marks deleted rows; None where none does.
+    ``key``: the columns of unique_key. ``current``: the config ``dbt_valid_to_current`` as SQL; None if not set.
+    ``is_deleted``: the column that marks deleted rows; None without one.
     """
 
     key: tuple[str, ...]
@@ -43,7 +43,7 @@ class Columns:
 
     @property
     def is_open(self) -> str:
-        """The condition that a row of the table is the newest version of its key."""
+        """The condition for the newest version of a key."""
         column = f"{TARGET}.{sql_name(self.valid_to)}"
         return f"{column} is null" if self.current is None else f"({column} = ({self.current}) or {column} is null)"
 
@@ -52,10 +52,10 @@ class Columns:
 class ChangedKeys:
     """The keys of added and deleted rows.
 
-    ``view``: the distinct keys. ``keys``: how many there are. ``most_came``: the most added rows of one key.
-    ``nulls``: how many keys have a NULL; ``divided``: how many contain the separator of dbt's version ids.
-    ``keys_only_added``: how many have only added rows. ``now``: Spark's time, in microseconds since the epoch.
-    ``types``: the types of the key columns; ``bounds``: bounds that all keys satisfy.
+    ``view``: the view of the distinct keys. ``keys``: their number. ``most_came``: the maximum number of added rows of
+    one key. ``nulls``: the number of keys with a NULL. ``divided``: the number of keys that contain the separator of
+    dbt's version ids. ``keys_only_added``: the number of keys that have only added rows. ``now``: Spark's time, in
+    microseconds since the epoch. ``types``: the types of the key columns. ``bounds``: satisfied by all keys.
     """
 
     view: str
@@ -69,19 +69,19 @@ class ChangedKeys:
     bounds: tuple[Bound, ...]
 
     def exist_sql(self, alias: str, key: Sequence[str], condition: str = "true") -> str:
-        """The condition that the row of an alias has one of the keys for which a condition holds."""
+        """The condition that a row has one of the keys that satisfy ``condition``. ``alias``: the row's relation."""
         hint = broadcast(_KEYS, self.keys, self.types)
         same = same_key(alias, _KEYS, key, self.types, nulls=False)
         return f"exists (select {hint}1 from {self.view} as {_KEYS} where {condition} and {same})"
 
 
 def internal_columns(key: Sequence[str]) -> tuple[str, ...]:
-    """The columns of what dbt's statements find that are none of the table; a source may have others of such names."""
+    """The internal columns in the result of dbt's statements. A source may have columns with these names."""
     return (CHANGE_TYPE, "dbt_unique_key", *(f"dbt_unique_key_{place}" for place in range(1, len(key) + 1)))
 
 
 def keys_sql(key: Sequence[str], came: str, gone: str) -> str:
-    """The query for the keys of the rows that came or went. ``came``, ``gone``: the query's rows of each."""
+    """The query for the keys of added and removed rows. ``came``, ``gone``: the query's added and removed rows."""
     listed = sql_names(key)
     return (
         f"select {listed}, sum({_CAME}) as {_CAME}, sum({_GONE}) as {_GONE} from ("
@@ -91,7 +91,7 @@ def keys_sql(key: Sequence[str], came: str, gone: str) -> str:
 
 
 def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
-    """The query for what ``changed_keys`` takes."""
+    """The query whose row ``changed_keys`` parses."""
     found = [
         "count(*)",
         f"coalesce(max({_CAME}), 0)",
@@ -105,16 +105,16 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
 
 
 def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
-    """What a row of ``summary_sql`` says."""
+    """Parse a row of ``summary_sql``."""
     keys, most_came, nulls, divided, keys_only_added, now = (int(str(value)) for value in row[:6])
     bounds = bounds_of(bounded(key, types), row[6:], {}) if keys and not nulls else ()
     return ChangedKeys(view, keys, most_came, nulls, divided, keys_only_added, now, tuple(types), bounds)
 
 
 def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:
-    """The query for how often a key occurs at most, how many are NULL and how many divided, among the rows of a query.
+    """The query for the maximum number of rows per key, and the numbers of NULL keys and of divided keys.
 
-    ``keys``: only those of which a row came and none went.
+    ``keys``: restricts it to keys that have only added rows.
     """
     listed, condition = sql_names(key), "true"
     if keys is not None:
@@ -128,16 +128,16 @@ def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None
 
 
 def open_versions_sql(table: str, columns: Columns, keys: ChangedKeys, bounds: Sequence[Bound]) -> str:
-    """The query for the newest versions that a table has of the changed keys."""
+    """The query for the newest versions of the changed keys in a table."""
     listed = [columns.is_open, *(bound.sql for bound in bounds), keys.exist_sql(TARGET, columns.key)]
     return f"select * from {table} as {TARGET} where {' and '.join(listed)}"
 
 
 @dataclass(frozen=True)
 class Versions:
-    """What is staged: ``total`` changes of ``distinct`` versions, ``new`` ones among them, updated within a ``bound``.
+    """The staged changes: ``total`` changes of ``distinct`` versions, of which ``new`` are inserted.
 
-    The bound is None where no literals bound the times.
+    ``bound``: of the times of the updated versions; None if literals cannot express it.
     """
 
     total: int
@@ -147,7 +147,7 @@ class Versions:
 
 
 def versions_sql(staged: str, columns: Columns, type_: str) -> str:
-    """The query for what ``versions`` takes. ``type_``: of the column that says when a version was updated."""
+    """The query whose row ``versions`` parses. ``type_``: the type of the column with the update time."""
     is_new = f"{CHANGE_TYPE} = 'insert'"
     time = f"if({is_new}, {sql_name(columns.updated_at)}, null)"
     low, high = (f"{end}({time})" for end in ("min", "max"))
@@ -157,21 +157,21 @@ def versions_sql(staged: str, columns: Columns, type_: str) -> str:
 
 
 def versions(columns: Columns, type_: str, row: Sequence[object]) -> Versions:
-    """What a row of ``versions_sql`` says."""
+    """Parse a row of ``versions_sql``."""
     total, distinct, new, timed = (int(str(value)) for value in row[:4])
     bound = bound_of(columns.updated_at, type_, row[4], row[5], new - timed) if has_ends(type_) else None
     return Versions(total, distinct, new, bound)
 
 
 def _shifted(time: str, type_: str, days: int) -> str:
-    """A time some days later: ids are made of local times, of which one may stand for several times."""
+    """A time shifted by some days. Version ids contain local times, and one local time can stand for several times."""
     return f"timestampadd(day, {days}, {time})" if type_ == "timestamp" else time
 
 
 def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
-    """The query for whether a version has another id than its key and its time make; those of deletions do not count.
+    """The query for versions whose id does not match their key and time. Versions that mark deletions do not count.
 
-    ``ids``: dbt's expression of the ids, over the columns of the table.
+    ``ids``: dbt's expression for ids, over the columns of the table.
     """
     counts = "" if columns.is_deleted is None else f" and not {sql_name(columns.is_deleted)} <=> 'True'"
     condition = f"not {sql_name(columns.scd_id)} <=> ({ids}){counts}"
@@ -181,10 +181,10 @@ def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
 def insert_sql(
     branch: str, staged: str, columns: Columns, listed: Sequence[str], there: str | None, bound: Bound | None = None
 ) -> str:
-    """The INSERT of the new versions that the table does not have, by their ids.
+    """The INSERT of the new versions whose ids the table does not have.
 
-    ``listed``: the columns of the table that are given. ``there``: the table; None where it is known to have none of
-    them. ``bound``: of the times of versions that can have their ids.
+    ``listed``: the columns of the table that are written. ``there``: the table; None if it is known to have none of
+    these versions. ``bound``: satisfied by the times of versions that may have these ids.
     """
     names, scd_id = sql_names(listed), sql_name(columns.scd_id)
     new = f"select * from {staged} where {CHANGE_TYPE} = 'insert'"
@@ -200,7 +200,7 @@ def insert_sql(
 
 
 def close_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
-    """The MERGE that ends the versions which have changed or were deleted."""
+    """The MERGE that ends the versions that were changed or deleted."""
     scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
     ended = f"select /*+ broadcast(ip_staged) */ {scd_id}, {valid_to} from {staged} as ip_staged"
     conditions = [f"ip_ended.{scd_id} = {TARGET}.{scd_id}", columns.is_open, *(bound.sql for bound in bounds)]
@@ -213,12 +213,12 @@ def close_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound
 
 
 def not_current_sql(current: str, type_: str) -> str:
-    """The query for whether ``dbt_valid_to_current`` is another value once it is stored as a type."""
+    """The query for whether ``dbt_valid_to_current`` changes when it is stored as a type."""
     return f"select not coalesce(cast(({current}) as {type_}) = ({current}), ({current}) is null)"
 
 
 def _is_divided(key: Sequence[str]) -> str:
-    """Whether the columns of a key may give the same text as those of another key: dbt joins them by ``|`` in an id.
+    """Whether two keys may have the same text in dbt's ids, which join the columns with ``|``.
 
     A version that ends is found by its id.
     """

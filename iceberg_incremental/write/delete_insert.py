@@ -1,4 +1,4 @@
-"""The strategy ``delete+insert`` of dbt: all rows of the new rows' keys give way to them."""
+"""dbt's strategy ``delete+insert``: replaces all rows of the new rows' keys."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SOURCE, _TARGET, _IS_NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST", "DBT_INT
 def delete_insert_sql(
     target: str, rows: str, columns: Sequence[Named], keys: Sequence[str], predicates: Sequence[str]
 ) -> str:
-    """One MERGE: the model's SQL may read its own table, which a DELETE before the INSERT would have changed.
+    """One MERGE instead of a DELETE and an INSERT, because the model's SQL may read its own table.
 
-    All new rows of a key are inserted; the first of them comes a second time, to delete the old ones.
+    All new rows of a key are inserted. The first of them occurs a second time, to delete the old rows.
     """
     names = [sql_name(column.name) for column in columns]
     key = ", ".join(map(sql_name, keys))

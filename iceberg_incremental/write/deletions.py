@@ -1,9 +1,9 @@
-"""Deletions that are remembered beside a table: under ``sequence_by``, a row that comes later may be older than one.
+"""The table of recorded deletions: with ``sequence_by``, a row that arrives late may be older than a deletion.
 
-For a history from a log, this table also has the events that made no version.
+For a history from a log, this table also has the events that created no version.
 
-They are in a table of their own, from which a checkpoint names a snapshot. What a run has written that was not
-published, no checkpoint names: the next one continues from the snapshot that its checkpoint names.
+A checkpoint names a snapshot of this separate table. Rows that an unpublished run wrote are not in that snapshot, so
+the next run continues without them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .columns import Typed
 from .ordered import cast_sql
 
 BESIDE_KEY = "ip.deletions-of"
-"""The property of a table that remembers deletions: the table that it stands beside."""
+"""The property of a table of recorded deletions that names its target."""
 
 
 class RememberedDeletions:
-    """The deletions of one run's table."""
+    """The table of recorded deletions of one run."""
 
     def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
         self._run = run
@@ -36,12 +36,12 @@ class RememberedDeletions:
         self._reader = reader
 
     def remember(self, columns: Sequence[Typed], deletions: str) -> None:
-        """Write the deletions of a query, from where the run's checkpoint has them, before the run is published.
+        """Record the deletions of a query, in addition to those of the checkpoint, before the run is published.
 
-        ``columns``: what is remembered of each.
+        ``columns``: the columns to record.
 
-        Raises ConcurrentRunError where another run has written at the same time, ConfigError for a table of another
-        kind in this place.
+        Raises ConcurrentRunError if another run has written at the same time, and ConfigError if another kind of table
+        has this name.
         """
         plan, before = self._run.plan, self._run.known_deletions
         table = deletions_table(plan.name)
@@ -70,10 +70,10 @@ class RememberedDeletions:
         self._run.state.deletions = Deletions(str(table), head.snapshot_id)
 
     def known(self, columns: Sequence[Typed]) -> Deletions | None:
-        """The deletions of earlier runs; after a compaction of their table, at the snapshot that it made.
+        """The deletions of earlier runs, at the newest snapshot with the same rows, such as that of a compaction.
 
-        ``columns``: what must have been remembered of each.
-        Raises CheckpointError where they are gone, ConfigError for other columns.
+        ``columns``: the columns that must have been recorded. Raises CheckpointError if the deletions no longer exist,
+        and ConfigError if they have other columns.
         """
         plan, known = self._run.plan, self._run.known_deletions
         if known is None:
@@ -94,14 +94,14 @@ class RememberedDeletions:
         return found
 
     def kept_of(self, deletions: Deletions, columns: Sequence[Typed]) -> tuple[str, ...]:
-        """The names of those of some columns that are remembered of deletions."""
+        """The names of the columns that are recorded for deletions."""
         table = TableName.parse(deletions.table)
         assert table is not None
         types = self.types_of(table, columns, deletions.snapshot_id)
         return tuple(column.name for column, type_ in zip(columns, types, strict=True) if type_)
 
     def types_of(self, table: TableName, columns: Sequence[Typed], snapshot_id: int | None = None) -> list[str]:
-        """The types that columns have in a table that remembers deletions; '' for one that it has not."""
+        """The types of columns in the table of recorded deletions. '' for a column that it lacks."""
         pinned = "" if snapshot_id is None else f" VERSION AS OF {snapshot_id}"
         rows = self._spark.rows(f"describe query select * from {table.sql}{pinned}")
         types = {str(row[0]).lower(): str(row[1]) for row in rows}
@@ -109,14 +109,14 @@ class RememberedDeletions:
 
 
 def deletions_table(target: TableName) -> TableName:
-    """The table beside a target that remembers its deletions."""
+    """The name of a target's table of recorded deletions."""
     return TableName(target.catalog, target.namespace, f"{target.name}__ip_deleted")
 
 
 def readable(deletions: Deletions, history: History) -> Deletions | None:
-    """The deletions at a snapshot that is there: the newest that has the same rows; None where there is none.
+    """The deletions at the newest existing snapshot with the same rows. None if there is none.
 
-    A compaction makes a new snapshot of the same rows, and the one before it expires.
+    A compaction creates a new snapshot with the same rows, and the previous one expires.
     """
     head, known = history.current_snapshot_id, deletions.snapshot_id
     if head is not None and same_rows(history, known, head):
@@ -135,9 +135,9 @@ def remember_sql(
     before: Deletions | None,
     kept: Collection[str],
 ) -> str:
-    """The statement that makes the table of deletions: those of a query, and those that were remembered ``before``.
+    """The statement that creates the table, with the deletions of a query and those that were recorded ``before``.
 
-    ``kept``: the columns that were remembered of the latter.
+    ``kept``: the columns that were recorded for the latter.
     """
     values = ", ".join(
         f"{cast_sql(sql_name(column.name), str(column.dtype))} as {sql_name(column.name)}" for column in columns
@@ -152,12 +152,12 @@ def remember_sql(
 
 
 def remember_more_sql(table: TableName, columns: Sequence[Typed], deletions: str) -> str:
-    """The statement that adds the deletions of a query, by name: the config may now list the key in another order."""
+    """The statement that adds the deletions of a query, by name, because the order of the key may have changed."""
     return f"insert into {table.sql} ({sql_names([column.name for column in columns])})\n{deletions}"
 
 
 def remembered_sql(deletions: Deletions, columns: Sequence[Typed], kept: Collection[str]) -> str:
-    """The query of the deletions that a checkpoint names. ``kept``: the columns that it has; the others are NULL."""
+    """The query of the deletions at a checkpoint. ``kept``: the recorded columns; the other columns are NULL."""
     values = ", ".join(
         sql_name(column.name) if column.name in kept else f"null as {sql_name(column.name)}" for column in columns
     )
@@ -170,7 +170,7 @@ def pinned_sql(table: TableName, snapshot_id: int | None) -> str:
 
 
 def recorded_sql(deletions: Deletions) -> str:
-    """The deletions that a checkpoint names."""
+    """The deletions at a checkpoint."""
     table = TableName.parse(deletions.table)
     assert table is not None
     return pinned_sql(table, deletions.snapshot_id)

@@ -1,4 +1,4 @@
-"""The changes that a run applies, as a view whose rows are held, and under ``sequence_by`` put in order."""
+"""The changes that a run applies, as a view whose rows Spark holds, ordered if the model has ``sequence_by``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .replacement import Replacement
 from .sequence import Flaw, Known
 
 _MOST_FILES = 10_000
-"""Of a table with more files, it is assumed that bounds spare reading some."""
+"""If a table has more files, bounds are assumed to avoid reading some of them."""
 _IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
-"""Spark's error of ``determinism_sql``."""
+"""Spark's error for ``determinism_sql``."""
 
 
 class HeldChanges:
-    """Makes the view of one run's changes, and answers what is asked of it."""
+    """Creates the view of one run's changes, and provides information about it."""
 
     def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
         self._run = run
@@ -41,9 +41,9 @@ class HeldChanges:
         self._deletions = RememberedDeletions(run, spark, reader)
 
     def can_hold(self, relation: str) -> bool:
-        """Whether several statements can read the rows of a relation and see the same ones.
+        """Whether several statements can read the rows of a relation and see the same rows.
 
-        A server may compute rows again: they must be deterministic, as far as Spark knows. Raises ConfigError where
+        A server may compute rows again, so they must be deterministic, as far as Spark knows. Raises ConfigError if
         they are not, and the model has ``sequence_by``.
         """
         if self._spark.computes_once or self.is_deterministic(relation):
@@ -53,7 +53,7 @@ class HeldChanges:
         return False
 
     def is_deterministic(self, relation: str) -> bool:
-        """Whether Spark computes the same rows of a relation each time, as far as it knows."""
+        """Whether a relation always has the same rows, as far as Spark knows."""
         try:
             self._spark.rows(determinism_sql(relation))
         except StatementError as error:
@@ -64,9 +64,9 @@ class HeldChanges:
 
     @contextmanager
     def view(self, source: str, columns: Sequence[Typed], is_kept: str) -> Iterator[ChangesView]:
-        """The view of the changes that a run applies. ``is_kept``: the expression that says which rows are kept.
+        """The view of the changes that a run applies. ``is_kept``: the expression for rows that are kept.
 
-        Raises SequenceError where the newest row of a key is not known.
+        Raises SequenceError if the newest row of a key cannot be determined.
         """
         replacement, name = replacement_of(self._plan, columns), changes_view(self._plan)
         types = {column.name: str(column.dtype) for column in columns}
@@ -83,8 +83,8 @@ class HeldChanges:
     def _newest(
         self, source: str, columns: Sequence[Typed], is_kept: str, changes: ChangesView, held: ExitStack
     ) -> str:
-        """The query of the newest changes; what it reads is ``held``."""
-        # as it is now: a pre-hook may have changed it since the run began
+        """The query of the newest changes. The relations that it reads are added to ``held``."""
+        # the current table, because a pre-hook may have changed it since the run began
         target = self._run.state.compared = Fence(self._reader).loaded(self._plan)
         ordered, read, compared = ordered_by(self._plan, columns), f"{changes.view}_read", f"{changes.view}_compared"
         sql = sequence.read_sql(source, ordered, is_kept=is_kept, run=changes.view)
@@ -104,7 +104,7 @@ class HeldChanges:
         return sequence.newest_sql(read, compared, ordered)
 
     def _require_no_flaws(self, compared: str, ordered: Ordered, known: Known) -> None:
-        """Raise SequenceError where the place of a row in the order is not known."""
+        """Raise SequenceError if the order of a row cannot be determined."""
         found = {str(flaw) for (flaw,) in self._spark.rows(sequence.flaws_sql(compared))}
         for flaw in Flaw:
             if flaw.value not in found:
@@ -117,10 +117,10 @@ class HeldChanges:
                 raise sequence.ERRORS[flaw](self._plan.model, ordered.keys, ordered.sequence, wording.keys(keys))
 
     def newest_rows(self, source: str, columns: Sequence[Typed], is_kept: str) -> tuple[str, Ordered]:
-        """The relation of the new rows of a table that is built as a whole, and how they are put in order.
+        """The relation of the new rows of a table that is built as a whole, and the order of its rows.
 
-        Deletions among them are remembered. They are read more than once, and held where Spark may compute others each
-        time.
+        Deletions among them are recorded. The rows are read several times, and are held if Spark may compute different
+        rows each time.
         """
         plan, ordered = self._plan, ordered_by(self._plan, columns)
         is_kept = is_kept if ordered.has_deletions else "true"
@@ -138,43 +138,43 @@ class HeldChanges:
         return read, ordered
 
     def remember(self, changes: ChangesView, columns: Sequence[Typed]) -> None:
-        """Remember the deletions of a view; see ``RememberedDeletions.remember``."""
+        """Record the deletions of a view, as in ``RememberedDeletions.remember``."""
         ordered = ordered_by(self._plan, columns)
         self._deletions.remember(ordered.remembered, sequence.deletions_sql(changes.view, ordered))
 
     def summary(self, changes: ChangesView) -> Summary:
-        """What is known of a view of changes."""
+        """The summary of a view of changes."""
         (row,) = self._spark.rows(summary_sql(changes))
         return summary_of(changes, row)
 
     def require_same(self, changes: ChangesView, found: Summary) -> None:
-        """Raise ConcurrentRunError where the changes would be others if they were computed now."""
+        """Raise ConcurrentRunError if the changes would differ if they were computed now."""
         if not self._spark.computes_once and self.summary(changes) != found:
             raise race_errors.rows_changed(self._plan.model)
         self.require_own_rows()
 
     def note_own_rows(self) -> None:
-        """Note where the target is, before rows of it become part of rows that are held."""
+        """Note the target's current state, before its rows become part of held rows."""
         if self._run.state.own_rows is None:
             self._run.state.own_rows = self._reader.load(self._plan.name)
 
     def require_own_rows(self) -> None:
-        """Raise ConcurrentRunError where rows of the target have changed since they became part of held rows."""
+        """Raise ConcurrentRunError if rows of the target have changed since they became part of held rows."""
         before = self._run.state.own_rows
         now = None if before is None else self._reader.load(self._plan.name)
-        if before is None or now is None:  # a table that was dropped is the publisher's to see
+        if before is None or now is None:  # the publisher reports a dropped table
             return
         if not same_rows(now, before.current_snapshot_id, now.current_snapshot_id):
             raise race_errors.own_rows_changed(now, self._plan.model)
 
     def require_compared(self, target: History, commit: Snapshot) -> None:
-        """Raise ConcurrentRunError where rows of the target have changed since the new rows were compared with them."""
+        """Raise ConcurrentRunError if rows of the target have changed since new rows were compared with them."""
         before = self._run.state.compared
         if before is not None and not same_rows(target, before.current_snapshot_id, commit.parent_id):
             raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
 
     def files_at(self, target: History, snapshot_id: int | None) -> ChangedFiles | None:
-        """The files of the target at a snapshot; None where they are too many to look at, or not known."""
+        """The files of the target at a snapshot. None if there are too many to examine, or if they are unknown."""
         snapshot = None if snapshot_id is None else target.snapshots.get(snapshot_id)
         if snapshot_id is None or snapshot is None or total(snapshot)[0] > _MOST_FILES:
             return None
@@ -182,14 +182,14 @@ class HeldChanges:
 
 
 def changes_view(plan: RunPlan) -> str:
-    """A name for the view of the changes that a run applies, which needs no quotes."""
+    """The name of the view of a run's changes. It needs no quotes."""
     return f"{plan.branch}_changes"
 
 
 def replacement_of(plan: RunPlan, columns: Sequence[Typed]) -> Replacement:
-    """What the rows of these columns replace in a run's table.
+    """What rows with these columns replace in a run's table.
 
-    Raises ConfigError for a key that is none of the columns, or has another type than in the changed relations.
+    Raises ConfigError for a key that is not a column, or whose type differs from that in the changed relations.
     """
     types = {column.name.lower(): str(column.dtype) for column in columns}
     keys = key_columns(columns, plan.policy.unique_key)

@@ -1,10 +1,10 @@
-"""The strategy ``history``: which versions a run's changes make, end or alter, as SQL.
+"""The strategy ``history``: the versions that a run's changes create, end or change, as SQL.
 
-Three queries follow one from the other. ``events_sql``: what each commit made of each key, a row or none. They are put
-in line with the version of the key that is valid, and neighbours without a change that counts are one version: see
-``versions_sql``. ``merge_sql``: the MERGE that writes the versions which are new, or not what they were.
+Three queries build on each other. ``events_sql``: the row of each key after each commit, or its deletion.
+``versions_sql``: these events in order with the valid version of the key, where adjacent events without a tracked
+change form one version. ``merge_sql``: the MERGE that writes the new and changed versions.
 
-Only versions that are valid are read: what has ended never changes again.
+Only valid versions are read, because ended versions never change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .versioned import VersionedRows, compared
 
 _ORDER, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_KEPT"
 COPIES = "DBT_INTERNAL_COPIES"
-"""How many rows a commit left of a key."""
+"""The number of rows of a key after a commit."""
 _IS_ROW, _BEGIN, _ID, _UPDATED = (f"DBT_INTERNAL_{each}" for each in ("IS_ROW", "BEGIN", "ID", "UPDATED"))
 _VALUES, _VERSION, _STARTS, _FOLLOWS = (f"DBT_INTERNAL_{each}" for each in ("VALUES", "VERSION", "STARTS", "FOLLOWS"))
 _TRACKED, _KNOWN, _ALL, _END = (f"DBT_INTERNAL_{each}" for each in ("TRACKED", "KNOWN", "ALL", "END"))
@@ -39,10 +39,10 @@ _VALID, _OPEN = "DBT_INTERNAL_VALID", "DBT_INTERNAL_OPEN"
 
 @dataclass(frozen=True)
 class HistoryRows(VersionedRows):
-    """The rows of one run of a history table that are made of changes.
+    """The rows of one run of a history table that are created from changes.
 
-    ``added``: the names of the columns that the table gets in this run. ``commits``: whose changes they are, by their
-    order. ``salt``: in the ids of versions, to tell them from others of the same commit.
+    ``added``: the names of columns that the run adds to the table. ``commits``: the commits of the changes, by their
+    order. ``salt``: makes the ids of versions of the same commit unique.
     """
 
     commits: tuple[CommitTime, ...] = ()
@@ -50,12 +50,12 @@ class HistoryRows(VersionedRows):
     salt: str = ""
 
     def time(self, order: str) -> str:
-        """The time of the commit with this place in the order."""
+        """The time of the commit with this position in the order."""
         times = ", ".join(f"{each.time_ms}L" for each in self.commits) or "0L"
         return f"timestamp_millis(array({times})[{order}])"
 
     def scd_id(self, order: str) -> str:
-        """The id of the version of a key that the commit with this place in the order made."""
+        """The id of a key's version from the commit with this position in the order."""
         ids = ", ".join(f"{each.snapshot_id}L" for each in self.commits) or "0L"
         named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(self.keys)]
         named += [f"'commit', array({ids})[{order}]", f"'salt', {sql_string(self.salt)}"]
@@ -63,7 +63,7 @@ class HistoryRows(VersionedRows):
 
 
 def built_sql(log: str, rows: HistoryRows) -> str:
-    """The versions of a table that is built as a whole: one of each row of the source."""
+    """The versions of a table that is built as a whole: one for each row of the source."""
     order = f"cast({COMMIT_ORDER} as int)"
     time, names = rows.time(order), rows.config.names
     meta = {
@@ -79,7 +79,7 @@ def built_sql(log: str, rows: HistoryRows) -> str:
 
 
 def events_sql(log: str, rows: HistoryRows, run: str) -> str:
-    """What each commit made of each key: its row, or none. ``run``: tells the views of one run from others."""
+    """The row of each key after each commit, or its deletion. ``run``: distinguishes the views of different runs."""
     keys = set(rows.keys)
     values = ", ".join(
         f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in rows.columns
@@ -103,18 +103,18 @@ def events_sql(log: str, rows: HistoryRows, run: str) -> str:
 
 
 def repeated_sql(events: str, rows: HistoryRows) -> str:
-    """The query for keys of which a commit left more than one row; gives what ``unique_keys.duplicates_sql`` does."""
+    """The query for keys with more than one row after a commit, with the columns of ``unique_keys.duplicates_sql``."""
     return first_keys_sql(f"select {shown(rows.keys)} as key, {COPIES} as times from {events} where {COPIES} > 1")
 
 
 def versions_sql(
     table: str, events: str, rows: HistoryRows, *, changed: int, nulls: bool, bounds: Sequence[Bound], compares: bool
 ) -> str:
-    """The versions that are new, or not what they were, in the columns of the table, with ``_OPEN`` of the latter.
+    """The new and changed versions, with the columns of the table, and ``_OPEN`` for changed ones.
 
-    ``table``: where the versions are; ``events``: the view of ``events_sql``, which has ``changed`` keys, some of them
-    ``nulls``. ``bounds``: hold for all rows of these keys. ``compares``: the events are the whole source, so that a key
-    without one is gone.
+    ``table``: the table with the versions. ``events``: the view of ``events_sql``. ``changed``: its number of keys.
+    ``nulls``: whether some keys are NULL. ``bounds``: satisfied by all rows of these keys. ``compares``: whether the
+    events are the whole source, so that a key without an event was deleted.
     """
     keys = sql_names(rows.keys)
     by_order = f"over (partition by {keys} order by {_ORDER})"
@@ -160,7 +160,7 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     scd_id = sql_name(rows.config.names.dbt_scd_id)
     conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
-    # A version that was read must be found again: one that is not would be inserted a second time.
+    # If a version that was read is not found again, it would be inserted a second time.
     said = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
     lost = f"raise_error(concat({said}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
     return "\n".join(
@@ -176,7 +176,7 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
 
 
 def latest_sql(table: str, rows: HistoryRows) -> str:
-    """The query for the latest time at which a version of a table began or ended, in milliseconds since the epoch."""
+    """The query for the latest time at which a version began or ended, in milliseconds since the epoch."""
     names = rows.config.names
     end = f"if({rows.is_valid()}, null, {sql_name(names.dbt_valid_to)})"
     latest = f"greatest(max({sql_name(names.dbt_valid_from)}), max({end}))"
@@ -186,7 +186,7 @@ def latest_sql(table: str, rows: HistoryRows) -> str:
 def _line(
     table: str, events: str, rows: HistoryRows, changed: int, nulls: bool, bounds: Sequence[Bound], *, compares: bool
 ) -> str:
-    """The valid versions and the events of the keys, as they follow one another."""
+    """The valid versions and the events of the keys, in order."""
     meta, names = rows.config.names, sql_names(rows.names)
     same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
     conditions = [rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
@@ -215,7 +215,7 @@ def _line(
 
 
 def _version_columns(rows: HistoryRows) -> str:
-    """The values of the table's columns. A version that says that a row is deleted has the values that it had."""
+    """The values of the table's columns. A version that marks a deletion has the values of the deleted row."""
     values = f"if({_IS_ROW} or {_ORDER} = -1, {_VALUES}, {_WAS_VALUES})" if rows.has_deleted else _VALUES
     meta = rows.config.names
     found = [f"{values}.{sql_name(name)} as {sql_name(name)}" for name in rows.names]

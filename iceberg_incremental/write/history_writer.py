@@ -1,4 +1,4 @@
-"""Writing one run of a history table: what it does to the versions, and what is checked before that is published."""
+"""Writing one run of a history table: its versions, and the checks before they are published."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class HistoryWriter:
         self._changes = changes
 
     def rows(self, columns: Sequence[Typed], added: Sequence[str] = ()) -> HistoryRows:
-        """The rows of the run, in these columns of its table. ``added``: those that it gets in this run.
+        """The rows of the run, with these columns of its table. ``added``: the columns that the run adds.
 
-        Raises ConfigError where the model's SQL does not read the changelog of one source.
+        Raises ConfigError if the model's SQL does not read the changelog of one source.
         """
         plan, config = self._plan, self._plan.policy.history
         assert config is not None
@@ -57,10 +57,10 @@ class HistoryWriter:
     def merge(
         self, log: str, columns: Sequence[Typed], added: Sequence[str]
     ) -> Iterator[tuple[str, Callable[[], None]]]:
-        """The MERGE of the versions that a changelog makes, ends or alters, and what checks that it saw the same ones.
+        """The MERGE of the versions that a changelog creates, ends or changes, and a check of its changes.
 
-        Raises ConfigError for changes that are not the same each time; DuplicateKeyError where a commit left a key with
-        more than one row.
+        Raises ConfigError for changes that are not deterministic, and DuplicateKeyError if a key has more than one row
+        after a commit.
         """
         plan = self._plan
         if not self._changes.can_hold(log):
@@ -96,16 +96,16 @@ class HistoryWriter:
         return built_sql(log, rows)
 
     def statement_sql(self, target: str, log: str, columns: Sequence[Typed], added: Sequence[str]) -> str:
-        """The MERGE of a run, without what is known of its keys only when it is sent."""
+        """The MERGE of a run, without the bounds of its keys, which are known only when it is executed."""
         rows = self.rows(columns, added)
         compares = self._plan.keeps_versions
         versions = versions_sql(target, log, rows, changed=0, nulls=True, bounds=(), compares=compares)
         return merge_sql(target, versions, rows, ())
 
     def _note_end(self, rows: HistoryRows) -> None:
-        """Note in the checkpoint which time ends the versions that are valid, if one does.
+        """Record in the checkpoint the end of valid versions, if they have one.
 
-        Raises ConfigError where it is another one than in earlier runs.
+        Raises ConfigError if it differs from earlier runs.
         """
         if rows.config.valid_to_current is not None and self._run.state.current_end is None:
             ((end,),) = self._spark.rows(current_end_sql(rows))
@@ -113,12 +113,12 @@ class HistoryWriter:
             require_same_end(self._plan, str(end))
 
     def _set_clock(self, rows: HistoryRows) -> None:
-        """Have no version begin before those that are there, where no checkpoint records the latest time."""
+        """If no checkpoint records the latest time, let no version begin before existing ones."""
         known = self._plan.checkpoint or self._plan.replaced
         if known is None or known.history is None:
             ((latest,),) = self._spark.rows(latest_sql(self._plan.name.sql, rows))
             if int(latest) > (time.time() + _DAY) * _MILLISECONDS:
-                # they are valid by another dbt_valid_to_current, and would be taken for ended ones
+                # versions that are valid by another dbt_valid_to_current would count as ended
                 now = rows.config.valid_to_current or "NULL"
                 differing = {"dbt_valid_to_current": ("a time in the future", now)}
                 raise history_errors.other_history(self._plan.name, self._plan.model, differing)

@@ -1,4 +1,4 @@
-"""The strategy ``insert_overwrite``: the new rows take the place of the partitions that they fall into."""
+"""The strategy ``insert_overwrite``: the new rows replace their partitions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from .columns import Named
 
 
 def insert_overwrite_sql(target: str, rows: str, columns: Sequence[Named], values: Sequence[str]) -> str:
-    """The INSERT OVERWRITE of the rows of a relation. ``values``: what goes into the columns, as expressions."""
+    """The INSERT OVERWRITE of the rows of a relation. ``values``: the values of the columns, as expressions."""
     listed = ", ".join(sql_name(column.name) for column in columns)
     return f"insert overwrite {target} ({listed})\nselect {', '.join(values)}\nfrom {rows}"

@@ -1,9 +1,9 @@
-"""The strategy ``history`` from a log: which versions the events of a log make, end or alter, as SQL.
+"""The strategy ``history`` from a log: the versions that the events of a log create, end or change, as SQL.
 
-An event is a row of a key as of its sequence, or its deletion. All events of a key are those that its versions have the
-values of, those that are remembered beside the table, and new ones. So the versions of a key are made again from all of
-its events, whatever the order in which they came: ``events_sql``, ``known_sql``, ``line_sql``, ``placed_sql`` and
-``merge_sql`` follow one from the other. What is no version's values afterwards is remembered: ``hidden_sql``.
+An event is a row of a key at its sequence, or its deletion. The events of a key are those whose values its versions
+have, those that are recorded in a separate table, and new ones. The versions of a key are computed from all of its
+events, so the order of arrival does not matter. ``events_sql``, ``known_sql``, ``line_sql``, ``placed_sql`` and
+``merge_sql`` build on each other. Events whose values no version has are recorded: ``hidden_sql``.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _ALL, _FOUND, _GONE, _ID = (f"DBT_INTERNAL_{each}" for each in ("ALL", "FOUND", 
 _ROW, _BEFORE = "'INSERT'", "'UPDATE_BEFORE'"
 
 FLAWS = {Flaw.MISSING: sequence_errors.null_in_sequence, Flaw.TIED: history_errors.tied_events}
-"""The error of each flaw of an event, for the model, the key, the sequence, and the keys that were found."""
+"""The error for each flaw of an event. Its arguments are the model, the key, the sequence, and the keys found."""
 
 
 @dataclass(frozen=True)
 class EventRows(VersionedRows):
-    """The rows of one run of a history table that are made of the events of a log."""
+    """The rows of one run of a history table that are created from the events of a log."""
 
     @property
     def sequence(self) -> str:
-        """The column at whose values versions begin and end."""
+        """The column whose values start and end versions."""
         assert self.config.sequence_by is not None
         (name,) = key_columns(self.columns, (self.config.sequence_by,), "sequence_by")
         return name
@@ -56,36 +56,36 @@ class EventRows(VersionedRows):
 
     @property
     def tracked(self) -> tuple[Typed, ...]:
-        """The columns of which a change makes a new version; the sequence alone makes none, unless it is listed."""
+        """The columns whose changes create a version. The sequence alone creates none, unless it is listed."""
         found = super().tracked
         return found if self.config.check_cols else tuple(each for each in found if each.name != self.sequence)
 
     @property
     def remembered(self) -> tuple[Typed, ...]:
-        """What is remembered of an event."""
+        """The columns that are recorded for an event."""
         return (*self.columns, Column(CHANGE_TYPE, "string"))
 
     @property
     def identifying(self) -> tuple[Typed, ...]:
-        """What must have been remembered of an event."""
+        """The columns that must have been recorded for an event."""
         names = {*self.keys, self.sequence}
         return (*(each for each in self.columns if each.name in names), Column(CHANGE_TYPE, "string"))
 
     @property
     def meta_names(self) -> list[str]:
-        """The names of the columns that the table has beside the model's."""
+        """The names of the columns that the table has in addition to the model's columns."""
         return [name for name, _ in self.config.meta_columns()]
 
     @property
     def line(self) -> str:
-        """The window of the events of a key, as they follow one another."""
+        """The window of a key's events, in order."""
         return f"over (partition by {sql_names(self.keys)} order by {sql_name(self.sequence)})"
 
 
 def events_sql(log: str, rows: EventRows, run: str) -> str:
-    """The new events in the table's columns. A deletion has its key and sequence alone.
+    """The new events, with the table's columns. A deletion has only its key and sequence.
 
-    ``run``: tells the views of one run from others.
+    ``run``: distinguishes the views of different runs.
     """
     needed = {*rows.keys, rows.sequence}
 
@@ -114,8 +114,8 @@ def of_changed_sql(
 ) -> str:
     """The rows of a relation whose keys have new events.
 
-    ``events``: the view of ``events_sql``, which has ``changed`` keys, some of them ``nulls``. ``bounds``: hold for all
-    rows of these keys.
+    ``events``: the view of ``events_sql``. ``changed``: its number of keys. ``nulls``: whether some keys are NULL.
+    ``bounds``: satisfied by all rows of these keys.
     """
     same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
     keys = f"(select distinct {sql_names(rows.keys)} from {events})"
@@ -127,10 +127,10 @@ def of_changed_sql(
 
 
 def line_sql(events: str, rows: EventRows, known: str | None = None, hidden: str | None = None) -> str:
-    """All events of the keys that have new ones, each once, with ``FLAW`` where their order is not known.
+    """All events of the keys that have new ones, each once, with ``FLAW`` if their order cannot be determined.
 
-    ``known``: the relation of the versions of these keys; ``hidden``: of the events that are remembered of them. None
-    where there are none.
+    ``known``: the relation of the versions of these keys. ``hidden``: the relation of their recorded events. None
+    without any.
     """
     listed, keys = sql_names(rows.names), sql_names(rows.keys)
     parts = [f"select {listed}, {CHANGE_TYPE}, false as {_STORED} from {events}"]
@@ -145,7 +145,7 @@ def line_sql(events: str, rows: EventRows, known: str | None = None, hidden: str
         f"({' union all '.join(parts)})", rows.columns, CHANGE_TYPE, marks=[f"bool_or({_STORED}) as {_STORED}"]
     )
     at_once = f"over (partition by {keys}, {sql_name(rows.sequence)})"
-    # An UPDATE_BEFORE is the deletion of its key, unless the key has a row as of the same sequence.
+    # An UPDATE_BEFORE is the deletion of its key, unless the key has a row with the same sequence.
     return (
         f"select * except ({_IS_ROW}), case"
         f" when {sql_name(rows.sequence)} is null then {sql_string(Flaw.MISSING.value)}"
@@ -156,7 +156,7 @@ def line_sql(events: str, rows: EventRows, known: str | None = None, hidden: str
 
 
 def sound_sql(line: str, rows: EventRows, model: str) -> str:
-    """The events of ``line_sql``; the query fails for one whose place in the order is not known."""
+    """The events of ``line_sql``. The query fails for an event whose order cannot be determined."""
     cases = [f"when {FLAW} is null then true"]
     for flaw, error in FLAWS.items():
         before, after = error(model, rows.keys, [rows.sequence], "\0").msg.split("\0")
@@ -166,9 +166,9 @@ def sound_sql(line: str, rows: EventRows, model: str) -> str:
 
 
 def placed_sql(line: str, rows: EventRows) -> str:
-    """The events with the number of the version that each belongs to. ``line``: a relation, or a query in parentheses.
+    """The events with the number of their version. ``line``: a relation, or a query in parentheses.
 
-    Neighbours without a change that counts are one version. So are deletions that follow one another.
+    Adjacent events without a tracked change form one version, and so do adjacent deletions.
     """
     line_of = rows.line
     judged = (
@@ -183,7 +183,7 @@ def placed_sql(line: str, rows: EventRows) -> str:
 
 
 def hidden_sql(placed: str, rows: EventRows) -> str:
-    """The events that are to be remembered: no version has their values, and they are not remembered yet."""
+    """The events to record: those whose values no version has, and that are not recorded yet."""
     latest = f"max({sql_name(rows.sequence)}) over (partition by {sql_names(rows.keys)}, {_VERSION})"
     names = sql_names([each.name for each in rows.remembered])
     return (
@@ -193,7 +193,7 @@ def hidden_sql(placed: str, rows: EventRows) -> str:
 
 
 def versions_sql(placed: str, rows: EventRows) -> str:
-    """The versions of the events, in the columns of the table."""
+    """The versions of the events, with the columns of the table."""
     keys, sequence, meta = sql_names(rows.keys), sql_name(rows.sequence), rows.config.names
     grouped = (
         f"select {keys}, {_VERSION}, bool_or({_IS_ROW}) as {_IS_ROW}, min({sequence}) as {_BEGIN},"
@@ -222,9 +222,9 @@ def versions_sql(placed: str, rows: EventRows) -> str:
 
 
 def changes_sql(versions: str, known: str, rows: EventRows) -> str:
-    """What is to be done to the versions that the table has: ``known``, by a relation.
+    """The changes to the versions that the table has. ``known``: the relation of these versions.
 
-    Versions are the same that begin at the same time. One that is the same in all columns is left out.
+    Versions that begin at the same time are the same version. A version with equal values in all columns is omitted.
     """
     meta, keys = rows.config.names, sql_names(rows.keys)
     begin, listed = sql_name(meta.dbt_valid_from), sql_names(rows.all_names)
@@ -260,7 +260,7 @@ def merge_sql(table: str, changes: str, rows: EventRows, bounds: Sequence[Bound]
     scd_id = sql_name(rows.config.names.dbt_scd_id)
     conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in rows.all_names)
-    # A version that was read must be found again, and a new one must not be there.
+    # A version that was read must be found again, and a new version must not exist.
     said = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")
     lost = f"raise_error(concat({said}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
     return "\n".join(

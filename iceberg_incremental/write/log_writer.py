@@ -1,7 +1,7 @@
-"""Writing one run of a history table from a log of events: what its events do to the versions, and what is remembered.
+"""Writing one run of a history table from a log of events: its versions, and the events to record.
 
-The events that are to be remembered are written before the versions are published. The checkpoint, in the commit of the
-versions, names the snapshot that has them: of a run that ends in between, nothing counts.
+These events are written before the versions are published. The checkpoint, in the commit of the versions, names their
+snapshot. If a run ends in between, neither has any effect.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class LogWriter:
         self._hidden = RememberedDeletions(run, spark, reader)
 
     def rows(self, columns: Sequence[Typed]) -> EventRows:
-        """The rows of the run, in these columns of its table.
+        """The rows of the run, with these columns of its table.
 
-        Raises ConfigError where the model's SQL does not read a log by ``ip_changes``.
+        Raises ConfigError if the model's SQL does not read a log by ``ip_changes``.
         """
         plan, config = self._plan, self._plan.policy.history
         assert config is not None
@@ -64,15 +64,15 @@ class LogWriter:
         return EventRows(config, tuple(each for each in columns if each.name.lower() not in meta))
 
     def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
-        """The query of the versions of a table that is built as a whole; it fails where events are out of order."""
+        """The query of the versions of a table that is built as a whole. It fails if the order of events is unknown."""
         rows = self.rows(columns)
         self._note_end(rows)
         return versions_sql(self._built(log, rows), rows)
 
     def remember_built(self, log: str, columns: Sequence[Typed]) -> None:
-        """Remember the events of a table that is built as a whole, as far as they are no versions.
+        """Record the events of a table that is built as a whole, unless a version has their values.
 
-        Raises ConfigError for SQL that is not deterministic, since several statements compute it.
+        Raises ConfigError for SQL that is not deterministic, because several statements compute it.
         """
         plan, rows = self._plan, self.rows(columns)
         if plan.passes_through:
@@ -82,7 +82,10 @@ class LogWriter:
         self._remember(hidden_sql(self._built(log, rows), rows), rows)
 
     def statement_sql(self, target: str, log: str, columns: Sequence[Typed], added: Sequence[str]) -> str:
-        """The MERGE of a run, without what is known of its keys only when it is sent. ``added``: as in ``merge``."""
+        """The MERGE of a run, without the bounds of its keys, which are known only when it is executed.
+
+        ``added``: as in ``merge``.
+        """
         rows = self.rows(columns)
         return merge_sql(target, changes_sql(versions_sql(self._built(log, rows), rows), target, rows), rows)
 
@@ -90,10 +93,11 @@ class LogWriter:
     def merge(
         self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()
     ) -> Iterator[tuple[str, Callable[[], None]]]:
-        """The MERGE of the versions that events make, end or alter, and what checks that it saw the same ones.
+        """The MERGE of the versions that events create, end or change, and a check that it saw the same events.
 
-        Raises ConfigError for events that are not the same each time; SequenceError for such as have no order;
-        CheckpointError where what was remembered is gone. ``added`` columns need nothing: they are NULL in old rows.
+        Raises ConfigError for events that are not deterministic, SequenceError for events without an order, and
+        CheckpointError if the recorded events no longer exist. ``added``: columns that the run adds; they are NULL in
+        old rows.
         """
         plan, rows = self._plan, self.rows(columns)
         if not self._changes.can_hold(log):
@@ -139,14 +143,14 @@ class LogWriter:
         return placed_sql(f"({sound_sql(line_sql(events, rows), rows, self._plan.model)})", rows)
 
     def _remember(self, hidden: str, rows: EventRows) -> None:
-        """Remember the events of a query, if it has any."""
+        """Record the events of a query, if it has any."""
         view = f"{self._plan.branch}_hidden"
         with holding(self._spark, view, hidden):
             if self._spark.rows(f"select 1 from {view} limit 1"):
                 self._hidden.remember(rows.remembered, f"select * from {view}")
 
     def _require_no_flaws(self, line: str, rows: EventRows) -> None:
-        """Raise SequenceError where the place of an event in the order is not known."""
+        """Raise SequenceError if the order of an event cannot be determined."""
         flawed = {str(flaw) for (flaw,) in self._spark.rows(flaws_sql(line))}
         for flaw, error in FLAWS.items():
             if flaw.value in flawed:
@@ -154,19 +158,19 @@ class LogWriter:
                 raise error(self._plan.model, rows.keys, [rows.sequence], keys)
 
     def _require_compared(self) -> None:
-        """Raise ConcurrentRunError where versions have changed since they were compared with the events."""
+        """Raise ConcurrentRunError if versions have changed since they were compared with the events."""
         before, now = self._run.state.compared, self._reader.load(self._plan.name)
         assert before is not None
         staged = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
-        if now is None or staged is None:  # a branch that is gone is the publisher's to see
+        if now is None or staged is None:  # the publisher reports a dropped branch
             return
         if not same_rows(now, before.current_snapshot_id, staged.parent_id):
             raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
 
     def _note_end(self, rows: EventRows) -> None:
-        """Note in the checkpoint which value ends the versions that are valid, if one does.
+        """Record in the checkpoint the end of valid versions, if they have one.
 
-        Raises ConfigError where it is another one than in earlier runs.
+        Raises ConfigError if it differs from earlier runs.
         """
         if rows.config.valid_to_current is not None and self._run.state.current_end is None:
             ((end,),) = self._spark.rows(current_end_sql(rows))

@@ -1,4 +1,4 @@
-"""The strategy ``merge``: a new row takes the place of the row of its ``unique_key``, or is inserted."""
+"""The strategy ``merge``: a new row replaces the row with its ``unique_key``, or is inserted."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def merge_sql(
     predicates: Sequence[str],
     model: str,
 ) -> str:
-    """The MERGE of the rows of a relation; it fails where two of them have the same key.
+    """The MERGE of the rows of a relation. It fails if two of them have the same key.
 
-    ``updated``: the columns that a matched row gets; none, and it stays as it is.
+    ``updated``: the columns that are updated in a matched row. Without any, the row is unchanged.
     """
     conditions = [*predicates, *(f"{SOURCE}.{sql_name(key)} = {TARGET}.{sql_name(key)}" for key in keys)]
     return "\n".join(
@@ -37,7 +37,7 @@ def merge_sql(
 
 
 def update_clauses(updated: Sequence[Named]) -> list[str]:
-    """The clause of a MERGE that updates matched rows; none where there is no column to update."""
+    """The clause of a MERGE that updates matched rows. Empty if no column is updated."""
     values = [f"{sql_name(column.name)} = {SOURCE}.{sql_name(column.name)}" for column in updated]
     return [f"when matched then update set {', '.join(values)}"] if values else []
 

@@ -1,4 +1,4 @@
-"""The strategy ``microbatch`` of dbt: a window of ``event_time`` gives way to the rows of the batch."""
+"""dbt's strategy ``microbatch``: the rows of a batch replace a window of ``event_time``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def microbatch_sql(
     window: tuple[object, object],
     predicates: Sequence[str],
 ) -> str:
-    """A DELETE of the window, however the table is partitioned, and the INSERT, with a semicolon in between.
+    """A DELETE of the window, however the table is partitioned, and the INSERT, separated by a semicolon.
 
-    ``window``: its first moment, and the first one after it, as Spark reads them from text.
+    ``window``: its start, and its exclusive end, as text that Spark can parse.
     """
     name, (start, end) = sql_name(plain_name(event_time)), window
     conditions = [f"{name} >= '{start}'", f"{name} < '{end}'", *predicates]

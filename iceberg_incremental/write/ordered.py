@@ -1,4 +1,4 @@
-"""How the rows of a run are put in order under ``sequence_by``: by which columns, and of which types."""
+"""The order of a run's rows under ``sequence_by``: its columns and their types."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .columns import Typed, key_columns
 
 @dataclass(frozen=True)
 class Ordered:
-    """The rows that are put in order: their columns, of which ``keys`` identify them and ``sequence`` orders them.
+    """The rows that are ordered. ``keys``: the columns that identify them. ``sequence``: the columns that order them.
 
-    ``fixed``: other columns that a deletion has, too. ``has_deletions``: whether rows come as a changelog: then NULL is
-    a key like any other; else rows with a NULL in the key are all taken. ``deletes_same``: whether a deletion has the
-    sequence of the row that it deletes, since ``ip_changelog`` gives rows as they were.
+    ``fixed``: other columns that a deletion also has. ``has_deletions``: whether the rows are a changelog, in which
+    NULL is a normal key value. Otherwise, all rows with a NULL in the key are kept. ``deletes_same``: whether a
+    deletion has the sequence of the row that it deletes, because ``ip_changelog`` returns the old row.
     """
 
     columns: tuple[Typed, ...]
@@ -31,24 +31,24 @@ class Ordered:
     deletes_same: bool = False
 
     def types_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The types of some of the columns, by Spark's names."""
+        """The Spark types of some of the columns."""
         types = {column.name: str(column.dtype) for column in self.columns}
         return tuple(types[name] for name in names)
 
     @property
     def identifying(self) -> tuple[str, ...]:
-        """What is remembered of a deletion: keys and sequence, each column once."""
+        """The columns that identify a deletion: keys and sequence, each column once."""
         return tuple(dict.fromkeys((*self.keys, *self.sequence)))
 
     @property
     def remembered(self) -> tuple[Typed, ...]:
-        """The columns of ``identifying``, with their types."""
+        """The columns of ``identifying`` with their types."""
         columns = {column.name: column for column in self.columns}
         return tuple(columns[name] for name in self.identifying)
 
     @property
     def without_order(self) -> list[tuple[str, str]]:
-        """Columns of the sequence whose types have no order, with these."""
+        """The columns of the sequence whose types cannot be ordered, with their types."""
         pairs = zip(self.sequence, self.types_of(self.sequence), strict=True)
         return [(name, type_) for name, type_ in pairs if not is_comparable(type_)]
 
@@ -59,9 +59,9 @@ class Ordered:
 
 
 def ordered_by(plan: RunPlan, columns: Sequence[Typed]) -> Ordered:
-    """How the rows of these columns are put in order by a model's ``sequence_by``.
+    """The order of rows with these columns by a model's ``sequence_by``.
 
-    Raises ConfigError for a column of ``sequence_by`` that is none of them, or whose type has no order.
+    Raises ConfigError if ``sequence_by`` names a column that is missing or cannot be ordered.
     """
     policy = plan.policy
     found = Ordered(
@@ -78,10 +78,10 @@ def ordered_by(plan: RunPlan, columns: Sequence[Typed]) -> Ordered:
 
 
 def cast_sql(value: str, type_: str) -> str:
-    """A value in a type of the table. Nested ones stay: fields may have names that Spark does not quote in the type."""
+    """A value cast to a type of the table. Nested types are not cast, because Spark does not quote field names."""
     return value if "<" in type_ else f"cast({value} as {type_name(type_)})"
 
 
 def has_null(names: Sequence[str]) -> str:
-    """Whether one of some columns is NULL."""
+    """Whether one of the columns is NULL."""
     return " or ".join(f"{sql_name(name)} is null" for name in names)

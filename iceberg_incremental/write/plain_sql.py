@@ -13,7 +13,7 @@ from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..metadata import FilesAt, MetadataReader
-from ..plan.rebuild_cost import Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
+from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query.incremental_query import IncrementalQuery, Scans
 from ..query.restricted import Keys
@@ -137,7 +137,7 @@ class PlainSqlWriter:
         added = kept.added(self._changes.of(kept, lambda source: source.changes_sql(exact)))
         if added is None:
             return None
-        return UpdatePlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
+        return UpdatePlan(ONLY_GAINED, added)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""

@@ -1,4 +1,4 @@
-"""Whether Spark reads a query as this package does, and under which settings it was read."""
+"""Whether Spark interprets a query as this package does, and the settings that determine its result."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ SETTINGS = (
     "spark.sql.session.timeZone",
     "spark.sql.timestampType",
 )
-"""Settings that decide what a query returns. Under others the table is rebuilt."""
+"""The settings that determine a query's result. If they change, the table is rebuilt."""
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
-    """The digest of how a query is read, and of the settings that decide what it returns."""
+    """The digest of a query's interpretation and of the settings that determine its result."""
     settings = spark.settings(SETTINGS)
     parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in SETTINGS)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
-    """Raise NotIncrementalError unless Spark reads a model's query as this package does."""
+    """Raise NotIncrementalError unless Spark interprets a model's query as this package does."""
     if not is_read_alike(spark, kept):
         raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
 
 
 def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
-    """Whether Spark reads a query as this package does."""
+    """Whether Spark interprets a query as this package does."""
     with under(spark, plans.SETTINGS):
         texts = (
             plans.numbered(kept.reading.text, kept.columns),

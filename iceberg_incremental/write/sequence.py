@@ -1,12 +1,12 @@
-"""The order within a key (``sequence_by``): which new rows are the newest of their keys, as SQL.
+"""The order of rows within a key (``sequence_by``): which new rows are the newest of their keys, as SQL.
 
-Three views follow one from the other. ``read_sql``: what the model's SQL gives. ``compared_sql``: the newest of each
-key that are not late, with the ``FLAW`` of those whose place in the order is not known. ``newest_sql``: what is to be
-written, when the flawed rows have been looked at.
+Three views build on each other. ``read_sql``: the result of the model's SQL. ``compared_sql``: the newest row of each
+key that is not late, with ``FLAW`` if its order cannot be determined. ``newest_sql``: the rows to write, after the
+flaws have been checked.
 
-Of the table, only the keys that have new rows are read, in the columns of key and sequence: they are broadcast, and the
-table is not shuffled. Deletions that earlier runs have applied are in a table beside it. A row that comes late is older
-than one of both.
+Of the table, only the keys with new rows are read, in the columns of the key and the sequence. The new keys are
+broadcast, and the table is not shuffled. Deletions of earlier runs are in a separate table. A late row is older than
+the row or the last deletion of its key.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .replacement import TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, shown
 
 FLAW = "DBT_INTERNAL_FLAW"
-"""The column of ``compared_sql`` that says why a row's place in the order is not known; NULL where it is."""
+"""The column of ``compared_sql`` that says why the order of a row cannot be determined. NULL if it can."""
 
 _IS_BEFORE, _IS_AFTER, _PLACE = "DBT_INTERNAL_IS_BEFORE", "DBT_INTERNAL_IS_AFTER", "DBT_INTERNAL_PLACE"
 _HAS_KEPT, _HAS_AFTER = "DBT_INTERNAL_HAS_KEPT", "DBT_INTERNAL_HAS_AFTER"
 _ROW, _DELETION, _UNKNOWN = "DBT_INTERNAL_ROW", "DBT_INTERNAL_DELETION", "DBT_INTERNAL_UNKNOWN"
 _NEW, _KNOWN, _CHANGED = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_KNOWN", "DBT_INTERNAL_CHANGED"
-# to_json cuts times to milliseconds by itself
+# to_json would truncate times to milliseconds
 JSON_OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', '{0}XXX', 'timestampNTZFormat', '{0}')".format(
     "yyyy-MM-dd HH:mm:ss.SSSSSS"
 )
@@ -48,25 +48,25 @@ _Error = Callable[[str, Sequence[str], Sequence[str], str], SequenceError]
 
 
 class Flaw(str, Enum):
-    """Why the place of a row in the order is not known."""
+    """Why the order of a row cannot be determined."""
 
     MISSING = "missing"
-    """It has NULL in the sequence."""
+    """The row has NULL in the sequence."""
 
     MISSING_IN_TABLE = "missing in table"
-    """The table's row of its key has."""
+    """The table's row of the same key has NULL in the sequence."""
 
     TIED = "tied"
-    """Another new row of its key has the same sequence."""
+    """Another new row of the same key has the same sequence."""
 
     SAME_AS_ROW = "same as row"
-    """The table's row of its key has the same sequence: an error unless it is the same row."""
+    """The table's row of the same key has the same sequence. An error unless the rows are equal."""
 
     DELETES_SAME = "deletes same"
-    """It is a deletion, and the table's row of its key has the same sequence."""
+    """The row is a deletion, and the table's row of the same key has the same sequence."""
 
     SAME_AS_DELETION = "same as deletion"
-    """The last deletion of its key has the same sequence."""
+    """The last deletion of the same key has the same sequence."""
 
 
 ERRORS: dict[Flaw, _Error] = {
@@ -77,16 +77,16 @@ ERRORS: dict[Flaw, _Error] = {
     Flaw.DELETES_SAME: sequence_errors.tied_deletion,
     Flaw.SAME_AS_DELETION: sequence_errors.tied_with_deletion,
 }
-"""The error of each flaw, for the model, the key, the sequence, and the keys that were found."""
+"""The error for each flaw. Its arguments are the model, the key, the sequence, and the keys found."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Where the rows and deletions are that new rows are compared with; None where there are none yet.
+    """The existing rows and deletions that new rows are compared with. None without any.
 
-    ``snapshot_id``: the target's head when the comparison began. ``bounds``: hold for all rows of the changed keys;
-    ``changed``: how many keys these are. ``replaces_same``: whether a new row replaces the table's row of its key with
-    the same sequence, because it is a new version of it.
+    ``snapshot_id``: the target's current snapshot when the comparison began. ``bounds``: satisfied by all rows of the
+    changed keys. ``changed``: the number of these keys. ``replaces_same``: whether a new row replaces the table's row
+    with the same key and sequence, because it is a new version of it.
     """
 
     target: TableName
@@ -98,9 +98,9 @@ class Known:
 
 
 def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
-    """The new rows in the target's columns. A deletion has only those that it needs.
+    """The new rows, with the target's columns. A deletion has only the columns that it needs.
 
-    ``is_kept``: the expression that says which rows are kept. ``run``: tells the views of one run from others.
+    ``is_kept``: the expression for rows that are kept. ``run``: distinguishes the views of different runs.
     """
     needed = {*ordered.keys, *ordered.fixed}
     kinds = [("UPDATE_BEFORE", _IS_BEFORE), ("UPDATE_AFTER", _IS_AFTER)] if ordered.has_deletions else []
@@ -145,7 +145,7 @@ def compared_sql(read: str, ordered: Ordered, known: Known) -> str:
 
 
 def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
-    """What is to be written and deleted, with the columns of ``changelog.view_sql``."""
+    """The rows to write and delete, with the columns of ``changelog.view_sql``."""
     columns = f"{sql_names(ordered.names)}, {IS_KEPT}, false as {IS_NEW}, {RUN}"
     newest = f"select {columns} from {compared} where {FLAW} is null"
     if ordered.has_deletions:
@@ -154,7 +154,7 @@ def newest_sql(read: str, compared: str, ordered: Ordered) -> str:
 
 
 def built_sql(read: str, ordered: Ordered, model: str) -> str:
-    """The rows of a table that is built as a whole; fails where the place of one is not known."""
+    """The rows of a table that is built as a whole. The query fails if the order of a row cannot be determined."""
     columns = sql_names(ordered.names)
     rows = f"select {columns} from ({_first(read, ordered)}) where {IS_KEPT} and {_raised(ordered, model)}"
     if ordered.has_deletions:
@@ -163,28 +163,28 @@ def built_sql(read: str, ordered: Ordered, model: str) -> str:
 
 
 def any_deletion_sql(read: str) -> str:
-    """The query that gives a row where there may be deletions to remember; it is quick where all rows are INSERTs."""
+    """The query that returns a row if there may be deletions to record. It is fast if all rows are INSERTs."""
     return f"select 1 from {read} where not {IS_KEPT} limit 1"
 
 
 def built_deletions_sql(read: str, ordered: Ordered, model: str) -> str:
-    """The deletions that are remembered of a table that is built as a whole; fails as ``built_sql`` does."""
+    """The deletions to record for a table that is built as a whole. The query fails as that of ``built_sql`` does."""
     columns = sql_names(ordered.identifying)
     return f"select {columns} from ({_first(read, ordered)}) where not {IS_KEPT} and {_raised(ordered, model)}"
 
 
 def deletions_sql(newest: str, ordered: Ordered) -> str:
-    """The deletions that a run applies; ``newest``: the view of ``newest_sql``."""
+    """The deletions that a run applies. ``newest``: the view of ``newest_sql``."""
     return f"select {sql_names(ordered.identifying)} from {newest} where not {IS_KEPT}"
 
 
 def flaws_sql(compared: str) -> str:
-    """The query for the flaws that there are."""
+    """The query for the flaws that occur."""
     return f"select distinct {FLAW} from {compared} where {FLAW} is not null"
 
 
 def flawed_sql(compared: str, keys: Sequence[str], flaw: Flaw) -> str:
-    """The query for keys with a flaw; gives what ``unique_keys.duplicates_sql`` does."""
+    """The query for keys with a flaw, with the columns of ``unique_keys.duplicates_sql``."""
     return first_keys_sql(
         f"select {shown(keys)} as key, count(*) as times from {compared}"
         f" where {FLAW} = {sql_string(flaw.value)} group by {sql_names(keys)}"
@@ -192,10 +192,10 @@ def flawed_sql(compared: str, keys: Sequence[str], flaw: Flaw) -> str:
 
 
 def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
-    """The query for keys of which the new row has the sequence of the table's row, and is another row.
+    """The query for keys whose new row has the sequence of the table's row, but other values.
 
-    The table is read as a branch, which has the columns that were added since its last commit, and a name of its own
-    next to the snapshot that ``compared`` reads.
+    The table is read as a branch, which has the columns that were added since its last commit. This also gives it
+    another name than the snapshot that ``compared`` reads.
     """
     names = ordered.names
     tied = f"(select * from {compared} where {FLAW} = {sql_string(Flaw.SAME_AS_ROW.value)})"
@@ -210,11 +210,11 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
 
 
 def _first(read: str, ordered: Ordered) -> str:
-    """The newest rows and deletions of each key, with ``FLAW`` where it is not known which of them that is.
+    """The newest rows and deletions of each key, with ``FLAW`` if the newest cannot be determined.
 
-    An UPDATE_BEFORE is the deletion of its key, unless a row that is kept is as new. Where it has the sequence of the
-    row as it was, an UPDATE_AFTER of its key is the new version of its row, even if the source gave that an older
-    sequence. Rows that are the same are one row.
+    An UPDATE_BEFORE is the deletion of its key, unless a kept row is as new. If it has the sequence of the old row, an
+    UPDATE_AFTER of the same key is the new version of the row, even if its sequence is older. Equal rows count as one
+    row.
     """
     keys, missing = sql_names(ordered.keys), has_null(ordered.sequence)
     order = ", ".join([f"({missing}) desc", *(f"{sql_name(name)} desc" for name in ordered.sequence)])
@@ -236,7 +236,7 @@ def _first(read: str, ordered: Ordered) -> str:
 
 
 def _known_sql(read: str, ordered: Ordered, known: Known) -> str:
-    """What is known of each changed key: the sequence of its row and of its last deletion."""
+    """The sequences of each changed key's row and last deletion."""
     keys, columns = sql_names(ordered.keys), sql_names(ordered.identifying)
     place = f"struct({sql_names(ordered.sequence)})"
     parts = []
@@ -273,9 +273,9 @@ def _changed(table: str, is_row: str, bounds: Sequence[str], read: str, ordered:
 
 
 def distinct_sql(rows: str, columns: Sequence[Typed], *more: str, marks: Sequence[str] = ()) -> str:
-    """Rows of which those that are the same are one. ``more``: columns to compare them by besides.
+    """Rows without duplicates. ``more``: additional columns by which they are compared.
 
-    ``marks``: aggregates of those that are the same.
+    ``marks``: aggregates of the rows that are equal.
     """
     values, groups = [*more, *marks], [*more]
     for column in columns:
@@ -290,7 +290,7 @@ def distinct_sql(rows: str, columns: Sequence[Typed], *more: str, marks: Sequenc
 
 
 def _raised(ordered: Ordered, model: str) -> str:
-    """The condition that fails for a row whose place is not known."""
+    """The condition that fails for a row whose order cannot be determined."""
     cases = [f"when {FLAW} is null then true"]
     for flaw in (Flaw.MISSING, Flaw.TIED):
         before, after = ERRORS[flaw](model, ordered.keys, ordered.sequence, "\0").msg.split("\0")

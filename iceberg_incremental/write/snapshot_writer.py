@@ -1,4 +1,4 @@
-"""Writing the table of a dbt snapshot: the rows that dbt's statements compare, and the commit of what they find."""
+"""Writing the table of a dbt snapshot: the rows that dbt's statements compare, and the commit of the result."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from . import dbt_snapshot as sql
 from .changelog import Bound, useful
 
 Query = Callable[[str], str]
-"""Gives the SQL of a snapshot with the table that it reads replaced by a relation, as it stands after FROM."""
+"""Returns a snapshot's SQL with its source table replaced by a relation for FROM."""
 
 
 @dataclass(frozen=True)
 class ComparedRows:
-    """The rows that dbt's statements compare, as views: the query's that ``came``, and the ``open`` versions."""
+    """The rows that dbt's statements compare, as views. ``came``: the query's rows. ``open``: the open versions."""
 
     came: str
     open: str
 
 
 IDS_FOLLOW_TIMES = "ids follow times"
-"""In a checkpoint: each version has the id that its key and the time of its update make."""
+"""A mark in a checkpoint: the id of each version follows from its key and update time."""
 
 
 class SnapshotWriter:
-    """Writes the table of one run of a snapshot, by the connection of its thread.
+    """Writes the table of one run of a dbt snapshot, over the connection of its thread.
 
-    ``query``: its SQL. ``columns``: of its table. ``source``: the table that it reads.
+    ``query``: its SQL. ``columns``: the columns of its table. ``source``: the table that it reads.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class SnapshotWriter:
 
     @property
     def query(self) -> str:
-        """The SQL of all rows, as of the invocation's cut."""
+        """The SQL of all rows, at the invocation's cut."""
         return self._query(self._source.states("").new)
 
     def reason_to_read_whole(self) -> str | None:
-        """Why the SQL cannot read changes of its table in its place; None where it can.
+        """Why the SQL cannot read the changes of its table instead of the table. None if it can.
 
-        Raises StatementError where Spark refuses that.
+        Raises StatementError if Spark rejects a statement.
         """
         whole = f"select * from {self._source.states('').new}"
         changed = self._query(_rows_sql(inserted_sql(f"({whole})"), State.CAME))
@@ -71,9 +71,9 @@ class SnapshotWriter:
         return None if alike else snapshot_reasons.READ_DIFFERENTLY
 
     def reason_to_repeat(self, keys: sql.ChangedKeys | None = None) -> str | None:
-        """Why the next run must compare whole tables, by the keys of the query's rows.
+        """Why the next run must compare whole tables, given the keys of the query's rows. None if it need not.
 
-        ``keys``: only those of which a row came and none went.
+        ``keys``: restricts the check to keys that have only added rows.
         """
         ((most, nulls, divided),) = self._spark.rows(sql.repeated_sql(self.query, self._columns.key, keys))
         if int(str(nulls)):
@@ -83,9 +83,9 @@ class SnapshotWriter:
         return snapshot_reasons.REPEATED_KEYS if int(str(most)) > 1 else None
 
     def find_changes(self) -> str | None:
-        """Find the keys that have changed. Returns why whole tables must be compared, if they must.
+        """Find the keys that have changed. Returns why whole tables must be compared, or None.
 
-        That is also where the SQL fails for a row that is not there any more.
+        The SQL may also fail here for a row that no longer exists.
         """
         try:
             return self._find_changes()
@@ -111,7 +111,7 @@ class SnapshotWriter:
         return self.reason_to_repeat(self.keys) if self.keys.keys_only_added else None
 
     def compared(self) -> ComparedRows:
-        """The rows of the keys that have changed."""
+        """The rows of the changed keys."""
         assert self.keys is not None
         self._hold("open", sql.open_versions_sql(self._seen, self._columns, self.keys, self._bounds()))
         return ComparedRows(self._view("came"), self._view("open"))
@@ -119,9 +119,9 @@ class SnapshotWriter:
     def apply(self, staging: str, *, makes_new_ids: bool) -> Published | str:
         """Publish the changes that dbt's statements find, with the checkpoint in the commit.
 
-        ``staging``: dbt's query for them. ``makes_new_ids``: whether no version can have the id of an earlier one.
-        Returns why whole tables must be compared, if they must. Raises ConcurrentRunError where another writer changes
-        the table meanwhile.
+        ``staging``: dbt's query for the changes. ``makes_new_ids``: whether no version can have the id of an earlier
+        one. Returns why whole tables must be compared, if they must. Raises ConcurrentRunError if another writer
+        changes the table during the run.
         """
         staged, columns = self._view("staged"), self._columns
         self._hold("staged", staging)
@@ -147,36 +147,36 @@ class SnapshotWriter:
         return replace(published, rows=found.total)
 
     def note_ids(self, ids: str | None) -> None:
-        """Note in the checkpoint whether the ids of versions tell when these were updated, which saves looking them up.
+        """Record in the checkpoint whether ids of versions contain their update times, which avoids later queries.
 
-        ``ids``: dbt's expression for them over the columns of the table; None where the run builds that.
+        ``ids``: dbt's expression for ids over the columns of the table. None if the run builds the table.
         """
         table = self.run.plan.name.sql
         if ids is None or self._spark.rows(sql.other_ids_sql(table, self._columns, ids))[0][0] == 0:
             self.run.state.reading = IDS_FOLLOW_TIMES
 
     def create(self, statement: str) -> Published:
-        """Build the table by a CREATE TABLE AS, with the checkpoint in its commit."""
+        """Build the table with a CREATE TABLE AS statement, with the checkpoint in its commit."""
         return self._publisher.rebuild(self.run, statement)
 
     def publish(self, statement: str, then: FollowUp | None = None) -> Published:
-        """Publish the changes of a statement on the run's branch, and of one that follows it.
+        """Publish the changes of a statement on the run's branch, and of an optional second one.
 
-        Raises ConcurrentRunError where another writer changes the table meanwhile.
+        Raises ConcurrentRunError if another writer changes the table during the run.
         """
         return self._publisher.apply(self.run, statement, {}, then, self._require_unmoved)
 
     def advance(self) -> Published:
-        """Move the checkpoint over commits of the source that change nothing. Raises ConcurrentRunError."""
+        """Move the checkpoint past commits of the source without changes. Raises ConcurrentRunError."""
         self._require_unmoved()
         return self._publisher.advance(self.run)
 
     def let_go(self) -> None:
-        """Let go of the rows that Spark holds."""
+        """Release the rows that Spark holds."""
         self._held.close()
 
     def _require_unmoved(self) -> None:
-        """Raise ConcurrentRunError where another writer has changed the table since it was compared."""
+        """Raise ConcurrentRunError if another writer has changed the table since it was compared."""
         plan = self.run.plan
         now = self._reader.load(plan.name)
         if now is None:
@@ -191,19 +191,19 @@ class SnapshotWriter:
         self._held.enter_context(holding(self._spark, self._view(name), query))
 
     def _described(self, relation: str) -> list[tuple[str, str]]:
-        """The columns of a relation, with their types."""
+        """The columns of a relation with their types."""
         rows = self._spark.rows(f"describe query select * from {relation}")
         return [(str(name), str(type_)) for name, type_, *_ in rows]
 
     @property
     def _seen(self) -> str:
-        """The table as the run compares it: at the head that the run was planned at."""
+        """The table at the snapshot at which the run was planned, which the run compares."""
         plan = self.run.plan
         assert plan.target is not None
         return f"{plan.name.sql}.{sql_name(f'snapshot_id_{plan.target.current_snapshot_id}')}"
 
     def _bounds(self) -> Sequence[Bound]:
-        """The bounds of the changed keys that spare reading files of the table."""
+        """The bounds of the changed keys that avoid reading files of the table."""
         target = self.run.plan.target
         assert target is not None
         assert self.keys is not None
@@ -213,7 +213,7 @@ class SnapshotWriter:
 
 
 def _rows_sql(changes: str, state: State) -> str:
-    """The rows of a relation of changes that came, or those that went, as they stand after FROM."""
+    """The added or removed rows of a relation of changes, as a relation for FROM."""
     found = TableStates("", changes=changes).sql(state)
     assert found is not None
     return found

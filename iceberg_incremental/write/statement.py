@@ -1,4 +1,4 @@
-"""What a strategy gives: the statement that writes a run's rows, and what is to follow it."""
+"""The result of a strategy: the statement that writes a run's rows, and what follows it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from .columns import Typed
 
 
 class Then(Enum):
-    """What follows a statement, in a second one that is published with it."""
+    """The second statement, which is published with the first."""
 
     NOTHING = "nothing"
     DELETE_REPLACED = "delete replaced"
-    """The rows of the same keys, or of the changed groups, that the inserted rows replace are deleted."""
+    """Delete the rows with the same keys, or in the changed groups, that the inserted rows replace."""
     DELETE_CHANGED = "delete changed"
-    """The rows of all keys of the changelog are deleted, apart from those just inserted. They are read from the view of
+    """Delete the rows of all keys of the changelog, except for those just inserted. The keys are read from the view of
     the changes, whose rows are held."""
     MERGE_VERSIONS = "merge versions"
-    """The statement is a MERGE of versions. It is made again, with bounds of their keys, when the changes are held."""
+    """The statement is a MERGE of versions. It is rendered again with the bounds of their keys when the changes are
+    held."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement by its SQL.
+    """A statement as SQL.
 
-    ``columns``: of the rows that it inserts, where something is to follow; ``added``: those of them that the table gets
-    in this run.
+    ``columns``: the columns of the inserted rows, if a second statement follows. ``added``: the columns among them that
+    the run adds to the table.
     """
 
     sql: str

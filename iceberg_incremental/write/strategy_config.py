@@ -1,4 +1,4 @@
-"""How a model is configured to write its rows, with the defaults: its strategy, and the predicates beside its keys."""
+"""The configs of how a model writes its rows, with defaults: its strategy and its ``incremental_predicates``."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _MICROBATCH = "microbatch"
 
 @dataclass(frozen=True)
 class StrategyConfig:
-    """A model's ``incremental_strategy``, by its name, and its ``incremental_predicates``."""
+    """A model's ``incremental_strategy``, by name, and its ``incremental_predicates``."""
 
     name: str
     predicates: list[str]
 
 
 def strategy_config(config: Mapping[str, Any]) -> StrategyConfig:
-    """Read the config of a model of this package, or of dbt's ``incremental``, which may name a project's own strategy.
+    """Read the configs of a model of this package, or of dbt's ``incremental``, which may name a custom strategy.
 
-    A merge without a unique_key matches no row, so that it only inserts: it is an append.
+    A merge without a unique_key matches no row and only inserts rows, so it is an append.
     """
     default = Policy().strategy.value
     name = str(config.get("incremental_strategy") or default)
@@ -38,9 +38,10 @@ def strategy_config(config: Mapping[str, Any]) -> StrategyConfig:
 def compared_columns(
     config: Mapping[str, Any], columns: Sequence[str], partition_fields: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The columns by which a model's new rows find those that they replace, by the configs that name them.
+    """The columns by which new rows find the rows that they replace, by config.
 
-    ``columns``: the names of the table's columns. ``partition_fields``: of the table, as Spark describes them.
+    ``columns``: the names of the table's columns. ``partition_fields``: the table's partition fields, as Spark
+    describes them.
     """
     name = strategy_config(config).name
     if name == Strategy.APPEND.value:

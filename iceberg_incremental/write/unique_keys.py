@@ -1,4 +1,4 @@
-"""Rows that share a key: as expressions that fail within a statement, and as a query that finds new ones."""
+"""Rows with the same key: expressions that fail within a statement, and queries for duplicates."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _FOUND = "\0"
 
 
 def raise_sql(model: str, keys: Sequence[str], count: str) -> str:
-    """The expression that fails for a row whose key comes ``count`` times, which is SQL; the error names both."""
+    """The expression that fails for a row whose key occurs several times. ``count``: this number, as SQL."""
     before, after = model_errors.duplicate_keys(model, keys, _FOUND).msg.split(_FOUND)
     return f"raise_error(concat({sql_string(before)}, {shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
 
 
 def raise_taken_sql(model: str, keys: Sequence[str], alias: str) -> str:
-    """The expression that fails for an inserted row, under ``alias``, whose key the table has already."""
+    """The expression that fails for an inserted row, under ``alias``, whose key already exists in the table."""
     before, after = model_errors.key_taken(model, keys, _FOUND).msg.split(_FOUND)
     return f"raise_error(concat({sql_string(before)}, {shown(keys, alias)}, {sql_string(after)}))"
 
 
 def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> str:
-    """The query that gives the first keys which come more than once: key, how often, and how many such keys there are.
+    """The query for the first duplicate keys: key, number of rows, and number of duplicate keys.
 
-    ``rows``: a relation, or a parenthesised query. ``nulls``: whether a key with a NULL in it is one: a merge matches
-    it with nothing.
+    ``rows``: a relation, or a parenthesized query. ``nulls``: whether keys with a NULL count, which a merge never
+    matches.
     """
     present = "" if nulls else f"where {' and '.join(f'{sql_name(key)} is not null' for key in keys)} "
     return first_keys_sql(
@@ -38,7 +38,7 @@ def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> st
 
 
 def unique_rows_sql(rows: str, keys: Sequence[str], model: str, *, nulls: bool = False) -> str:
-    """The rows of a relation, or of a parenthesised query; the query fails where two of them have the same key.
+    """The rows of a relation or of a parenthesized query. The query fails if two of them have the same key.
 
     ``nulls``: as in ``duplicates_sql``.
     """
@@ -53,19 +53,19 @@ where case when DBT_INTERNAL_COUNT = 1 then true{without} else {raise_sql(model,
 
 
 def in_key_order_sql(rows: str, keys: Sequence[str]) -> str:
-    """The rows as a parenthesised query, those of neighbouring keys beside each other.
+    """The rows as a parenthesized query, ordered so that rows with adjacent keys are next to each other.
 
-    A table that is built of them has them in the same files, where what replaces rows by key finds them. Spark groups
-    rows by key in the order that they have then, without another shuffle, unless a key is a float.
+    A table that is built from them has these rows in the same files, which helps statements that replace rows by key.
+    Spark groups rows by key in this order without another shuffle, unless a key is a float.
     """
     return f"(select /*+ repartition_by_range({sql_names(keys)}) */ * from {rows})"
 
 
 def first_keys_sql(grouped: str) -> str:
-    """The query that gives the first keys of a SELECT of ``key`` and ``times``, and how many it has."""
+    """The query for the first keys of a SELECT of ``key`` and ``times``, and for their number."""
     return f"select key, times, count(*) over () as keys from ({grouped}) order by times desc, key limit {MOST_NAMED}"
 
 
 def shown(keys: Sequence[str], alias: str | None = None) -> str:
-    """A row's key as people read it."""
+    """A row's key as text for people."""
     return f"left(to_json(struct({sql_names(keys, alias)}), map('ignoreNullFields', 'false')), {_LONGEST_KEY})"

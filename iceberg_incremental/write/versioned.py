@@ -1,4 +1,4 @@
-"""The rows of a history table, whatever their versions are made of: their columns, and what says that one is valid."""
+"""The rows of a history table, from changes or from a log: their columns, and the condition for valid versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sequence import JSON_OPTIONS
 
 @dataclass(frozen=True)
 class VersionedRows:
-    """The rows of one run of a history table. ``columns``: the model's, by the table's types."""
+    """The rows of one run of a history table. ``columns``: the model's columns, with the table's types."""
 
     config: HistoryConfig
     columns: tuple[Typed, ...]
@@ -26,13 +26,13 @@ class VersionedRows:
 
     @property
     def key_types(self) -> tuple[str, ...]:
-        """The types of the keys, by Spark's names."""
+        """The Spark types of the keys."""
         types = {column.name: str(column.dtype) for column in self.columns}
         return tuple(types[key] for key in self.keys)
 
     @property
     def tracked(self) -> tuple[Typed, ...]:
-        """The columns of which a change makes a new version."""
+        """The columns whose changes create a version."""
         chosen = {name.lower() for name in key_columns(self.columns, self.config.check_cols, "check_cols")}
         return tuple(each for each in self.columns if not chosen or each.name.lower() in chosen)
 
@@ -48,16 +48,16 @@ class VersionedRows:
 
     @property
     def time_type(self) -> str:
-        """The type of the times at which versions begin and end, by Spark's name."""
+        """The Spark type of the times at which versions begin and end."""
         return "timestamp"
 
     @property
     def current_end(self) -> str:
-        """The end of a version that is valid."""
+        """The end of a valid version."""
         return f"cast({self.config.valid_to_current or 'null'} as {self.time_type})"
 
     def is_valid(self, alias: str = "") -> str:
-        """Whether a version has no end."""
+        """The condition for a valid version."""
         end = (f"{alias}." if alias else "") + sql_name(self.config.names.dbt_valid_to)
         if self.config.valid_to_current is None:
             return f"{end} is null"
@@ -65,19 +65,19 @@ class VersionedRows:
 
     @property
     def has_deleted(self) -> bool:
-        """Whether a deletion makes a version of its own."""
+        """Whether a deletion creates a version."""
         return self.config.hard_deletes is HardDeletes.NEW_RECORD
 
     @property
     def is_row(self) -> str:
-        """Whether a version is of a row, and does not say that the row is deleted."""
+        """The condition for a version of a row, as opposed to a version that marks a deletion."""
         if not self.has_deleted:
             return "true"
         return f"coalesce(lower({sql_name(self.config.names.dbt_is_deleted)}), 'false') <> 'true'"
 
 
 def compared(columns: Sequence[Typed]) -> str:
-    """The values of some columns in a form that can be compared."""
+    """The values of columns in a form that can be compared."""
     return ", ".join(
         sql_name(each.name)
         if is_comparable(str(each.dtype)) and "map<" not in str(each.dtype)
@@ -87,7 +87,7 @@ def compared(columns: Sequence[Typed]) -> str:
 
 
 def current_end_sql(rows: VersionedRows) -> str:
-    """The query for the end of a version that is valid, as text that says the same in all time zones."""
+    """The query for the end of valid versions, as text that is the same in all time zones."""
     if rows.time_type == "timestamp":
         return f"select concat(unix_micros({rows.current_end}), ' microseconds since 1970 in UTC')"
     return f"select string({rows.current_end})"

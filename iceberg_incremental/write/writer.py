@@ -1,4 +1,4 @@
-"""Writing the rows of a run: its statement, what follows it, and what is checked before both are published."""
+"""Writing the rows of a run: its statement, the statement that follows it, and the checks before publishing."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from .statement import Statement, Then
 from .unique_keys import in_key_order_sql, unique_rows_sql
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
-"""Spark's error of a statement that has it compute an expression twice, or where there is no row to compute it for."""
+"""Spark's error for an expression that would be computed twice, or without a row."""
 
 
 class Writer:
-    """Writes the rows of one run, by the connection of its thread.
+    """Writes the rows of one run, over the connection of its thread.
 
-    ``reads_own_table``: whether the new rows are computed from rows of the target. ``audit``: judges the staged rows;
-    raises IncrementalError where they must not be published.
+    ``reads_own_table``: whether the new rows are computed from rows of the target. ``audit``: checks the staged rows,
+    and raises IncrementalError if they must not be published.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class Writer:
         log: str | None,
         sorts: bool,
     ) -> str:
-        """The query of the rows of a keyed table that is built as a whole; it fails where a key has two of them.
+        """The query of the rows of a keyed table that is built as a whole. It fails if a key has two rows.
 
-        Under ``sequence_by`` it gives the newest of each key, and fails where two are.
-        ``rows``: their relation; ``log``: that of the changelog which they are from, if they are. ``compared``: as
-        ``columns.require_comparable`` takes it. ``sorts``: whether the table can have the order of its key; of a
-        partitioned one, Spark shuffles the rows to their partitions in any case.
+        With ``sequence_by``, it returns the newest row of each key, and fails if two rows are the newest. ``rows``: the
+        relation of the rows. ``log``: the relation of the changelog from which they are computed, if any. ``compared``:
+        as in ``columns.require_comparable``. ``sorts``: whether the table can be ordered by its key. In a partitioned
+        table, Spark shuffles the rows to their partitions in any case.
         """
         plan, keys = self._plan, key_columns(columns, self._plan.policy.unique_key)
         require_uncollated(columns, compared, plan.model)
@@ -103,9 +103,9 @@ class Writer:
         return unique_rows_sql(rows, keys, plan.model, nulls=log is not None)
 
     def rebuild(self, sql: str) -> Published | None:
-        """Build the table as a whole by a CREATE OR REPLACE TABLE AS, with the checkpoint in its commit.
+        """Build the table with a CREATE OR REPLACE TABLE AS statement, with the checkpoint in its commit.
 
-        None where the rows stand for no position of any source, under ``--empty`` and ``--sample``.
+        None under ``--empty`` and ``--sample``, where the rows match no position of a source.
         """
         if self._plan.passes_through:
             self._publisher.build_partial(self._run, sql)
@@ -113,11 +113,11 @@ class Writer:
         return self._publisher.rebuild(self._run, sql)
 
     def apply(self, given: Statement, source: str) -> Published:
-        """Apply the captured rows by a statement, with the checkpoint in the commit that publishes them.
+        """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.
 
-        ``source``: the relation of the new rows; of the changelog, where what it changed is to be deleted. Raises as
-        ``Publisher.apply`` does; ConfigError for rows that Spark would compute twice, or that are of a group that did
-        not change; DuplicateKeyError; SequenceError; ConcurrentRunError where rows that are held have changed.
+        ``source``: the relation of the new rows, or of the changelog if replaced rows are deleted. Raises the errors of
+        ``Publisher.apply``; ConfigError for rows that Spark would compute twice, and for rows of unchanged groups;
+        DuplicateKeyError; SequenceError; and ConcurrentRunError if held rows have changed.
         """
         if given.then is Then.DELETE_CHANGED:
             return self._apply_changelog(given, source)
@@ -130,11 +130,11 @@ class Writer:
         return self._publish(given.sql, self._deletion(given.columns))
 
     def finish(self) -> Published | None:
-        """End a run that writes no rows; moves the checkpoint if the sources have commits without rows."""
+        """End a run that writes no rows. Moves the checkpoint if the sources have commits without rows."""
         return self._publisher.advance(self._run) if self._plan.action is Action.ADVANCE else None
 
     def note_own_rows(self) -> None:
-        """Note where the target is before its rows become part of rows that are held, if they will."""
+        """Note the target's current state, if its rows will become part of held rows."""
         if self._reads_own_table:
             self.changes.note_own_rows()
 
@@ -155,7 +155,7 @@ class Writer:
         self._audit()
 
     def _apply_changelog(self, given: Statement, source: str) -> Published:
-        """Insert the rows of a changelog that are kept, and delete what they replace."""
+        """Insert the kept rows of a changelog, and delete the rows that they replace."""
         self.note_own_rows()
         with self.changes.view(source, given.columns, IS_KEPT_SQL) as changes:
             found = self.changes.summary(changes)
@@ -181,7 +181,7 @@ class Writer:
             return replace(self._apply(given.sql, delete, check), rows=found.kept + found.gone)
 
     def _apply_versions(self, given: Statement, source: str) -> Published:
-        """Merge the versions that a changelog makes, ends or alters into a history table."""
+        """Merge the versions that a changelog creates, ends or changes into a history table."""
         self.note_own_rows()
         with self.history.merge(source, given.columns, given.added) as (sql, require_same):
 
@@ -192,9 +192,9 @@ class Writer:
             return self._publish(sql, None, check)
 
     def _apply_newest(self, given: Statement, source: str) -> Published:
-        """Insert the newest of the new rows, as far as they are not older than the table's, and delete the old ones."""
+        """Insert the newest of the new rows, unless the table's rows are newer, and delete the old rows."""
         self.note_own_rows()
-        self.changes.can_hold(source)  # it must, under sequence_by
+        self.changes.can_hold(source)  # always true with sequence_by
         deletion = self._deletion(given.columns)
         with self.changes.view(source, given.columns, "true") as changes:
             found = self.changes.summary(changes)
@@ -210,7 +210,7 @@ class Writer:
             return self._apply(given.sql, delete, check)
 
     def _deletion(self, columns: Sequence[Typed]) -> FollowUp:
-        """What gives the DELETE of the rows that those of a commit replace."""
+        """Returns the DELETE of the rows that a commit replaces."""
         replacement = replacement_of(self._plan, columns)
 
         def delete(target: History, commit: Snapshot) -> str:
@@ -232,10 +232,10 @@ class Writer:
         return inserted(target, commit, files, lambda: self._reader.live_specs(target, commit.snapshot_id))
 
     def _require_sound(self, new: Inserted, replacement: Replacement) -> None:
-        """Look for what must not be among the inserted rows, by one query.
+        """Check the inserted rows with one query.
 
-        Raises DuplicateKeyError where more than one of them has the same key, and ConfigError where one is of a group
-        that did not change: not all rows of that were read.
+        Raises DuplicateKeyError if more than one of them has the same key, and ConfigError for a row of an unchanged
+        group, because not all rows of that group were read.
         """
         groups, checks = self._plan.groups, [duplicates_of(new, replacement)]
         if groups is not None and groups.changes:

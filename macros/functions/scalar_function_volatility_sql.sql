@@ -1,4 +1,4 @@
-{#- Spark knows two kinds; a function that is stable within a statement is neither. -#}
+{#- Spark has two kinds of volatility. Neither of them is stable within a statement. -#}
 {% macro spark_iceberg__scalar_function_volatility_sql() -%}
     {%- set volatility = model.config.get("volatility") -%}
     {%- if volatility == "deterministic" -%} DETERMINISTIC

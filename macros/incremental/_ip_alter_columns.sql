@@ -1,4 +1,4 @@
-{#- Alters a target's columns as `_ip_synced_columns` has found. -#}
+{#- Alters a target's columns as determined by `_ip_synced_columns`. -#}
 {% macro _ip_alter_columns(target_relation, changes) -%}
     {%- if changes.alters -%}
         {%- do alter_relation_add_remove_columns(target_relation, changes.added, changes.removed) -%}

@@ -19,7 +19,7 @@
         "added_columns": synced["changes"].added,
         "incremental_predicates": strategy.predicates,
     }) -%}
-    {#- Whatever refuses the rows by their columns has done so by now. -#}
+    {#- All checks of the columns have run before. -#}
     {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
     {%- do write(statement | string) -%}
     {{ return(adapter.ip.write.apply(model, statement, new_rows, rows["changelog"])) }}

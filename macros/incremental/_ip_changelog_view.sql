@@ -1,6 +1,6 @@
 {#-
-    Names the changelog that a model gives for apply_changes, and checks that it is one; a contract is on its rows.
-    `columns`: those of its rows.
+    A view of the changelog that a model returns for apply_changes, after a check that it is one. A contract applies to
+    its rows. `columns`: the columns of its rows.
 -#}
 {% macro _ip_changelog_view(compiled_code) -%}
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}

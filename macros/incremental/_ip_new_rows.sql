@@ -1,7 +1,7 @@
 {#-
-    The query of the rows that a model's SQL gives for its table, checked against its contract. For apply_changes the
-    SQL gives a changelog instead: `changelog` is a view of it, and the query gives the rows of it that are kept.
-    `columns`: those of the rows, where they are known without a view of them.
+    The query of the rows that a model's SQL returns for its table, checked against its contract. For apply_changes, the
+    SQL returns a changelog: `changelog` is a view of it, and the query returns its rows that are kept. `columns`: the
+    columns of the rows, if they are known without a view.
 -#}
 {% macro _ip_new_rows(compiled_code) -%}
     {%- if adapter.ip.model.takes_changelog(model) -%}

@@ -1,6 +1,6 @@
 {#-
-    The query of a model's rows: its SQL; of a model in Python, which is run, the SQL that reads its result.
-    `once`: several statements read the rows.
+    The query of a model's rows: its SQL or, after running a Python model, the SQL that reads its result. `once`:
+    whether several statements read the rows.
 -#}
 {% macro _model_query(compiled_code, once=false) -%}
     {%- if model.language != "python" -%} {{ return(compiled_code) }} {%- endif -%}

@@ -1,7 +1,7 @@
 {#-
-    A table is cloned without a copy: a new table with the same files, and a folder of its own for what is written
-    later. It has the checkpoint of its origin, so that the next run of a model continues from there. clone_as: table
-    copies the rows instead, in one statement, which reads one snapshot; clone_as: view makes a view.
+    Clones a table without copying it: the new table has the same files, and a separate folder for later writes. It has
+    the checkpoint of its origin, from which the model's next run continues. With clone_as: table, one statement copies
+    the rows of one snapshot. With clone_as: view, the clone is a view.
 -#}
 {% materialization clone, adapter="spark_iceberg" -%}
     {%- if not defer_relation -%}

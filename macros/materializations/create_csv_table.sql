@@ -1,4 +1,4 @@
-{#- A seed with rows is made by load_csv_rows, in the same statement as its first rows. -#}
+{#- A seed with rows is created by load_csv_rows, in the same statement as its first rows. -#}
 {% macro spark_iceberg__create_csv_table(model, agate_table) -%}
     {%- set columns = adapter.relations.seeds.columns(agate_table, model["config"]) -%}
     {%- set sql = _table_definition(this, columns | join(", ")) -%}

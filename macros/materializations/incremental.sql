@@ -1,6 +1,6 @@
 {#-
-    dbt's incremental model. A full refresh replaces the table atomically; every strategy that has a
-    get_incremental_<name>_sql macro works.
+    dbt's incremental materialization. A full refresh replaces the table atomically. All strategies with a
+    get_incremental_<name>_sql macro are supported.
 -#}
 {% materialization incremental, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
     {%- set strategy = adapter.ip.strategies.of(model) -%}

@@ -1,6 +1,6 @@
 {#-
-    dbt's own, of which a run compares only the keys that have changed, where the snapshot reads one table row by row.
-    dbt-spark's knows two-level names only.
+    dbt's snapshot materialization. If the snapshot reads one table row by row, a run compares only the changed keys.
+    dbt-spark's materialization supports only two-level names.
 -#}
 {% materialization snapshot, adapter="spark_iceberg" -%}
     {%- if not adapter.ip.snapshots.begin(model["compiled_code"], _ip_snapshot_columns(), _ip_context()) -%}

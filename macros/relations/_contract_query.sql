@@ -1,4 +1,4 @@
-{#- A model's query; under a contract its columns are checked, and NULLs are stopped where that says not_null. -#}
+{#- A model's query. With a contract, its columns are checked, and NULLs in not_null columns are rejected. -#}
 {% macro _contract_query(sql) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent(sql) -%}

@@ -1,4 +1,4 @@
-{#- Drop what stands where a table is to be made and cannot be replaced by it: a view, or a table of another format. -#}
+{#- Drops a relation that a new table cannot replace: a view, or a table of another format. -#}
 {% macro _make_way(existing) -%}
     {%- if existing is not none -%}
         {%- set file_format = config.get("file_format") or "iceberg" -%}

@@ -1,4 +1,4 @@
-{#- Of a table that was just made: has the columns NOT NULL that the model's contract declares so. -#}
+{#- Makes the not_null columns of the model's contract NOT NULL in a new table. -#}
 {% macro _require_not_null(relation) -%}
     {%- if config.get("contract").enforced -%}
         {%- do adapter.relations.contracts.require_not_null(model, relation) -%}

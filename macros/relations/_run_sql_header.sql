@@ -1,4 +1,4 @@
-{#- Run a sql_header, the model's if none is given, by statements of their own: Spark takes one at a time. -#}
+{#- Executes a sql_header, by default the model's, as separate statements, because Spark executes one at a time. -#}
 {% macro _run_sql_header(header=none) -%}
     {%- set header = header or config.get("sql_header") -%}
     {%- if header and execute -%}

@@ -1,4 +1,4 @@
-{#- An Iceberg catalog refuses to drop a schema that holds anything, CASCADE or not. -#}
+{#- Iceberg catalogs refuse to drop a schema that is not empty, also with CASCADE. -#}
 {% macro spark_iceberg__drop_schema(relation) -%}
     {%- if execute -%}
         {%- for held in adapter.relations.lookup.relations_in(relation) -%}

@@ -1,4 +1,4 @@
-{#- A temporary view of the session: it has no catalog and no schema. -#}
+{#- A temporary view of the session, which has no catalog and no schema. -#}
 {% macro spark_iceberg__make_temp_relation(base_relation, suffix) -%}
     {%- set path = {"identifier": base_relation.identifier ~ suffix} -%}
     {%- set relation = base_relation.incorporate(path=path, type="view") -%}

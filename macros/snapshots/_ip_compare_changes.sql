@@ -1,6 +1,6 @@
 {#-
-    Has dbt's macros compare the rows of the keys that have changed, and applies what they find. None where whole tables
-    have to be compared.
+    Lets dbt's macros compare the rows of the changed keys, and applies the result. None if whole tables must be
+    compared.
 -#}
 {% macro _ip_compare_changes() -%}
     {%- set rows = adapter.ip.snapshots.changed(model) -%}

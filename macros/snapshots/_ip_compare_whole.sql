@@ -1,4 +1,4 @@
-{#- Compares the whole query with the whole table, by dbt's statements. -#}
+{#- Compares the whole query with the whole table, using dbt's statements. -#}
 {% macro _ip_compare_whole(target_relation) -%}
     {%- set stored = adapter.get_columns_in_relation(target_relation) -%}
     {%- set columns = _ip_snapshot_columns() -%}

@@ -1,4 +1,4 @@
-{#- The strategy of a snapshot, by the SQL that its run reads. -#}
+{#- The strategy of a snapshot for the SQL that its run reads. -#}
 {% macro _ip_snapshot_strategy(exists) -%}
     {%- set build = strategy_dispatch(config.get("strategy")) -%}
     {%- set node = adapter.ip.snapshots.as_read(model) -%}

@@ -1,4 +1,4 @@
-{#- What the audit of a model has found on its table as it is now is not computed again. -#}
+{#- A result of the model's audit that is still valid for the table is not computed again. -#}
 {% macro spark_iceberg__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) -%}
     {%- set found = adapter.ip.audit.known(model) if model is defined and model.resource_type == "test" else none -%}
     {%- if found is none -%}

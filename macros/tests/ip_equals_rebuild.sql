@@ -5,7 +5,7 @@
         {%- set partial = flags.EMPTY or invocation_args_dict.get("sample") is not none -%}
         {{ adapter.ip.verify.failing_rows(graph, model, sample, partial=partial) }}
     {%- else -%}
-        {#- Commands that run no test must not fail for a table that is not there yet. -#}
+        {#- Commands that run no tests must not fail if the table does not exist yet. -#}
         select 'compiled where the test runs' as query
     {%- endif -%}
 {%- endtest %}

@@ -1,4 +1,4 @@
-{#- In the order that is asked for; Spark's own function has no limit, so the values are listed in base64 first. -#}
+{#- Supports order_by. Spark's own function has no limit, so the values are first listed in base64. -#}
 {% macro spark_iceberg__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
     {%- if not order_by_clause -%}
         {{ return(spark__listagg(measure, delimiter_text, order_by_clause, limit_num)) }}

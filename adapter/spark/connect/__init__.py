@@ -1,1 +1,1 @@
-"""The connection method ``connect``: a Spark Connect server, by Spark's thin client, without a JVM in this process."""
+"""The connection method ``connect``: a Spark Connect server, with Spark's thin client and without a JVM."""

@@ -1,9 +1,9 @@
-"""Spark's thin client, made so that the server never gets a statement twice.
+"""Spark's thin client, changed so that no statement is sent twice.
 
-Spark's client resends a statement of which the server, after the connection broke, says that it does not know it:
-``ExecutePlanResponseReattachableIterator._call_iter`` in pyspark/sql/connect/client/reattach.py. A server that was
-restarted says so of a statement that it had run before. So each operation is sent once here; what Spark's client may do
-as often as it likes is to attach to an operation again, which starts nothing.
+If the connection breaks, and the server then reports that a statement is unknown, Spark's client sends the statement
+again (``ExecutePlanResponseReattachableIterator._call_iter`` in pyspark/sql/connect/client/reattach.py). A restarted
+server also reports this for a statement that it had executed. Each operation is therefore sent only once. Spark's
+client may still reattach to an operation any number of times, which starts nothing.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _IS_REMOTE, _REMOTE = "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"
 
 
 class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc has no types
-    """Refuses to send an operation a second time; raises DbtDatabaseError then."""
+    """Refuses to send an operation a second time, with a DbtDatabaseError."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sent: set[str] = set()
 
     def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
-        """Called by gRPC for each call whose answer is a stream. Spark's client gives each operation an id."""
+        """Called by gRPC for each call with a streamed response. Spark's client assigns an id to each operation."""
         if details.method.endswith(_EXECUTE):
             with self._lock:
                 if request.operation_id in self._sent:
@@ -49,9 +49,9 @@ class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc 
 
 
 class ConnectRetryPolicy(DefaultPolicy):
-    """Spark's own retry policy without its warning at the end. Times are in ms.
+    """Spark's retry policy without its warning at the end. Times are in ms.
 
-    After it has given up on a server once, it does not wait again, for example during the cleanup of a failed model.
+    After it has given up on a server, it does not wait again, for example during the cleanup of a failed model.
     """
 
     given_up = False
@@ -67,7 +67,7 @@ class _Calls(RetryPolicyState):
         self._patience = patience
 
     def can_retry(self, exception: BaseException) -> bool:
-        """Whether to call again: no after the last time, so that the exception itself is raised."""
+        """Whether to retry. False after the last attempt, so that the exception itself is raised."""
         if not super().can_retry(exception):
             return False
         self._patience.given_up |= self._attempt >= (self._patience.max_retries or 0)
@@ -77,8 +77,8 @@ class _Calls(RetryPolicyState):
 class _Session(ConnectSparkSession):
     """A session that is closed by its owner.
 
-    Spark's closes itself when it is collected as garbage. That may be within a thread of gRPC's, for which the closing
-    then waits for ever.
+    Spark's session closes itself when it is garbage-collected. If this happens in one of gRPC's threads, closing never
+    ends.
     """
 
     def __del__(self) -> None:
@@ -86,7 +86,7 @@ class _Session(ConnectSparkSession):
 
 
 def connect(url: str) -> SparkSession:
-    """A session of its own on a server, which is not called yet."""
+    """A separate session on a server. The server is not called yet."""
     channel = DefaultChannelBuilder(url)
     channel.add_interceptor(SentOnce())
     session: Any = _Session(channel)
@@ -97,16 +97,16 @@ def connect(url: str) -> SparkSession:
 
 
 def activate(session: Any) -> None:
-    """Make a session the one of this thread: by that, and not by where they came from, Spark's client makes results."""
+    """Make a session the one of this thread, to which Spark's client attributes results."""
     ConnectSparkSession._active_session.session = session
 
 
 @contextmanager
 def chosen(session: Any, address: str) -> Iterator[None]:
-    """Have PySpark's functions, pandas-on-Spark and ``SparkSession.builder`` take this client, whose thread this is.
+    """Let PySpark's functions, pandas-on-Spark and ``SparkSession.builder`` use this client in this thread.
 
-    Beside a full PySpark, they would start Spark in this process: ``is_remote`` in pyspark/sql/utils.py looks at the
-    environment. ``address``: a connection string without secrets; as a session is active, nothing connects to it.
+    With a full PySpark, they would start Spark in this process: ``is_remote`` in pyspark/sql/utils.py checks the
+    environment. ``address``: a connection string without secrets. It is not used, because a session is active.
     """
     before = {key: os.environ.get(key) for key in (_IS_REMOTE, _REMOTE)}
     os.environ |= {_IS_REMOTE: "1", _REMOTE: address}
@@ -122,7 +122,7 @@ def chosen(session: Any, address: str) -> Iterator[None]:
 
 
 def call_again(session: Any, times: int, pause: int, factor: float = 1.0) -> None:
-    """Set how often calls to an unreachable server are retried, and the first pause in ms, which grows."""
+    """Set the number of retries for an unreachable server, and the first delay in ms, which grows by ``factor``."""
     policy = ConnectRetryPolicy(
         max_retries=times, initial_backoff=pause, backoff_multiplier=factor, max_backoff=pause * 100
     )
@@ -130,7 +130,7 @@ def call_again(session: Any, times: int, pause: int, factor: float = 1.0) -> Non
 
 
 def close(session: Any) -> None:
-    """End a session on its server, which ends what it may still run. A server that is gone is not waited for."""
+    """End a session on its server, which also ends its running statements. Does not wait for a lost server."""
     session.client.set_retry_policies([])
     with suppress(PySparkException, grpc.RpcError):
         session.client.release_session()

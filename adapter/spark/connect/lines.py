@@ -1,6 +1,6 @@
-"""The lines of a model in Python that made DataFrames.
+"""The lines of a Python model that created DataFrames.
 
-Spark Connect looks at a DataFrame when its columns or rows are asked for, so an error comes after the line at fault.
+Spark Connect analyzes a DataFrame when its columns or rows are requested, so an error is raised after its line.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pyspark.sql.connect.dataframe import DataFrame
 
 @contextmanager
 def noted(file: str) -> Iterator[Callable[[], FrameSummary | None]]:
-    """Note what the code of a file makes meanwhile, one file at a time.
+    """Record the DataFrames that the code of a file creates in the block, for one file at a time.
 
-    What it gives finds the line of the first DataFrame that Spark refuses; None where it refuses none.
+    Yields a function that finds the line of the first DataFrame that Spark rejects, or None.
     """
     made: list[tuple[DataFrame, FrameSummary]] = []
     plain = DataFrame.__init__
@@ -40,7 +40,7 @@ def noted(file: str) -> Iterator[Callable[[], FrameSummary | None]]:
 
 
 def _place(file: str) -> FrameSummary | None:
-    """Where the code of a file is just now, in the function that was called last."""
+    """The current place in the code of a file, in the innermost function."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""What a Spark Connect server reports of a statement while it runs it."""
+"""The progress that a Spark Connect server reports for a statement."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ...progress.jobs import Stage, total
 
 
 class StageReport(Protocol):
-    """A stage of any job that the statement has started, as Spark's client has it, with the bytes that it has read.
+    """A stage of a job of the statement, as in Spark's client, with the bytes that it has read.
 
-    pyspark/sql/connect/shell/progress.py, ``StageInfo``.
+    See ``StageInfo`` in pyspark/sql/connect/shell/progress.py.
     """
 
     stage_id: int
@@ -23,12 +23,12 @@ class StageReport(Protocol):
 
 
 def work_of(reports: Iterable[StageReport]) -> Work | None:
-    """How far a statement is; None where no job has started."""
+    """The progress of a statement. None if no job has started."""
     return total([_stage(each) for each in sorted(reports, key=lambda each: each.stage_id)])
 
 
 def _stage(report: StageReport) -> Stage:
-    """The server counts each attempt of a task, and does not say of a stage that it has begun."""
+    """A stage. The server counts each attempt of a task, and does not report the start of a stage."""
     done = min(report.num_completed_tasks, report.num_tasks)
     status = "COMPLETE" if report.done else "ACTIVE" if done else "PENDING"
     return Stage(status, done, report.num_tasks, bytes=report.num_bytes_read)

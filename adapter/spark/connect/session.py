@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _USER_AGENT = f"dbt-spark-iceberg/{version}"
-# Calls are made again 8 times in some 25 s, until a connection that broke counts as lost.
+# Calls are retried 8 times in about 25 s before a broken connection counts as lost.
 _TIMES, _PAUSE, _FACTOR = 8, 50, 4.0
 _WITHOUT_TASKS = 5
 """Seconds."""
@@ -37,7 +37,7 @@ _WITHOUT_TASKS = 5
 def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
     """A new session on the profile's server.
 
-    Raises DbtRuntimeError, naming the fix, where the server is not reached, refuses this client, or lacks the catalog.
+    Raises DbtRuntimeError, with the fix, if the server is unreachable, refuses this client, or lacks the catalog.
     """
     checks.require_connect()
     from . import client
@@ -62,7 +62,7 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
 
 
 def _version(session: SparkSession, remote: Remote) -> str:
-    """Spark's version, as the server answers to the first call."""
+    """Spark's version, from the server's response to the first call."""
     try:
         return session.version
     except Exception as error:  # noqa: BLE001 (raised as dbt's own)
@@ -88,30 +88,32 @@ class ConnectSession(OwnSession):
         session.registerProgressHandler(self._progress)
 
     def starting(self, sql: str) -> None:
-        """Make the session the one of this thread, to which Spark's client attributes what comes back."""
+        """Make the session the one of this thread, to which Spark's client attributes results."""
         from . import client
 
         client.activate(self.session)
 
     @contextmanager
     def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
-        """Make the session the one of this thread, which PySpark takes for the active one; note the lines of a file."""
+        """Make the session the one of this thread, which PySpark treats as active, and record the lines of a file."""
         from . import client, lines
 
         with client.chosen(self.session, self._address), lines.noted(file) as refused:
             yield refused
 
     def settings(self) -> dict[str, str]:
-        """The session's settings. A server does not give values that look like secrets, but SET names their keys."""
+        """The session's settings. A server hides values that look like secrets, but SET shows their keys."""
         cursor = self.cursor()
         cursor.execute("set")
         return {str(row[0]): str(row[1]) for row in cursor.fetchall()}
 
     def stop_jobs(self) -> None:
-        """Stop what the session is running, from another thread, once it has tasks or has had none for some time.
+        """Cancel what the session is running, once it has tasks, or has had none for some time.
 
-        A statement that is interrupted before may start a job all the same, in another thread of the server, which then
-        knows no statement any more by which to stop it.
+        Called from another thread.
+
+        A statement that is interrupted earlier may still start a job in another thread of the server, which can then no
+        longer be cancelled.
         """
         now = time.monotonic()
         self._asked_to_stop = self._asked_to_stop or now
@@ -119,16 +121,16 @@ class ConnectSession(OwnSession):
             self.session.interruptAll()
 
     def progress(self) -> Work | None:
-        """What the session is running, as the server reported it last; asked from another thread."""
+        """The progress of the session, as last reported by the server. Called from another thread."""
         return self._work
 
     def _progress(self, stages: Iterable[StageReport], inflight_tasks: int, done: bool, **_: object) -> None:
-        """Called by Spark's client with what the server says of the running statement, every 2 s."""
+        """Called by Spark's client with the server's report about the running statement, every 2 s."""
         self._tasks = 0 if done else inflight_tasks
         self._work = None if done else work_of(stages)
 
     def release(self, held: DataFrame) -> None:
-        """Nothing: without a view and a reference from here, the rows go with the server's next garbage collection."""
+        """Does nothing: without a view and a reference, the server's next garbage collection frees the rows."""
 
     def end(self) -> None:
         """End the session on the server."""

@@ -1,1 +1,1 @@
-"""The connection method ``session``: Spark in this process, and the embedded lakehouse that it may start on."""
+"""The connection method ``session``: Spark in this process, and the embedded lakehouse."""

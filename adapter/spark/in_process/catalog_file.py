@@ -22,36 +22,36 @@ _TABLES = ("iceberg_tables", "iceberg_namespace_properties")
 
 
 def is_made(file: Path) -> bool:
-    """Whether the file has the tables of Iceberg's catalog, in their newest schema."""
+    """Whether the file has the tables of Iceberg's catalog, with the newest schema."""
     columns = [row[0] for row in _rows(file, "select name from pragma_table_info('iceberg_tables')")]
     return "iceberg_type" in columns and _tables(file).issuperset(_TABLES)
 
 
 def require_sound(file: Path) -> None:
-    """Raise if the file is damaged, before Spark or PyIceberg fails somewhere in it."""
+    """Raise an error if the file is damaged, before Spark or PyIceberg fails because of it."""
     found = [str(row[0]) for row in _rows(file, "pragma quick_check(1)")]
     if found not in ([], ["ok"]):
         raise _damaged(file, found[0])
 
 
 def require_name(file: Path, catalog: str) -> None:
-    """Raise if the file holds only catalogs of other names: their tables are in the same folders."""
+    """Raise an error if the file only has catalogs with other names, because their tables use the same folders."""
     tables = _tables(file).intersection(_TABLES)
     names = sorted({str(row[0]) for table in tables for row in _rows(file, f"select catalog_name from {table}")})
     if not names or catalog in names:
         return
     held = " and ".join(f"`{name}`" for name in names)
     raise DbtRuntimeError(
-        f"The lakehouse in {file.parent} holds the catalog {held}, and none of the name `{catalog}`, which the profile "
-        f"asks for. Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the "
-        "profile, or another folder as `warehouse`."
+        f"The lakehouse in {file.parent} contains the catalog {held}, but not `{catalog}`, the catalog of the profile. "
+        f"Two catalogs in one folder would overwrite each other's tables. Set `catalog: {names[0]}` in the profile, or "
+        "set `warehouse` to another folder."
     )
 
 
 def begin_new(file: Path, warehouse: str) -> None:
-    """Log where a lakehouse is about to be created, if there is none yet. ``warehouse``: as in the profile.
+    """Log the folder of a new lakehouse, if none exists. ``warehouse``: as in the profile.
 
-    In a folder of its own, a .gitignore keeps Git from seeing the lakehouse.
+    If the folder is otherwise empty, a .gitignore hides the lakehouse from Git.
     """
     if file.exists():
         return
@@ -68,7 +68,7 @@ def begin_new(file: Path, warehouse: str) -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Make other processes that start on the lakehouse wait, so that only one of them sets it up."""
+    """Let other processes that start on the lakehouse wait, so that only one of them sets it up."""
     with (folder / _LOCK_FILE).open("w") as lock:
         _lock(lock.fileno())
         yield
@@ -91,7 +91,7 @@ def _tables(file: Path) -> set[str]:
 
 
 def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
-    """The rows of a query; none where there is no file yet."""
+    """The rows of a query. Empty if the file does not exist."""
     if not file.exists():
         return []
     try:
@@ -116,10 +116,10 @@ def _damaged(file: Path, found: str) -> DbtRuntimeError:
         "  Expected: a SQLite file, which names the current metadata file of each table.\n"
         f"  Found: {found.rstrip('.')}.\n"
         f"  The files of the tables in {file.parent} are not affected. To fix, one of:\n"
-        "    1. put back a copy of the file from a backup, if no commit came after it\n"
-        "    2. recover it with SQLite's shell: move it away as damaged.db, and run "
+        "    1. restore the file from a backup, if there was no commit since\n"
+        "    2. recover it with SQLite's shell: rename it to damaged.db, and run "
         f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"
-        "    3. move it away, which begins an empty catalog, and add each table again with its newest metadata file: "
+        "    3. move it away, so that the catalog is empty, and register each table with its newest metadata file: "
         "`CALL <catalog>.system.register_table(table => '<schema>.<table>', metadata_file => "
         "'<folder of the table>/metadata/<newest>.metadata.json')`"
     )

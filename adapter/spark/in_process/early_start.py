@@ -1,4 +1,4 @@
-"""The embedded lakehouse's Spark starts while dbt parses the project, not at the first statement."""
+"""Starting the Spark of the embedded lakehouse while dbt parses the project, before the first statement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from ...profile.credentials import Method, SparkIcebergCredentials
 from . import jars
 
-# dbt's commands, as it names them itself, that send statements after they have parsed the project.
+# dbt's commands, with its own names, that execute statements after parsing.
 _SENDING = frozenset(
     {
         *("build", "clone", "compile", "freshness", "generate", "retry", "run", "run-operation"),
@@ -21,14 +21,14 @@ _SENDING = frozenset(
 
 
 def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
-    """Start Spark on a thread of its own, if the command needs it and nothing is to be downloaded first.
+    """Start Spark in a separate thread, if the command needs it and nothing must be downloaded first.
 
-    ``command``: dbt's name of it; None where dbt runs none. The first connection waits for the start. If that fails, it
-    starts Spark itself, and raises what is wrong.
+    ``command``: dbt's name of the command; None if dbt runs none. The first connection waits for the start. If the
+    start fails, the connection starts Spark itself, and raises the error.
     """
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
-    # Whatever is missing or does not fit, the first connection says. Spark's thin client has no SparkContext.
+    # The first connection reports what is missing. Spark's thin client has no SparkContext.
     with suppress(ImportError, DbtRuntimeError):
         from pyspark import SparkContext
 

@@ -1,7 +1,7 @@
-"""NOT NULL columns of a table that a query has made, where Spark's driver is in this process.
+"""NOT NULL columns in a table that was created from a query, if Spark's driver is in this process.
 
-A CREATE TABLE AS of Spark makes all columns nullable, and no ALTER TABLE takes that back. Iceberg's own API does, by a
-commit of metadata alone. The query that made the table has stopped NULLs in these columns, so no row contradicts it.
+Spark's CREATE TABLE AS makes all columns nullable, and no ALTER TABLE can change that. Iceberg's own API can, in a
+metadata commit. The query that created the table has rejected NULLs in these columns, so no row violates it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def require_columns(session: SparkSession, table: TableName, columns: Collection[str]) -> None:
-    """Make columns NOT NULL, of a table whose current snapshot is the one that made it.
+    """Make columns NOT NULL in a table whose current snapshot is the one that created it.
 
-    Another writer may have added a NULL to a table with a later snapshot; it stays as it is. Iceberg refuses the commit
-    where one comes between. Raises Py4JJavaError.
+    A table with a later snapshot is not changed, because another writer may have added a NULL. Iceberg refuses the
+    commit if there is another commit in between. Raises Py4JJavaError.
     """
     spark = session._jvm.org.apache.iceberg.spark  # type: ignore[union-attr]
     loaded = spark.Spark3Util.loadIcebergTable(session._jsparkSession, table.sql)

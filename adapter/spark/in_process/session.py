@@ -1,7 +1,7 @@
 """The connection method ``session``: Spark in this process.
 
-One root SparkSession serves the process; every dbt connection gets a ``newSession()`` of it, whose catalogs are closed
-with the connection.
+The process has one root SparkSession. Every dbt connection has a ``newSession()`` of it, whose catalogs are closed with
+the connection.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Spark")
 
-# Unless the profile says otherwise: dbt shows errors itself, and prints its own progress.
+# Defaults: dbt shows errors itself, and prints its own progress.
 _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
 
 _lock = threading.Lock()
@@ -49,9 +49,9 @@ _job_groups = itertools.count(1)
 
 
 def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
-    """A new session of the process's Spark, which is started on the first call.
+    """A new session of the process's Spark, which is started by the first call.
 
-    Raises DbtRuntimeError, naming the fix, where Spark cannot be started or cannot reach the profile's catalog.
+    Raises DbtRuntimeError, with the fix, if Spark cannot start or cannot access the profile's catalog.
     """
     wanted = wanted_confs(credentials)
     from pyspark import SparkContext
@@ -60,7 +60,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     with _lock, _first_alone(credentials, wanted):
         starts = SparkContext._active_spark_context is None
         if credentials.catalog_file is not None:
-            if starts:  # it reads the whole file, and each of dbt's threads opens a session
+            if starts:  # it reads the whole file, and each dbt thread opens a session
                 catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
             catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
@@ -76,9 +76,9 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
 
 
 def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
-    """The Spark settings that the profile asks for, with the PySpark that is installed.
+    """The Spark settings of the profile, for the installed PySpark.
 
-    Raises DbtRuntimeError, naming the fix, where PySpark is missing or Iceberg has no runtime for it.
+    Raises DbtRuntimeError, with the fix, if PySpark is missing, or if Iceberg has no runtime for it.
     """
     checks.require_pyspark()
     import pyspark
@@ -89,7 +89,7 @@ def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
 
 
 def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
-    """Whoever starts first on an embedded lakehouse fetches the jars and makes the catalog, while others wait."""
+    """The first process on an embedded lakehouse downloads the jars and creates the catalog. Others wait."""
     from pyspark import SparkContext
 
     file = credentials.catalog_file
@@ -115,7 +115,7 @@ def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> Sp
 
 
 def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
-    """Start Spark's JVM; the embedded lakehouse keeps what it prints, such as downloads of jars, in a file."""
+    """Start Spark's JVM. With the embedded lakehouse, its output, such as downloads of jars, is written to a file."""
     from pyspark import SparkConf, SparkContext, __version__
     from pyspark.java_gateway import launch_gateway
 
@@ -124,7 +124,7 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     began = time.monotonic()
     own = credentials.server_side_parameters
     if jars.is_local(confs):
-        # The code of models runs in this very Python: `python3` of the path may be another, without its packages.
+        # Models run in this Python. The path's `python3` may be another one, without its packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setAll(list(jars.in_place(confs, own, os.environ).items()))
     if log is None:
@@ -166,12 +166,12 @@ class SessionConnection(OwnSession):
         self.gone = (Py4JError, OSError)
 
     def starting(self, sql: str) -> None:
-        """Give what the statement starts the group by which it is cancelled."""
+        """Assign the jobs of the statement to the group by which they are cancelled."""
         self.session.sparkContext.setJobGroup(self._group, sql[:200])
 
     @contextmanager
     def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
-        """Make the session the one that PySpark, which has one for the whole process, takes for the active one."""
+        """Make the session PySpark's active session, of which there is one per process."""
         from pyspark.sql import SparkSession
 
         java = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
@@ -179,36 +179,36 @@ class SessionConnection(OwnSession):
         SparkSession._activeSession = self.session
         java.setActiveSession(self.session._jsparkSession)
         try:
-            yield lambda: None  # an error comes from the line itself
+            yield lambda: None  # an error is raised in the line itself
         finally:
             SparkSession._activeSession = before
             java.clearActiveSession()
 
     def require_columns(self, table: TableName, columns: Collection[str]) -> None:
-        """Make columns NOT NULL, of a table that was just made. Raises DbtDatabaseError."""
+        """Make columns of a new table NOT NULL. Raises DbtDatabaseError."""
         try:
             not_null.require_columns(self.session, table, columns)
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 
     def stop_jobs(self) -> None:
-        """Stop what the session is running, from another thread."""
+        """Cancel what the session is running. Called from another thread."""
         self.session.sparkContext.cancelJobGroup(self._group)
 
     def release(self, held: DataFrame) -> None:
-        """Have Spark drop rows that were held."""
+        """Let Spark drop held rows."""
         held._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def shown(self, held: DataFrame) -> DataFrame:
-        """Rows that were held, which no statement shuffles if they are in one partition."""
+        """Held rows. If they are in one partition, no statement shuffles them."""
         return known_as_one(held)
 
     def progress(self) -> Work | None:
-        """What the session is running, asked from another thread."""
+        """The progress of the session. Called from another thread."""
         return work_of(self.session.sparkContext, self._group)
 
     def end(self) -> None:
-        """Close the session's catalogs, which hold connections of their own."""
+        """Close the session's catalogs, which have their own connections."""
         self.scans.close()
         _close_catalogs(self.session)
 
@@ -226,5 +226,5 @@ def _close_catalogs(session: SparkSession) -> None:
                 if session._jvm.java.lang.Class.forName("java.io.Closeable").isInstance(inner):  # type: ignore[union-attr]
                     inner.close()
     except (Py4JError, OSError) as error:
-        # The JVM may be gone when dbt is interrupted; there is nothing left to close then.
+        # The JVM may have ended when dbt is interrupted. Then there is nothing to close.
         logger.debug(f"A catalog of the session could not be closed: {describe(error)}")

@@ -74,10 +74,10 @@ def test_no_extension(tmp_path):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ({"catalog": "lakee"}, "The catalog `lakee` is not configured in Spark; configured are: `lakehouse`"),
+        ({"catalog": "lakee"}, "The catalog `lakee` is not configured in Spark. Configured catalogs: `lakehouse`"),
         pytest.param(
             {"catalog": "spark_catalog"},
-            "The catalog `spark_catalog` is no Iceberg catalog",
+            "The catalog `spark_catalog` is not an Iceberg catalog",
             marks=pytest.mark.thorough,
         ),
     ],

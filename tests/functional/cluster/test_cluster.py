@@ -103,7 +103,7 @@ def test_an_interrupted_run_stops_the_job_and_publishes_nothing(cluster, place, 
     printed, _ = process.communicate(timeout=60)
     assert time.monotonic() - began < 15
     assert process.returncode != 0
-    assert "Interrupted: what Spark was running" in printed
+    assert "Interrupted: the running Spark statements" in printed
     assert "Traceback" not in printed
     servers.until(lambda: not place.running(), seconds=10)
     assert at_rest.head(at_rest.built("applied")) == before

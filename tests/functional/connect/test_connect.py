@@ -160,7 +160,7 @@ def without(target: dict[str, Any], name: str) -> dict[str, Any]:
         (lambda t: {**t, "token": "wr0ng"}, "refuses this client.\n  Expected: a token that the server accepts."),
         (lambda t: without(t, "token"), "refuses this client.\n  Expected: a token that the server accepts."),
         (lambda t: {**t, "use_ssl": True}, "remove `use_ssl`"),
-        (lambda t: {**t, "catalog": "lakee"}, "The catalog `lakee` is not configured in Spark; configured are: "),
+        (lambda t: {**t, "catalog": "lakee"}, "The catalog `lakee` is not configured in Spark. Configured catalogs: "),
     ],
     ids=["no server", "wrong token", "no token", "no TLS there", "no such catalog"],
 )

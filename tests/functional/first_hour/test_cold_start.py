@@ -128,7 +128,7 @@ def test_a_catalog_name_that_the_lakehouse_does_not_hold(built):
     before = tables(project / "lakehouse")
     write(project, {}, {**WAREHOUSE, "catalog": "lakehose"})
     said = dbt(project, "run", succeeds=False)
-    assert "holds the catalog `lakehouse`, and none of the name `lakehose`" in said
+    assert "contains the catalog `lakehouse`, but not `lakehose`" in said
     assert "Starting Spark" not in said
     assert tables(project / "lakehouse") == before
 
@@ -141,4 +141,4 @@ def test_an_interrupted_run_ends_with_one_line(tmp_path):
         assert process.poll() is None
     time.sleep(1)  # some models are opening their connection, some are planning, some are running
     process.send_signal(signal.SIGINT)
-    assert "Interrupted: what Spark was running" in printed(process, succeeds=False)
+    assert "Interrupted: the running Spark statements" in printed(process, succeeds=False)

@@ -22,7 +22,7 @@ def debug(folder: Path, **profile: Any) -> str:
 
 
 def test_a_mistyped_field_of_the_profile(tmp_path):
-    assert "`warehous` is not a field: did you mean `warehouse`?" in debug(tmp_path, warehous="lakehouse")
+    assert "`warehous`: did you mean `warehouse`?" in debug(tmp_path, warehous="lakehouse")
 
 
 def test_a_warehouse_that_is_a_file(tmp_path):

@@ -90,7 +90,7 @@ def test_another_active_write_integration_is_not_passed_over(shop: Shop):
     message = shop.fails()
 
     assert f"Expected: `{OTHER_CATALOG}`, the Spark catalog of `lake` in catalogs.yml" in message
-    assert "run with --no-partial-parse once" in message
+    assert "run once with --no-partial-parse" in message
     try:
         shop.run("--no-partial-parse")
         assert shop.rows(f"{OTHER_CATALOG}.`{shop.schema}`.placed") == {(1,): 1}
@@ -102,11 +102,11 @@ def test_an_unknown_name_and_type(shop: Shop):
     catalogs(shop)
     shop.model("placed", "select 1 as id", materialized="table", catalog_name="lak")
     error = str(shop.dbt("parse").exception)
-    assert "model.shop.placed has catalog_name 'lak', which is no catalog of catalogs.yml" in error
+    assert "model.shop.placed has catalog_name 'lak', which is not in catalogs.yml" in error
     assert "it names 'lake'" in error
     catalogs(shop, catalog_type="unity")
     error = str(shop.dbt("parse").exception)
-    assert "lake. catalog_type is 'unity': expected 'iceberg', for a catalog of Spark's settings" in error
+    assert "lake. catalog_type is 'unity': expected 'iceberg'. Spark's setting" in error
 
 
 @has_catalogs_v2

@@ -231,7 +231,7 @@ def test_a_clone_whose_time_is_up(lake, shop):
     lake.make()
     (branch,) = [each for each in shop.branches(lake.origin.sql) if each.startswith("ip_cloned_by.")]
     shop.sql(f"alter table {lake.clone.sql} set tblproperties ('ip.files-kept-until' = '1')")
-    with pytest.raises(ConfigError, match="keeps its files no longer"):
+    with pytest.raises(ConfigError, match="no longer keeps its files"):
         lake.make(origin=lake.clone, to=TableName(CATALOG, lake.clone.namespace, "second"))
     shop.sql(f"alter table {lake.origin.sql} drop branch `{branch}`")
     shop.sql(f"alter table {lake.origin.sql} drop tag kept")
@@ -357,7 +357,7 @@ def test_a_clone_that_may_remove_files_does_not_run(shop, events, dev, by_hook):
     rows = shop.rows(shop.built("staged"))
     old = "{select: staged, max_snapshot_age: 1 ms, orphan_files: true}"
     found = dev.dbt("run-operation", "ip_maintain", "--args", old)
-    assert found.success and "other tables may have the same files" in found.printed
+    assert found.success and "other tables may use the same files" in found.printed
     assert shop.rows(shop.built("staged")) == rows
     shop.model("staged", CHANGES)
     off = "'gc.enabled' = 'false', 'write.metadata.delete-after-commit.enabled' = 'false'"

@@ -281,7 +281,7 @@ def test_a_source_that_was_cloned_stays_as_it_is(shop, events, dev):
     clone = f"{CATALOG}.`{frozen}`.`events`"
     shop.insert(events, "(3, 'c')")
     assert shop.rows(clone) == Counter([(1, "a"), (2, "b")])
-    assert "is there already" in shop.operation("ip_clone_source", **asked).printed
+    assert "already exists" in shop.operation("ip_clone_source", **asked).printed
     dev.clone("--select", "staged")
     declared = shop.folder / "models" / "sources.yml"
     declared.write_text(declared.read_text().replace(f"schema: {shop.source_schema}", f"schema: {frozen}"))

@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Callable[[Shop, str], None], list[str], bool]] = {
         sql("insert into {t} values (3, 'c')", COMPACT, "insert into {t} values (4, 'd')", EXPIRE),
         [
             "(expired)",
-            "snapshots after the checkpoint have expired, and the rows carry no lineage",
+            "snapshots after the checkpoint have expired, and the rows have no lineage",
             "known snapshot is",
         ],
         True,

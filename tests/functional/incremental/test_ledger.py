@@ -34,13 +34,13 @@ def test_a_model_s_life(shop):
         assert "4 checkpoints" in found.printed
         assert "2 commits, which added 2 rows" in found.printed
     assert "moved the checkpoint only" in found.printed
-    assert "read in all: " in found.printed
+    assert "read in total: " in found.printed
     shown = shop.operation("ip_ledger", model="latest", format="json").printed
     lines, _ = json.JSONDecoder().raw_decode(shown[shown.index("{\n") :])
     assert [line["kind"] for line in lines["lines"]] == ["whole", "range", "range", "range"]
     assert [total["rows_added"] for total in lines["totals"]] == [2, 2, 3]
     assert lines["foreign"] == []
-    assert "commits of rows by others" in shop.operation("ip_ledger", model="copied").printed
+    assert "commits of other writers" in shop.operation("ip_ledger", model="copied").printed
 
     shop.model("later", COPY)
     found = shop.operation("ip_ledger")

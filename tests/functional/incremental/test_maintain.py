@@ -104,7 +104,7 @@ def test_a_model_that_is_behind_keeps_what_it_has_to_read(shop):
     shop.sql(f"alter table {last} set tblproperties ('ip.checkpoint' = 'broken')")
     report = maintain(shop, select="staged")["staged"]
     assert actions(report) == []
-    assert report["left_alone"][0].startswith("no snapshot expires: where model.shop.last stands is not known.")
+    assert report["left_alone"][0].startswith("no snapshot expires: the checkpoint of model.shop.last cannot be read.")
     escaped = kept.replace("\\", "\\\\").replace("'", "\\'")
     shop.sql(f"alter table {last} set tblproperties ('ip.checkpoint' = '{escaped}')")
 
@@ -126,7 +126,7 @@ def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monke
     shop.sql(f"alter table {staged} create branch ip_7_0123456789ab")
     report = maintain(shop)
     assert actions(report["staged"]) == [] and "staged__ip_audit" not in report
-    assert report["staged"]["left_alone"] == ["left alone: ip_7_0123456789ab may belong to a run that is under way"]
+    assert report["staged"]["left_alone"] == ["left alone: ip_7_0123456789ab may belong to a run that is in progress"]
 
     monkeypatch.setattr(branches, "LONGEST_RUN", timedelta(0))
     assert "staged__ip_audit" not in maintain(shop, dry_run=True)  # it may be anyone's
@@ -176,8 +176,8 @@ def test_files_of_a_table_in_the_same_folder_are_no_orphans(shop):
     for name, other in (("first", renamed), ("renamed", first)):
         assert actions(report[name]) == []
         assert report[name]["left_alone"] == [
-            f"no orphan files are looked for: {other.replace('`', '')} has files in the same folder, which would be "
-            "taken for some"
+            f"orphan files stay: {other.replace('`', '')} has files in the same folder, which would be "
+            "removed as orphans"
         ]
         assert shop.rows(shop.built(name)) == shop.rows(events)
 

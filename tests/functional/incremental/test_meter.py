@@ -84,7 +84,7 @@ def test_the_ledger_adds_up_what_was_read_though_the_source_has_expired(shop, pl
         (5, 40),
     ]
     assert (found["read"]["records"], found["read"]["table_records"]) == (40, 105)
-    assert "read in all: 40 of 105 rows (38.1%)" in shop.operation("ip_ledger", model="copied").printed
+    assert "read in total: 40 of 105 rows (38.1%)" in shop.operation("ip_ledger", model="copied").printed
 
 
 def test_the_status_has_what_lies_behind_each_model(shop, plays, asked_of_spark):

@@ -123,13 +123,13 @@ def test_commits_without_rows_that_expired_only_move_the_checkpoint(shop):
 @pytest.mark.parametrize(
     ("version", "statement", "config", "reason"),
     [
-        (2, COMPACT, {}, "the rows carry no lineage"),
+        (2, COMPACT, {}, "the rows have no lineage"),
         (2, "update {t} set v = 'b'", {"on_source_rewrite": "upserts"}, "changed or deleted rows"),
         (
             2,
             "update {t} set v = 'b'",
             {"on_source_rewrite": "upserts", "incremental_strategy": "merge", "unique_key": "id"},
-            "the rows carry no lineage",
+            "the rows have no lineage",
         ),
         (3, "delete from {t} where id = 1", {}, "changed or deleted rows"),
         (3, "update {t} set v = 'b'", {"on_source_rewrite": "ignore"}, "changed or deleted rows"),
@@ -191,4 +191,4 @@ def test_files_that_were_added_as_they_are(shop, tmp_path, twice):
         assert shop.rows(shop.built("staged")) == shop.rows(events)
         return
     message = shop.fails()
-    assert "(expired)" in message and "a file that was added since is in the table twice" in message
+    assert "(expired)" in message and "a file that was added since then is in the table twice" in message

@@ -423,7 +423,7 @@ def test_what_cannot_be_put_in_order_is_refused_before_anything_is_written(shop)
         "maps": "m of type map<string,int>",
         "appended": "which only 'merge' and 'apply_changes' take",
         "narrowed": "sequence_by and merge_exclude_columns are both set",
-        "grouped": "and a sequence_by",
+        "grouped": "; sequence_by",
     }.items():
         assert said in found.message(name), found.message(name)
 

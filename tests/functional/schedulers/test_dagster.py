@@ -55,5 +55,5 @@ def test_the_sensor_and_its_run(shop):
     assert play(shop.folder, commands) == {
         "selected": selected,
         "success": False,
-        "then": "the last run failed a moment ago",
+        "then": "waiting to retry after a failed run",
     }

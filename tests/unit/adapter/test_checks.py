@@ -88,7 +88,7 @@ def test_a_spark_without_an_iceberg_runtime(spark, minor):
         "  Expected: Spark 4.0 or 4.1.\n"
         f"  Found: Spark {spark}.\n"
         f"  To fix: pip install 'pyspark>=4.0,<4.2'. If Iceberg has released a runtime for Spark {minor} since, "
-        "name it in the profile's server_side_parameters:\n"
+        "set it in the profile's server_side_parameters:\n"
         f'    spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:<version>,'
         'org.xerial:sqlite-jdbc:3.46.1.3"'
     )
@@ -221,10 +221,10 @@ def test_catalogs_are_those_that_have_a_class():
 def test_an_unknown_catalog_is_told_what_there_is():
     checks.require_catalog("lake", SETTINGS)
     with pytest.raises(
-        DbtRuntimeError, match="`lakee` is not configured in Spark; configured are: `lake`, `other`"
+        DbtRuntimeError, match=r"`lakee` is not configured in Spark\. Configured catalogs: `lake`, `other`"
     ) as caught:
         checks.require_catalog("lakee", SETTINGS)
-    assert "as `catalog` in the profile or as `database` of the model or source" in caught.value.msg
+    assert "Set `catalog` in the profile, or `database` of the model or source" in caught.value.msg
 
 
 def test_the_session_catalog_must_be_icebergs():

@@ -107,26 +107,29 @@ def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, ke
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
-        ({}, "names no `catalog`: .*`catalog: lake`.*`warehouse: ./lakehouse`"),
-        ({"schema": None, "warehouse": "w"}, "names no `schema`"),
-        ({"method": "thrift", "host": "h", "port": 1}, "names no `catalog`"),
+        ({}, "has no `catalog`. .*`catalog: lake`.*`warehouse: ./lakehouse`"),
+        ({"schema": None, "warehouse": "w"}, "has no `schema`"),
+        ({"method": "thrift", "host": "h", "port": 1}, "has no `catalog`"),
         *(
-            ({"schema": schema, "warehouse": "w"}, f"`schema` is '{schema}': expected the name of a schema alone")
+            ({"schema": schema, "warehouse": "w"}, f"`schema` is '{schema}': expected only the name of a schema")
             for schema in ("lake.analytics", "", " ")
         ),
-        ({"catalog": "lake.sales"}, "`catalog` is 'lake.sales': expected the name of a catalog alone, without dots"),
+        ({"catalog": "lake.sales"}, "`catalog` is 'lake.sales': expected only the name of a catalog, without dots"),
         *(
             ({"warehouse": url}, f"`warehouse` is '{url}': expected the path of a folder on this machine")
             for url in ("s3://bucket/lake", "file:///srv/lake", "hdfs:/lake", "", " ")
         ),
         ({"method": "thrift", "catalog": "lake"}, "needs a `host`"),
         ({"method": "thrift", "host": "h", "warehouse": "w"}, "needs `method: session`"),
-        ({"method": "connect", "catalog": "lake"}, "needs a `host`.*or Spark's connection string as `remote`"),
-        ({"method": "connect", "catalog": "lake", "remote": "h:15002"}, "`remote` cannot be read: expected sc://"),
-        ({"method": "connect", "catalog": "lake", "remote": "sc://h", "port": 1}, "has `remote`, and `port` beside it"),
-        ({"method": "session", "catalog": "lake", "remote": "sc://h"}, "`remote` is for `method: connect`"),
+        ({"method": "connect", "catalog": "lake"}, "needs a `host`.*or set `remote` to Spark's connection string"),
+        ({"method": "connect", "catalog": "lake", "remote": "h:15002"}, "`remote` cannot be read: .* Expected: sc://"),
+        (
+            {"method": "connect", "catalog": "lake", "remote": "sc://h", "port": 1},
+            "has `remote` together with `port`: expected one or the other",
+        ),
+        ({"method": "session", "catalog": "lake", "remote": "sc://h"}, "`remote` needs `method: connect`"),
         *(
-            ({"method": "connect", "catalog": "lake", "host": host}, f"`host` is '{host}': expected the name .* alone")
+            ({"method": "connect", "catalog": "lake", "host": host}, f"`host` is '{host}': expected only the name or ")
             for host in ("http://spark.example.com", "sc://h", "https://h:15002/", "h:15002", "h/path")
         ),
     ],
@@ -147,7 +150,7 @@ def test_what_is_missing_is_named_with_the_fix(profile, message):
     ],
 )
 def test_a_mistyped_field_is_named_with_the_right_spelling(written, meant):
-    with pytest.raises(DbtRuntimeError, match=f"`{written}` is not a field: did you mean `{meant}`"):
+    with pytest.raises(DbtRuntimeError, match=f"unknown fields:\n *- `{written}`: did you mean `{meant}`"):
         credentials(**{"catalog": "lake", written: "x"})
 
 

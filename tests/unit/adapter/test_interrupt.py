@@ -21,7 +21,7 @@ def pythons_own() -> Iterator[None]:
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, DbtRuntimeError])
 def test_ctrl_c_is_an_error_of_dbts_and_an_interrupt(kind):
     interrupt.listen()
-    with pytest.raises(kind, match="Interrupted: what Spark was running"):
+    with pytest.raises(kind, match="Interrupted: the running Spark statements"):
         signal.raise_signal(signal.SIGINT)
 
 

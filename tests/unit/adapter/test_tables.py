@@ -60,7 +60,9 @@ def test_a_config_without_get_names_no_catalog():
 
 
 def test_a_name_that_the_file_does_not_have():
-    with pytest.raises(DbtRuntimeError, match=r"model\.shop\.orders has catalog_name 'hot'.*(?s:.*)it names 'archive'"):
+    with pytest.raises(
+        DbtRuntimeError, match=r"model\.shop\.orders has catalog_name 'hot'.*(?s:.*)dbt_project\.yml: 'archive'"
+    ):
         placement().database(None, Node("lake", catalog_name="hot"))
 
 

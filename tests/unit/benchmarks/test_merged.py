@@ -41,9 +41,7 @@ def test_a_layout_as_properties():
 def test_a_case_in_words():
     assert Case().title == "v3 merge-on-read, 0.5% scattered"
     case = Case("v2-cow", STRETCH, 5.0, FOREIGN, compacted=True)
-    assert case.title == (
-        "v2 copy-on-write, 5% one stretch of keys, written by a plain MERGE, compacted in every range"
-    )
+    assert case.title == ("v2 copy-on-write, 5% one range of keys, written by a plain MERGE, compacted in every range")
     assert case.name == "v2-cow.stretch.5.foreign.compacted"
     by_sql = Case(by_sql=True)
     assert by_sql.title == "v3 merge-on-read, 0.5% scattered, through a server"

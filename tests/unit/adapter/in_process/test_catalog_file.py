@@ -41,9 +41,7 @@ def test_a_name_that_the_file_does_not_hold_is_refused(file):
     catalog_file.require_name(file, "any")
     execute(file, "insert into iceberg_namespace_properties values ('lake', 'raw')")
     catalog_file.require_name(file, "lake")
-    with pytest.raises(
-        DbtRuntimeError, match=r"holds the catalog `lake`, and none of the name `lakee`.*`catalog: lake`"
-    ):
+    with pytest.raises(DbtRuntimeError, match=r"contains the catalog `lake`, but not `lakee`.*`catalog: lake`"):
         catalog_file.require_name(file, "lakee")
 
 

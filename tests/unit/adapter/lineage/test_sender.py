@@ -58,7 +58,7 @@ def test_a_receiver_that_never_answers(monkeypatch, port):
         monkeypatch.setenv(f"{TRANSPORT}__{name}", value)
     began = time.monotonic()
     failure = sent(State.START, State.COMPLETE, seconds=1)
-    assert failure == "The receiver has not taken the events within 1 seconds."
+    assert failure == "The receiver has not accepted the events within 1 seconds."
     assert time.monotonic() - began < 5
 
 

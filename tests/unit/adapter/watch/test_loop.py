@@ -198,7 +198,7 @@ def test_an_error_of_a_whole_run_is_said_once():
     world.step()
     said = [json.loads(line)["info"]["msg"] for line in world.log.getvalue().splitlines()]
     assert sum("Could not connect" in each for each in said) == 1
-    assert f"{OTHER}: failed; next try in 5 seconds: as {A}" in said
+    assert f"{OTHER}: failed; next attempt in 5 seconds: as {A}" in said
     assert said[-1].endswith("failure; 0 nodes built, 0 failed, 4 not built")
 
 
@@ -242,7 +242,7 @@ def test_a_model_that_stays_as_due_as_it_was_is_no_loop():
     world.build = lambda reach, passed: world.statuses.update({A: before}) or outcome
     world.loop._versions.current = world.version()
     assert [world.step(), world.step(), world.step(5)] == [True, False, True]
-    assert "as due as before" in world.events("NodeFailing")[0]["error"]
+    assert "still due" in world.events("NodeFailing")[0]["error"]
 
 
 def test_a_signal_ends_the_run_and_the_loop():
@@ -298,9 +298,9 @@ def test_a_busy_source_does_not_end_the_wait_of_a_poison_row_whose_error_is_said
     assert tries == [0, 5, 15, 35]
     said = [json.loads(line)["info"]["msg"] for line in world.log.getvalue().splitlines()]
     assert [each for each in said if each.startswith(A)] == [
-        f"{A}: failed; next try in 5 seconds",  # dbt's lines before have the error
+        f"{A}: failed; next attempt in 5 seconds",  # dbt's lines before have the error
         *(
-            f"{A}: failed again, {n} times in a row; next try in {wait} seconds"
+            f"{A}: failed again, {n} times in a row; next attempt in {wait} seconds"
             for n, wait in ((2, 10), (3, 20), (4, 40))
         ),
     ]

@@ -19,6 +19,4 @@ def test_a_window_begins_inclusive_and_ends_exclusive(column):
 
 def test_text_is_refused_when_the_query_runs():
     window = EventWindow(datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001
-    assert inside_sql(window, "ts").startswith(
-        "if(typeof(`ts`) = 'string', raise_error('event_time is a column of text"
-    )
+    assert inside_sql(window, "ts").startswith("if(typeof(`ts`) = 'string', raise_error('event_time is a text column")

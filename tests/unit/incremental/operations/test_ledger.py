@@ -150,7 +150,7 @@ def test_the_sum_stands_at_the_end():
     found = ledger(table, entries(table, []), {SOURCE: SIZED})
     lines = as_text(found, entries(table, [])).splitlines()
     assert lines[-2].endswith("which added 30 rows; read 30 of 90 rows (33.3%), 2.9 KiB of 8.8 KiB")
-    assert lines[-1] == "read in all: 120 of 180 rows (66.7%), 11.7 KiB of 17.6 KiB"
+    assert lines[-1] == "read in total: 120 of 180 rows (66.7%), 11.7 KiB of 17.6 KiB"
 
 
 def test_the_rows_of_a_run_whose_snapshot_has_expired_are_unknown():

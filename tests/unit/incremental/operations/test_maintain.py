@@ -63,12 +63,12 @@ def test_as_text():
     assert report().shown.splitlines() == [
         "Dry run: this is what would be done.",
         "lake.ops.it's:",
-        "  drop_branch: ip_1_0123456789ab, which a run left",
-        "  expire_snapshots: 2 of 5 snapshots, those before 2026-01-01 00:00:00 UTC, and at least 2.0 KiB of files "
-        "that no other has; the refs whose time has come: old",
+        "  drop_branch: ip_1_0123456789ab, left behind by a run",
+        "  expire_snapshots: 2 of 5 snapshots, those before 2026-01-01 00:00:00 UTC, with at least 2.0 KiB of files "
+        "that only they use; expired branches and tags: old",
         "  rewrite_data_files: 6 of 9 data files (6.0 MiB) in 2 partitions into 1; 5 smaller than 128.0 MiB, 1 with at "
         "least 30% of the rows deleted",
-        "  rewrite_position_delete_files: 7 files of position deletes, 5 of them for data files that are gone, into 2",
+        "  rewrite_position_delete_files: 7 files of position deletes, 5 of them for missing data files, into 2",
         "  rewrite_manifests: 40 manifests (4.0 KiB) into 1",
     ]
     returned = {"deleted_data_files_count": 3, "deleted_manifest_lists_count": 1, "deleted_equality_files_count": 0}
@@ -103,7 +103,9 @@ def test_what_a_procedure_returned_is_said_without_zeros(returned, said):
 def test_each_step_is_announced():
     step = next(iter(steps(TablePlan(TABLE, left=("ip_1_0123456789ab",)))))
     plan = TablePlan(TABLE, left=("ip_1_0123456789ab",))
-    assert progress(plan, step, "2 of 7") == "lake.ops.it's (2 of 7): drop_branch: ip_1_0123456789ab, which a run left"
+    assert (
+        progress(plan, step, "2 of 7") == "lake.ops.it's (2 of 7): drop_branch: ip_1_0123456789ab, left behind by a run"
+    )
 
 
 def test_as_json():
@@ -122,9 +124,9 @@ def test_what_is_left_alone_is_said():
         (note,) = json.loads(report(TablePlan(TABLE, **given), format="json").shown)["tables"][0]["left_alone"]
         return note
 
-    assert said(fresh=("ip_2_x",)) == "left alone: ip_2_x may belong to a run that is under way"
+    assert said(fresh=("ip_2_x",)) == "left alone: ip_2_x may belong to a run that is in progress"
     assert said(hinders=("model.m",)).startswith("not compacted: model.m must run first")
-    assert said(unknown={"model.m": "Broken."}).endswith("where model.m stands is not known. Broken.")
+    assert said(unknown={"model.m": "Broken."}).endswith("the checkpoint of model.m cannot be read. Broken.")
     assert said(held_back=RetainedForReader("model.m", 1_767_225_600_000, 1)).startswith(
         "1 snapshot beyond the table's retention"
     )

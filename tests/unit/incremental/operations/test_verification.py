@@ -31,7 +31,7 @@ EXPIRED = Verification("model.shop.old", "lake.shop.old", reason="snapshot 3 has
 def test_the_text():
     assert as_text([DIFFERS, EQUAL, EXPIRED]).splitlines() == [
         "model.shop.orders (lake.shop.orders): DIFFERS (12,345 rows at snapshot 42, run 7, a sample of 5% of the keys)",
-        "  1 row in the rebuild, and not in the table:",
+        "  1 row in the rebuild, but not in the table:",
         '    {"id": 1}',
         "  2 rows with other values:",
         '    {"rebuilt": {"id": 2}, "table": {}}',

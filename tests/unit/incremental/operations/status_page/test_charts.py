@@ -64,8 +64,8 @@ def test_a_model_without_any_commit_has_no_timeline():
 
 def test_savings_set_what_was_read_before_the_whole():
     found = traces(savings(MODELS["flights_staged"].runs))
-    assert found["read by the run"]["y"][0] == found["held by the whole tables"]["y"][0]
-    assert found["read by the run"]["y"][-1] * 5 < found["held by the whole tables"]["y"][-1]
+    assert found["read by the run"]["y"][0] == found["in the whole tables"]["y"][0]
+    assert found["read by the run"]["y"][-1] * 5 < found["in the whole tables"]["y"][-1]
 
 
 def test_versions_of_the_runs_that_wrote_some():
