@@ -25,6 +25,7 @@ from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import conjunct, subqueries
 from .supported import is_aggregate, is_of_row
 from .together import kept_together, windows_of
+from .types import Types, tells_apart
 from .unions import have_same_types, only_relation
 
 _CHANGED = "ip_changed"
@@ -47,6 +48,7 @@ class Changes:
     ) -> None:
         self.broadcast = broadcast
         self._types = types
+        self._value_types = Types(blocks, types)
         self._blocks = {block.name: block for block in blocks}
         self._tables = tables
         self._prefix = prefix
@@ -122,8 +124,7 @@ class Changes:
         new, gone = self.sql(name, State.NEW), self.sql(name, State.GONE)
         if gone is None:
             return new
-        names = self._types[name] if name in self._tables else self._blocks[name].columns
-        listed = listed_sql(names)
+        listed = listed_sql(self._types[name] if name in self._tables else self._blocks[name].columns)
         return f"(select {listed} from {new} union all select {listed} from {gone})"
 
     def _only_joins(self, name: str) -> bool:
@@ -139,12 +140,14 @@ class Changes:
         return self._joins_only[name]
 
     def has_groups(self, name: str, columns: Sequence[str]) -> bool:
-        """Whether a block keeps rows together by columns, some of which are these."""
+        """Whether a block keeps rows together by columns, some of which are these, and which it has the values of."""
         block = self._blocks.get(name)
         if block is None or not columns or not isinstance(block.query, exp.Select):
             return False
-        together = kept_together(block.query)
-        return together is not None and all(each in together for each in block.outputs(columns).values())
+        values, together = block.outputs(columns).values(), kept_together(block.query)
+        # the rows of one partition may differ in it, as 0.0 and -0.0 do
+        is_one = not windows_of(block.query) or all(tells_apart(self._value_types.of(each)) for each in values)
+        return is_one and together is not None and all(each in together for each in values)
 
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
         """The values that some columns have in the changed rows of a relation; None where it has no such rows."""

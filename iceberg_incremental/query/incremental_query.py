@@ -11,6 +11,7 @@ from sqlglot import exp
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
 from .changed import Changes
+from .choices import keys_of_choices
 from .differences import added_sql
 from .reading import Columns, Reading, read
 from .refusal import refused
@@ -44,7 +45,8 @@ class IncrementalQuery:
     replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
     reads. Else they are taken from the rows of its result. ``alone``: the columns of the key that could be one by
     themselves. ``chooses``: whether what it returns may be another choice each time, although no source has changed.
-    ``summary``: how its groups continue by the rows that came and went; None where they do not.
+    ``summary``: how its groups continue by the rows that came and went; None where they do not. ``choosing``: the names
+    of the blocks on whose choices other blocks rest.
     """
 
     reading: Reading
@@ -56,6 +58,7 @@ class IncrementalQuery:
     alone: tuple[str, ...] = ()
     chooses: bool = False
     summary: SummaryDelta | None = None
+    choosing: frozenset[str] = frozenset()
 
     @cached_property
     def root(self) -> Block:
@@ -102,7 +105,10 @@ class IncrementalQuery:
 
     def affected(self, changes: Changes, name: str) -> list[KeyView]:
         """The views of a run, in the order in which they are made; the last has the affected values of the key."""
-        if self.of_rows:
+        if self.choosing:
+            found_by = keys_of_choices(self.root, {each: each for each in self.key}, changes, self.choosing)
+            sql = "\nunion all\n".join(found_by or ()) or nothing_sql(self.key)
+        elif self.of_rows:
             sql = changes.keys_sql(ROOT, self.expressions())
         else:
             listed = ", ".join(f"`{each}`" for each in self.key)
@@ -111,6 +117,14 @@ class IncrementalQuery:
             sql = "\nunion all\n".join(selects) or nothing_sql(self.key)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
+
+    def finds_keys(self, changed: Mapping[TableName, bool]) -> bool:
+        """Whether the affected keys are known if some tables have changed. If not, any row may be affected."""
+        if not self.key:
+            return False
+        changes, _ = self._in_places(changed)
+        wanted = {each: each for each in self.key}
+        return not self.choosing or keys_of_choices(self.root, wanted, changes, self.choosing) is not None
 
     def added(self, changes: Changes) -> str | None:
         """The relation of exactly the rows by which the result has grown, as ``added_sql``; None where not known.
@@ -185,7 +199,8 @@ def incremental_query(
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable = stability.columns(ROOT)
     summary = None if stability.chooses else summary_delta(blocks[-1].query, types, _usable(types, unstable), unstable)
-    return IncrementalQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, stability.chooses, summary)
+    chooses, choosing = stability.chooses, stability.choosing
+    return IncrementalQuery(reading, blocks, tables, key, of_rows, tuple(names), alone, chooses, summary, choosing)
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:

@@ -19,6 +19,7 @@ from .blocks import Block
 from .dialect import PlainSpark
 from .states import State
 from .together import kept_together, windows_of
+from .types import have_one_type
 
 Column = tuple[str, str]
 """A column of a source of a FROM clause: its alias and its name."""
@@ -138,11 +139,14 @@ def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations:
     return exp.Table(this=exp.Var(this=text), alias=alias_node)
 
 
-def held_by_source(select: exp.Select, wanted: Wanted, relations: Relations) -> dict[int, dict[str, str]]:
+def held_by_source(
+    select: exp.Select, wanted: Wanted, relations: Relations, *, exact: bool = False
+) -> dict[int, dict[str, str]]:
     """By the identity of each source of a SELECT, subqueries included: its columns that hold values of a key.
 
     Where types differ, what equals what equals a third need not equal that. So only columns of one type are followed
-    further than one step.
+    further than one step. ``exact``: whether to leave out columns of another type, whose values may differ from those
+    of the key that they equal, as text may.
     """
     sources = {alias: relation for alias, relation, _ in normal.clauses(select) if isinstance(relation, exp.Table)}
 
@@ -161,10 +165,10 @@ def held_by_source(select: exp.Select, wanted: Wanted, relations: Relations) -> 
         if join is not None and _is_optional(join):
             # only matching rows of the optional side are read, and those with other keys match none that is wanted
             _follow(normal.conjuncts(join.args.get("on")), alias, held, type_of)
-    result = {id(table): _of_alias(held, alias) for alias, table in sources.items()}
+    result = {id(table): _of_alias(held, alias, exact) for alias, table in sources.items()}
     for inner in list(select.find_all(exp.Select)):
         if inner is not select and _is_inside(inner, select):
-            result.update(_within_subquery(inner, held, sources, relations))
+            result.update(_within_subquery(inner, held, sources, relations, exact))
     return result
 
 
@@ -175,7 +179,7 @@ def _equal_to(first: Column, equal: Sequence[set[Column]], type_of: TypeOf) -> d
     while next_:
         column = next_.pop()
         for other in {other for pair in equal if column in pair for other in pair if other not in found}:
-            found[other] = type_ is not None and type_of(other) == type_
+            found[other] = have_one_type(type_, type_of(other))
             if found[other]:
                 next_.append(other)
     return found
@@ -186,6 +190,7 @@ def _within_subquery(
     held: Held,
     outer: Mapping[str, exp.Table],
     relations: Relations,
+    exact: bool,
 ) -> dict[int, dict[str, str]]:
     """The same for the sources of a subquery, by what its WHERE clause equates with the outer query's columns."""
     mine = {
@@ -202,7 +207,7 @@ def _within_subquery(
 
     for alias in mine:
         _follow(normal.filters(inner), alias, known, type_of)
-    return {id(table): _of_alias(known, alias) for alias, table in mine.items()}
+    return {id(table): _of_alias(known, alias, exact) for alias, table in mine.items()}
 
 
 def _follow(
@@ -220,12 +225,12 @@ def _follow(
             continue
         for own, other in ((_column(left), _column(right)), (_column(right), _column(left))):
             if own[0] == alias and other[0] != alias and other in held and held[other][1]:
-                same = type_of(own) is not None and type_of(own) == type_of(other)
+                same = have_one_type(type_of(own), type_of(other))
                 held.setdefault(own, (held[other][0], same))
 
 
-def _of_alias(held: Held, alias: str) -> dict[str, str]:
-    return {name: key for (source, name), (key, _) in held.items() if source == alias}
+def _of_alias(held: Held, alias: str, exact: bool) -> dict[str, str]:
+    return {name: key for (source, name), (key, same) in held.items() if source == alias and (same or not exact)}
 
 
 def _is_optional(join: exp.Join | None) -> bool:

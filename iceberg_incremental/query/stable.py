@@ -19,7 +19,7 @@ from .reading import own_nodes
 from .refusal import Refusal, refused
 from .restricted import Relations, held_by_source, within
 from .supported import window_of
-from .together import aggregates_of, kept_together
+from .together import aggregates_of
 from .types import Types, tells_apart
 
 _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
@@ -151,6 +151,11 @@ class Stability:
                 )
         return None
 
+    @property
+    def choosing(self) -> frozenset[str]:
+        """The blocks with something unstable that decides which rows there are, but for the query itself."""
+        return frozenset(each.block for each in self._deciding) - {ROOT}
+
     def covered(self, columns: Sequence[str]) -> list[str]:
         """The columns of the result that all unstable parts of the query determine together."""
         kept = set(columns)
@@ -215,13 +220,9 @@ class Stability:
         block = self._blocks[at]
         if at == wanted:
             (_, inner), *_ = within(block, columns)
-            together = kept_together(block.query) if isinstance(block.query, exp.Select) else None
-            if together is None:  # row by row, so nothing can be chosen
-                yield set(columns.values())
-            else:
-                yield {key for _, key in inner}
+            yield {key for _, key in inner}
         for select, inner in within(block, columns):
-            held = held_by_source(select, inner, self._relations)
+            held = held_by_source(select, inner, self._relations, exact=True)
             for table in select.find_all(exp.Table):
                 if table.name in self._blocks:
                     yield from self._mapped(table.name, held.get(id(table), {}), wanted)

@@ -52,6 +52,11 @@ def tells_apart(type_: str | None) -> bool:
     return _HIDING.search(type_) is None and type_.startswith((*_TOLD_APART, *_NESTED))
 
 
+def have_one_type(type_: str | None, other: str | None) -> bool:
+    """Whether values of two types are known to be equal only if they are the same: so are those of whole numbers."""
+    return type_ is not None and (type_ == other or {type_, other} <= {*_WHOLE})
+
+
 class Types:
     """The types of the values in a query's blocks. ``tables``: those of its base tables' columns, in lower case."""
 

@@ -167,7 +167,7 @@ class PlainSqlWriter:
 
     def _replaced(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
         """A plan that replaces the rows of the affected keys, or all."""
-        if not kept.key:
+        if not kept.finds_keys(self._changed):
             return UpdatePlan(Choice(True, "each change affects all rows"))
         free = self._plan.policy.rebuild_above is None
         at_once = rebuild_at_once(self._least_reads(kept)) if free else None

@@ -48,8 +48,8 @@ def rows_of_the_old_state_do_not_count(monkeypatch):
     """A row that was deleted, or had another key, affects nothing."""
     state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
 
-    def careless(changes: Any, select: Any) -> Any:
-        return (each for each in variants(changes, select) if each[0] is not state.OLD)
+    def careless(changes: Any, *select: Any) -> Any:
+        return (each for each in variants(changes, *select) if each[0] is not state.OLD)
 
     monkeypatch.setattr(_changes(), "variants", careless)
 
@@ -58,8 +58,8 @@ def rows_of_the_new_state_do_not_count(monkeypatch):
     """A row that was added, or has another key now, affects nothing."""
     state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
 
-    def careless(changes: Any, select: Any) -> Any:
-        return (each for each in variants(changes, select) if each[0] is not state.NEW)
+    def careless(changes: Any, *select: Any) -> Any:
+        return (each for each in variants(changes, *select) if each[0] is not state.NEW)
 
     monkeypatch.setattr(_changes(), "variants", careless)
 

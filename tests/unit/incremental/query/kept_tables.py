@@ -124,13 +124,22 @@ class Tables:
 
         return {table: of(table.name) for table in COLUMNS}
 
+    @property
+    def changed(self) -> dict[TableName, bool]:
+        """The tables that have changed, as ones that may have lost rows."""
+        return {table: False for table, states in self.states.items() if states.changes is not None}
+
     def on(self, sql: str, state: str) -> str:
         """A query on a state of the tables."""
         found = mentions(sql, "lake")
         return replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
 
+    def statement(self, sql: str) -> str:
+        """Spark's SQL as DuckDB takes it."""
+        return _duck(sql)
+
     def fetch(self, sql: str) -> Counter[Row]:
-        return Counter(tuple(map(_same, row)) for row in self.db.execute(_duck(sql)).fetchall())
+        return Counter(tuple(map(_same, row)) for row in self.db.execute(self.statement(sql)).fetchall())
 
     def kept(self, sql: str, unique_key: Sequence[str] = ()) -> IncrementalQuery:
         """The query as it is updated incrementally, with the types that DuckDB gives to its result."""
@@ -140,17 +149,21 @@ class Tables:
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, with the rows of the affected keys replaced."""
-        changes, text = query.changes(self.states, "ip"), query.reading.text
-        if not query.key:
+        text = query.reading.text
+        if not query.finds_keys(self.changed):
             return self.fetch(self.on(text, "new"))
+        kept, rows = self.replacement(query, f"({self.on(text, 'old')})")
+        return self.fetch(kept) + self.fetch(rows)
+
+    def replacement(self, query: IncrementalQuery, table: str) -> tuple[str, str]:
+        """The queries for the rows that stay in a table, and for those that replace the others."""
+        changes = query.changes(self.states, "ip")
         for view in query.affected(changes, "ip_keys_of_run"):
-            self.db.execute(f"create or replace table {view.name} as {_duck(view.sql)}")
+            self.db.execute(f"create or replace table {view.name} as {self.statement(view.sql)}")
         keys = Keys("ip_keys_of_run", tuple((column, exp.column(column)) for column in query.key))
         same = " and ".join(f"k.`{column}` <=> t.`{column}`" for column in query.key)
-        kept = (
-            f"select * from ({self.on(text, 'old')}) t where not exists (select 1 from ip_keys_of_run k where {same})"
-        )
-        return self.fetch(kept) + self.fetch(query.rows_sql(changes, keys))
+        kept = f"select * from {table} t where not exists (select 1 from ip_keys_of_run k where {same})"
+        return kept, query.rows_sql(changes, keys)
 
 
 def _taken(rows: Sequence[Row], wanted: Counter[str]) -> list[Row]:

@@ -194,6 +194,23 @@ QUERIES = {
     "one alias in each query": "select t.k from db.a t where exists (select 1 from db.b t where t.y = 1 and t.k in "
     "(select t.z from db.c t))",
     "names in any case": "select A.K as Id, count(*) as N from db.A group by a.k",
+    # relations that are left out where the affected keys are found
+    "a left join by NULL, of a missing partner": "select a.k, a.x from db.a a left join db.b b on a.k = b.k "
+    "left join db.c c on b.y <=> c.y",
+    "an inner join by NULL, of a missing partner": "select a.k, b.s, c.z from db.a a left join db.b b on a.k = b.k "
+    "join db.c c on b.y <=> c.y",
+    "groups of a left join by NULL": "select a.k, count(c.z) as n from db.a a left join db.b b on a.k = b.k "
+    "left join db.c c on b.y <=> c.y group by a.k",
+    "a subquery that is compared with a relation": "select c.z from db.a a join db.c c on a.k = c.y "
+    "where a.x = (select max(y) from db.b)",
+    "a subquery next to a relation": "select c.z from db.a a join db.c c on a.k = c.y "
+    "where a.x = 1 or exists (select 1 from db.b where b.y = 3)",
+    "a calculation with a subquery": "select c.z from db.a a join db.c c on a.k = c.y "
+    "where coalesce(a.x, 0) + (select count(*) from db.b) > 8",
+    "groups of partitions by doubles that are equal": "select cast(d as string) as s, count(*) as n from (select d, x, "
+    "rank() over (partition by d order by x) as r from db.a) t where r = 1 group by cast(d as string)",
+    "groups by doubles that are equal": "select cast(a.d as string) as s, count(*) as n from db.a a join db.a b "
+    "on a.d = b.d group by cast(a.d as string)",
     # where rules meet
     "in a window of another partition": "select k from db.a where x in "
     "(select t.k from (select k, y, max(k) over (partition by s) as m from db.b) t where t.m = t.k)",

@@ -75,6 +75,20 @@ CASES = {
         ["l", "p"],
         [],
     ),
+    "a condition with a subquery": (
+        f"select l.id from {LINES} l join {ORDERS} o on o.id = l.order_id "
+        f"where o.customer_id = (select max(c.id) from {CUSTOMERS} c)",
+        ["id"],
+        ["l", "o"],
+        [],
+    ),
+    "NULL for a missing partner": (
+        f"select l.id from {LINES} l left join {ORDERS} o on o.id = l.order_id "
+        f"left join {CUSTOMERS} c on c.id <=> o.customer_id",
+        ["id"],
+        ["l", "o", "c"],
+        [],
+    ),
 }  # fmt: skip
 
 

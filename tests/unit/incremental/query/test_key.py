@@ -55,7 +55,7 @@ RANKED = (
         (JOINED, "a", 1, {"a": 0, "b": 1}),
         (JOINED, "ab", 1, {"a": 1, "b": 1}),
         (JOINED.replace("join", "left join"), "b", 1, {"a": 2, "b": 2}),
-        (RANKED, "a", 2, {"a": 0}),
+        (RANKED, "a", 1, {"a": 0}),
         ("select x from (select x, max(x) over (partition by k) as m from db.a) r where m = 1", "a", 2, {"a": 2}),
     ],
 )

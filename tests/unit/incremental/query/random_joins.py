@@ -1,0 +1,89 @@
+"""Random SELECTs that join the small tables in trees of all kinds, with groups, windows and unions below them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .kept_tables import SCHEMA
+
+_KINDS = ("join", "join", "left join", "left join", "left join", "right join", "left semi join", "left anti join")
+_BLOCKS = (
+    "(select k, count(*) as y, max(s) as s from db.a group by k)",
+    "(select k, y, s, rank() over (partition by k order by y) as z from db.b)",
+    "(select k, max(y) over (partition by s) as y, s from db.b)",
+    "(select distinct y, z, s from db.c)",
+    "(select k, x as y, s from db.a union all select y, z, s from db.c)",
+    "(select b.k, c.z as y, c.s from db.b left join db.c on b.y <=> c.y)",
+    "(select b.k, c.z as y, b.s from db.b join db.c on b.y = c.y where c.z > 0)",
+)
+_COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3)
+
+
+@dataclass(frozen=True)
+class _Relation:
+    alias: str
+    sql: str
+    columns: tuple[str, ...]
+
+
+def random_join(seed: int) -> str:
+    """A SELECT of columns or groups of two to four joined relations."""
+    rng = random.Random(seed)
+    seen = [_relation(rng, 0)]
+    sql = f"{seen[0].sql} r0"
+    for number in range(1, rng.choice((2, 3, 3, 4))):
+        other, kind = _relation(rng, number), rng.choice(_KINDS)
+        sql += f" {kind} {other.sql} {other.alias} on {_on(rng, seen, other)}"
+        if "semi" not in kind and "anti" not in kind:
+            seen.append(other)
+    where = " and ".join(_filter(rng, seen) for _ in range(rng.choice((0, 0, 1, 2))))
+    sql += f" where {where}" if where else ""
+    listed = [_column(rng, [each]) for each in rng.sample(seen, rng.randint(1, len(seen)))]
+    names = ", ".join(f"{each} as c{number}" for number, each in enumerate(listed))
+    if rng.random() < 0.6:
+        return f"select {names} from {sql}"
+    value = _column(rng, seen, ("k", "x", "y", "z"))
+    return f"select {names}, count(*) as n, sum({value}) as v from {sql} group by {', '.join(dict.fromkeys(listed))}"
+
+
+def _relation(rng: random.Random, number: int) -> _Relation:
+    if rng.random() < 0.75:
+        name = rng.choice("abc")
+        return _Relation(f"r{number}", f"db.{name}", tuple(SCHEMA[name]))
+    at = rng.randrange(len(_BLOCKS))
+    return _Relation(f"r{number}", _BLOCKS[at], _COLUMNS[at])
+
+
+def _on(rng: random.Random, seen: Sequence[_Relation], other: _Relation) -> str:
+    parts = [_equality(rng, seen, other) for _ in range(rng.choice((1, 1, 1, 2)))]
+    if rng.random() < 0.25:
+        parts.append(_filter(rng, rng.choice(([other], [*seen], [*seen, other])), simple=True))
+    if rng.random() < 0.1:
+        parts = [f"{_column(rng, seen, ('k', 'x', 'y', 'z'))} < {_column(rng, [other], ('k', 'x', 'y', 'z'))}"]
+    return " and ".join(parts)
+
+
+def _equality(rng: random.Random, seen: Sequence[_Relation], other: _Relation) -> str:
+    kinds = rng.choices((("k", "x", "y", "z"), ("s",)), (5, 1))[0]
+    return f"{_column(rng, seen, kinds)} {rng.choice(('=', '=', '=', '<=>'))} {_column(rng, [other], kinds)}"
+
+
+def _filter(rng: random.Random, seen: Sequence[_Relation], *, simple: bool = False) -> str:
+    column = _column(rng, seen, ("k", "x", "y", "z"))
+    forms = [f"{column} > 1", f"{column} is null", f"({column} < 3 or {column} is null)", f"coalesce({column}, 2) = 2"]
+    if not simple:
+        forms += [
+            f"{column} = {_column(rng, seen, ('k', 'x', 'y', 'z'))}",
+            f"{column} = (select max(y) from db.b)",
+            f"({column} = 1 or exists (select 1 from db.b where b.y = 3))",
+            f"{column} in (select z from db.c)",
+            f"exists (select 1 from db.b where b.k = {column})",
+        ]
+    return rng.choice(forms)
+
+
+def _column(rng: random.Random, seen: Sequence[_Relation], names: Sequence[str] = ("k", "x", "y", "z", "s")) -> str:
+    found = [f"{each.alias}.{name}" for each in seen for name in each.columns if name in names]
+    return rng.choice(found)

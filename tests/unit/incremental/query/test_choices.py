@@ -1,0 +1,120 @@
+"""Queries that choose among rows, where each statement may choose others: the table has one of the possible results.
+
+The rows that ORDER BY does not tell apart are in random order here, as they may be in Spark.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Collection
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from iceberg_incremental.query.incremental_query import IncrementalQuery
+from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.table.history import TableName
+
+from .kept_tables import Row, Tables
+
+ROUNDS = int(os.environ.get("QUERY_ROUNDS", "3"))
+_TABLES, _RESULTS = 4, 60
+
+CHOSEN = "(select k, x, s, row_number() over (partition by k order by s = 'p') as r from db.a)"
+QUERIES = {
+    "a filter on what was chosen": f"select k, x from {CHOSEN} t where r = 1 and x > 1",
+    "a join with what was chosen": f"select b.* from db.b join (select k, x from {CHOSEN} t where r = 1) t "
+    "on b.k = t.k and b.y = t.x",
+    "a join of what was chosen": f"select t.k, t.x, c.z from {CHOSEN} t join db.c on t.x = c.y where t.r = 1",
+    "a left join of what was chosen": f"select t.k, t.x, c.z from {CHOSEN} t left join db.c on t.x = c.y "
+    "where t.r = 1 and c.y is null",
+    "a semi join with what was chosen": f"select b.k, b.y from db.b left semi join {CHOSEN} t "
+    "on b.k = t.k and t.r = 1 and b.y < t.x",
+    "groups of what was chosen": f"select k, count(*) as n from {CHOSEN} t where r < 3 and x > 1 group by k",
+    "a choice among what was chosen": "select k, y from (select t.k, b.y, row_number() over (partition by t.k order by "
+    f"b.s) as n from {CHOSEN} t join db.b on t.x = b.y where t.r < 3) u where n = 1 and y > 0",
+    "a union of what was chosen": f"select k, x from {CHOSEN} t where r = 1 and x > 1 union all "
+    "select k, y from db.b where y > 3",
+    "a left join with what was chosen": f"select b.k, b.y, t.x from db.b left join {CHOSEN} t "
+    "on b.k = t.k and t.r = 1 and t.x > b.y",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_table_has_one_of_the_possible_results(name: str) -> None:
+    for number in range(_TABLES):
+        tables = Choosing(zlib.crc32(name.encode()) + number, rows=24)
+        query = tables.kept(QUERIES[name])
+        assert query.choosing and query.key
+        tables.build(query)
+        for at in range(ROUNDS):
+            tables.change()
+            tables.update(query)
+            wrong = tables.impossible(query)
+            assert not wrong, f"round {at} of tables {number}, by {query.key}"
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "finds"),
+    [
+        ("a join of what was chosen", "a", True),
+        ("a join of what was chosen", "c", False),
+        ("a left join with what was chosen", "b", True),
+        ("a union of what was chosen", "b", True),
+        ("a choice among what was chosen", "b", False),
+    ],
+)
+def test_rows_that_meet_a_choice_are_known_by_their_key_alone(name: str, changed: str, *, finds: bool) -> None:
+    assert Tables(1).kept(QUERIES[name]).finds_keys({TableName("lake", "db", changed): False}) is finds
+
+
+def test_text_and_numbers_do_not_decide_a_choice_together() -> None:
+    """The partition of '01' is that of the number 1, but its value is another text."""
+    chosen = "(select y, k, row_number() over (partition by y order by s) as n from db.b)"
+    with pytest.raises(Refusal, match="row_number"):
+        Tables(1).kept(f"select a.s, t.k from db.a join {chosen} t on a.s = t.y where t.n = 1")
+
+
+class Choosing(Tables):
+    """Tables whose rows come in another order in each statement, and the table of a query, ``ip_target``."""
+
+    def statement(self, sql: str) -> str:
+        tree, order = sqlglot.parse_one(super().statement(sql), read="duckdb"), self.rng.randrange(1_000_000)
+        for window in tree.find_all(exp.Window):
+            select = window.find_ancestor(exp.Select)
+            if isinstance(window.this, exp.RowNumber) and select is not None:
+                read = [column.copy() for each in select.expressions for column in each.find_all(exp.Column)]
+                shuffled = exp.Ordered(this=exp.func("hash", exp.Literal.number(order), *read))
+                window.args["order"].append("expressions", shuffled)
+        return tree.sql("duckdb")
+
+    def build(self, query: IncrementalQuery) -> None:
+        self.db.execute(f"create or replace table ip_target as {self.statement(self.on(query.reading.text, 'new'))}")
+
+    def update(self, query: IncrementalQuery) -> None:
+        if not query.finds_keys(self.changed):
+            self.build(query)
+            return
+        kept, rows = self.replacement(query, "ip_target")
+        self.db.execute(f"create or replace table ip_next as {self.statement(f'{kept} union all {rows}')}")
+        self.db.execute("create or replace table ip_target as from ip_next")
+
+    def impossible(self, query: IncrementalQuery) -> Collection[Row]:
+        """The keys whose rows in the table are those of no possible result, as far as these are drawn."""
+        found = self._by_key(query, "select * from ip_target")
+        results = [self._by_key(query, self.on(query.reading.text, "new"))]
+        wrong = {key for key in (*found, *results[0]) if found[key] != results[0][key]}
+        while wrong and len(results) < _RESULTS:
+            results.append(self._by_key(query, self.on(query.reading.text, "new")))
+            wrong = {key for key in wrong if found[key] != results[-1][key]}
+        return wrong
+
+    def _by_key(self, query: IncrementalQuery, sql: str) -> dict[Row, Counter[Row]]:
+        places = [query.columns.index(column) for column in query.key]
+        found: dict[Row, Counter[Row]] = defaultdict(Counter)
+        for row, times in self.fetch(sql).items():
+            found[tuple(row[place] for place in places)][row] = times
+        return found
