@@ -19,11 +19,10 @@ from iceberg_incremental.capture.dbt_snapshot import compared_whole, is_as_commi
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.errors import IncrementalError, StagingError, StatementError
-from iceberg_incremental.explain import snapshot_reasons
+from iceberg_incremental.explain import snapshot_reasons, wording
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.plan import session_settings
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.quantities import counted
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_row_wise
 from iceberg_incremental.table.history import TableName
@@ -185,7 +184,7 @@ class SnapshotHooks(Room):
             self._compare_whole(node, reason)
             return None
         assert writer.keys is not None
-        logger.info(f"{node['unique_id']}: compares the rows of {counted(writer.keys.keys, 'changed key')}")
+        logger.info(wording.keys_compared(str(node["unique_id"]), writer.keys.keys))
         rows = writer.compared()
         return {"came": self._view(rows.came), "open": self._view(rows.open)}
 

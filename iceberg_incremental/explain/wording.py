@@ -46,6 +46,11 @@ def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     )
 
 
+def keys_compared(snapshot: str, keys: int) -> str:
+    """The log line of a dbt snapshot whose run compares only some keys."""
+    return f"{snapshot}: compares the rows of {counted(keys, 'changed key')}"
+
+
 def left_out(name: str, sources: Iterable[str]) -> str:
     """The warning that a run does not read all sources of the previous run, and drops their positions."""
     listed = ", ".join(sources)

@@ -76,6 +76,20 @@ def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
     return f"({' union all '.join(part.select(names, CHANGE_SIGN) for part in parts_of(net, exact))})"
 
 
+def told_apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
+    """The rows that came and went, each with its sign, without a comparison of their values.
+
+    A row that was set to what it was is one that came and went then. None where rows have to be compared to know which
+    have changed.
+    """
+    if net.start_id is None or not net.tells_rows_apart:
+        return None
+    parts = parts_of(net, exact, apart=True)
+    if any(part.has_unchanged for part in parts):
+        return None
+    return f"({' union all '.join(part.select(names_of(net), CHANGE_SIGN) for part in parts)})"
+
+
 def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> str:
     """The values of some columns in all rows that came or went, each maybe more than once.
 

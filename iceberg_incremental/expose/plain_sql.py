@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Appends, NetChanges, Range, Whole
 from ..query.states import TableStates
 from ..spark.scans import ExactScans
+from ..table.commits import total
 from ..table.history import History, TableName
-from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql
+from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql, told_apart_sql
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,19 @@ class Source:
         files = planned.net.read.files if isinstance(planned, NetChanges) else None
         return planned.counts.records if files is None else files.records
 
+    @property
+    def _most_changes(self) -> int:
+        """How many rows differ at most."""
+        rows = self.planned.net.rows if isinstance(self.planned, NetChanges) else None
+        return self.rows_searched if rows is None else rows
+
     def states(self, changes: str) -> TableStates:
         """The source's states. ``changes``: the relation of the rows that differ, if any do."""
-        new = as_of_sql(self.planned)
+        new, end = as_of_sql(self.planned), self.planned.end
+        rows = None if end is None else total(end)[1]
         if not self.has_changed:
-            return TableStates(new)
-        return TableStates(new, self._old_sql(), changes, self.only_adds_rows)
+            return TableStates(new, rows=rows)
+        return TableStates(new, self._old_sql(), changes, self.only_adds_rows, rows, self._most_changes)
 
     @property
     def only_adds_rows(self) -> bool:
@@ -64,8 +72,26 @@ class Source:
 
         Rows need not be compared for them, and Spark reads only the columns that the caller uses.
         """
-        type_ = f"if({CHANGE_SIGN} > 0, 'INSERT', 'DELETE') as {CHANGE_TYPE}"
-        return f"(select * except ({CHANGE_SIGN}), {type_} from {signed_sql(self.planned, exact)})"
+        return _typed_sql(signed_sql(self.planned, exact))
+
+    def touched_sql(self, exact: ExactScans | None) -> str | None:
+        """The rows that came and went, as ``changes_sql``, with some that were set to what they were.
+
+        Spark reads only the columns that the caller uses. None where rows have to be compared to know which differ, or
+        so many were written that most of them may be the same.
+        """
+        if not self._writes_few or (signed := told_apart_sql(self.planned, exact)) is None:
+            return None
+        return _typed_sql(signed)
+
+    @property
+    def _writes_few(self) -> bool:
+        """Whether the range wrote few of the table's rows, unlike the replacement of all rows by nearly the same."""
+        planned = self.planned
+        files = planned.net.read.files if isinstance(planned, NetChanges) else None
+        if files is None or planned.end is None:
+            return False
+        return sum(file.records for file in files.at_end) * _FEW_OF <= total(planned.end)[1]
 
     def _old_sql(self) -> str | None:
         """The source at the checkpoint; None where that snapshot has expired."""
@@ -79,3 +105,13 @@ class Source:
             if start.snapshot_id in self.history.snapshots
             else None
         )
+
+
+_FEW_OF = 8
+"""Of this many rows of a table, few are at most one."""
+
+
+def _typed_sql(signed: str) -> str:
+    """Rows with their change type in the place of their sign."""
+    type_ = f"if({CHANGE_SIGN} > 0, 'INSERT', 'DELETE') as {CHANGE_TYPE}"
+    return f"(select * except ({CHANGE_SIGN}), {type_} from {signed})"

@@ -112,6 +112,11 @@ def signed_sql(planned: Range, exact: ExactScans | None = None) -> str:
     return added_sql(changes_sql(planned, exact))
 
 
+def told_apart_sql(planned: Range, exact: ExactScans | None) -> str | None:
+    """The rows that a range brought and took, with their sign, if they need not be compared; else None."""
+    return net.told_apart_sql(planned.net, exact) if isinstance(planned, NetChanges) else None
+
+
 def added_sql(relation: str) -> str:
     """The rows of a relation, each with the sign of one that came."""
     return f"(select *, 1 as {CHANGE_SIGN} from {relation})"

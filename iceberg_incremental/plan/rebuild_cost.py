@@ -13,7 +13,8 @@ class Reads:
 
     ``target_rows``: of the table. ``sources``: rows of each relation that the query reads. ``searched``: how many rows
     are read to find those of the sources that changed. ``views``: of affected keys, and ``scans``: how often these read
-    each relation as a whole, in the order of ``sources``.
+    each relation as a whole, in the order of ``sources``. ``sorted_rows``: how many rows are sorted for windows, or
+    multiplied for DISTINCT aggregates.
     """
 
     target_rows: int
@@ -21,6 +22,7 @@ class Reads:
     searched: int
     views: int
     scans: tuple[int, ...]
+    sorted_rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -36,25 +38,32 @@ class Choice:
     estimated: tuple[float, float] | None = None
 
 
-# Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1 with changes in all files, and to
-# ``python -m benchmarks.small_runs``.
-_RUN = 1.4
+ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
+"""The choice to insert new rows, without a look for affected keys."""
+
+# Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
+# benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``.
+_RUN = 0.9
 """The fixed price of replacing affected rows beyond that of a rebuild."""
+_SOURCE = 0.45
+"""The fixed price of each relation that the query reads: more statements are planned with it."""
 _CONTINUED = 0.6
 """The fixed price of continuing all groups of a small table beyond that of a rebuild."""
 _VIEW = 0.2
 """The fixed price of each view of affected keys."""
 _ROW = 0.4e-6
 """Reading one row of a source, and joining or grouping it."""
-_SEARCHED = 0.4e-6
+_SORTED = 0.7e-6
+"""Sorting one row for a window, or multiplying it for a DISTINCT aggregate."""
+_SEARCHED = 0.3e-6
 """Reading one row of a source's changed files, and finding whether it changed."""
-_FOUND = 0.25e-6
+_FOUND = 0.2e-6
 """Reading one row of a source, and finding whether it meets a changed row."""
-_READ = 0.6e-6
+_READ = 0.35e-6
 """Reading one row of a source with all columns, and finding whether it has an affected key."""
 _WRITTEN = 2.0e-6
 """Writing one row of the result."""
-_DELETED = 0.4e-6
+_DELETED = 0.2e-6
 """Reading one row of the table, and finding whether it has an affected key."""
 
 
@@ -97,17 +106,21 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
     return Choice(True, text, (keep, rebuild))
 
 
+def cost_of_keys(reads: Reads) -> float:
+    """The estimated seconds of CPU to find the affected keys."""
+    return reads.views * _VIEW + reads.searched * _SEARCHED + _found(reads) * _FOUND
+
+
 def _rebuild(reads: Reads) -> float:
-    return sum(reads.sources) * _ROW + reads.target_rows * _WRITTEN
+    return sum(reads.sources) * _ROW + reads.sorted_rows * _SORTED + reads.target_rows * _WRITTEN
 
 
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
     return (
         _RUN
-        + reads.views * _VIEW
-        + reads.searched * _SEARCHED
-        + _found(reads) * _FOUND
+        + len(reads.sources) * _SOURCE
+        + cost_of_keys(reads)
         + sum(reads.sources) * _READ
         + reads.target_rows * _DELETED
         + share * _rebuild(reads)

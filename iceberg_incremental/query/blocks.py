@@ -28,6 +28,11 @@ class Block:
         sides = (self.query.this, self.query.expression) if isinstance(self.query, exp.Union) else (self.query,)
         return [side for side in sides if isinstance(side, exp.Select)]
 
+    def outputs(self, columns: Sequence[str]) -> dict[str, exp.Expr]:
+        """The expressions of some columns of a SELECT."""
+        found = {each.alias_or_name.lower(): each.unalias() for each in self.query.expressions}
+        return {column: found[column.lower()] for column in columns}
+
     @property
     def reads(self) -> list[str]:
         """The names of the relations that it reads, including those in subqueries."""

@@ -9,37 +9,32 @@ If rows of the block belong together, all that share a group or partition with s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
+from .fewer_relations import fewer_relations
+from .matching import Matching
 from .refusal import refused
 from .restricted import Keys, restricted_sql
-from .states import State, TableStates
+from .sql_parts import listed_sql, name_sql, nothing_sql, raw
+from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import conjunct, subqueries
-from .supported import is_aggregate
+from .supported import is_aggregate, is_of_row
 from .together import kept_together, windows_of
+from .unions import have_same_types, only_relation
 
 _CHANGED = "ip_changed"
-
-
-@dataclass(frozen=True)
-class KeyView:
-    """A view of keys that is made before the statements that read it: its name, and its query."""
-
-    name: str
-    sql: str
-    columns: tuple[str, ...]
 
 
 class Changes:
     """The changes of the blocks of one query in one run.
 
     ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of its views.
+    ``broadcast``: gives the hint of a relation by its alias, the most rows that it may have, and its columns' types.
     """
 
     def __init__(
@@ -48,13 +43,16 @@ class Changes:
         tables: Mapping[str, TableStates],
         types: Mapping[str, Mapping[str, str]],
         prefix: str,
+        broadcast: Broadcast = lambda alias, rows, types: "",
     ) -> None:
+        self.broadcast = broadcast
         self._types = types
         self._blocks = {block.name: block for block in blocks}
         self._tables = tables
         self._prefix = prefix
         self._views: dict[str, KeyView] = {}
         self._changed: dict[str, bool] = {}
+        self._joins_only: dict[str, bool] = {}
         self._texts: dict[tuple[str, State], str | None] = {}
         self.names = frozenset((*self._blocks, *tables))
 
@@ -99,8 +97,9 @@ class Changes:
         """
         select = self._blocks[name].query
         assert isinstance(select, exp.Select)
+        fewer = fewer_relations(select, keys.values(), self.is_changed, self.has_groups)
         found = []
-        for _, variant in self.variants(select):
+        for _, variant in self.variants(fewer.select, Matching(self, fewer, keys.values())):
             bare = normal.alone(variant)
             bare.set("expressions", [exp.alias_(each.copy(), key, quoted=True) for key, each in keys.items()])
             found.append(bare.sql(PlainSpark))
@@ -117,13 +116,50 @@ class Changes:
         return self._texts[name, state]
 
     def _either_sql(self, name: str) -> str | None:
-        """The rows that a table has and those that it had, or a relation that has not changed."""
-        new = self.sql(name, State.NEW)
-        gone = self.sql(name, State.GONE) if name in self._tables else None
+        """The rows that a relation has and those that it had; maybe some of them twice."""
+        if name in self._blocks and self._only_joins(name):
+            return f"({self.query_sql(name, State.EITHER)})"
+        new, gone = self.sql(name, State.NEW), self.sql(name, State.GONE)
         if gone is None:
             return new
-        listed = ", ".join(exp.column(each, quoted=True).sql(PlainSpark) for each in self._types[name])
+        names = self._types[name] if name in self._tables else self._blocks[name].columns
+        listed = listed_sql(names)
         return f"(select {listed} from {new} union all select {listed} from {gone})"
+
+    def _only_joins(self, name: str) -> bool:
+        """Whether a relation is a table, or joins such relations in a way that each of their rows only adds rows."""
+        if name in self._tables:
+            return True
+        if name not in self._joins_only:
+            block = self._blocks[name]
+            selects = block.selects
+            self._joins_only[name] = all(
+                normal.has_only_inner_joins(each) and kept_together(each) is None for each in selects
+            ) and all(self._only_joins(each) for each in block.reads)
+        return self._joins_only[name]
+
+    def has_groups(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether a block keeps rows together by columns, some of which are these."""
+        block = self._blocks.get(name)
+        if block is None or not columns or not isinstance(block.query, exp.Select):
+            return False
+        together = kept_together(block.query)
+        return together is not None and all(each in together for each in block.outputs(columns).values())
+
+    def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
+        """The values that some columns have in the changed rows of a relation; None where it has no such rows."""
+        block = self._blocks.get(name)
+        if block is None or not self.is_changed(name) or not isinstance(block.query, exp.Select):
+            return self.sql(name, State.BOTH)
+        values, together = block.outputs(columns), kept_together(block.query)
+        if together is None and all(map(is_of_row, values.values())):
+            return f"({self.keys_sql(name, values)})"
+        if together is None or not self.has_groups(name, columns):
+            return self.sql(name, State.BOTH)
+        view = self._view(name, together)
+        places = {column: view.columns[together.index(each)] for column, each in values.items()}
+        listed = ", ".join(f"{name_sql(place)} as {name_sql(column)}" for column, place in places.items())
+        return f"(select {listed} from {view.name})"
 
     def _block_sql(self, name: str, state: State) -> str | None:
         if state in (State.NEW, State.OLD):
@@ -155,11 +191,11 @@ class Changes:
         A branch without such rows counts where it may decide the types of the columns.
         """
         sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
-        names = [_only_relation(side) for side in sides]
+        names = [only_relation(side) for side in sides]
         texts = [self.sql(name, state) for name in names]
         if all(text is None for text in texts):
             return []
-        if not self.have_same_types(sides):
+        if not have_same_types(sides, self):
             texts = [
                 f"(select * from {self.sql(name, State.NEW)} where false)" if text is None else text
                 for name, text in zip(names, texts, strict=True)
@@ -169,13 +205,6 @@ class Changes:
             for side, name, text in zip(sides, names, texts, strict=True)
             if text is not None
         ]
-
-    def have_same_types(self, sides: Sequence[exp.Select]) -> bool:
-        """Whether the branches of a UNION ALL, each of which reads one relation, are known to have the same types."""
-        types = [
-            [self.type_of(_only_relation(side), each.unalias().name) for each in side.expressions] for side in sides
-        ]
-        return all(None not in listed and listed == types[0] for listed in types)
 
     def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
         """The view of a block's affected groups or partitions."""
@@ -188,55 +217,55 @@ class Changes:
 
     # The rows of FROM and WHERE
 
-    def variants(self, select: exp.Select) -> Iterator[tuple[State, exp.Select]]:
+    def variants(self, select: exp.Select, matching: Matching | None = None) -> Iterator[tuple[State, exp.Select]]:
         """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
 
         ``BOTH``: on changed rows of both states at once, if nothing else that it reads has changed, or if it only
-        joins tables by inner and semi joins. In that case it may also return rows that are in neither state. They cost
-        time only.
+        joins tables by inner joins. In that case it may also return rows that are in neither state. They cost time
+        only. ``matching``: the relations that the SELECT was written without.
         """
-        relations = normal.clauses(select)
         inside = subqueries(select)
-        changing = [table.name for table in select.find_all(exp.Table) if self.is_changed(table.name)]
-        only_adds = not inside and self._only_adds(select, changing)
-        for alias, relation, join in relations:
-            if not isinstance(relation, exp.Table) or not self.is_changed(relation.name):
-                continue
+        matched = frozenset() if matching is None else matching.aliases
+        changing = [
+            (alias, relation.name, join)
+            for alias, relation, join in normal.clauses(select)
+            if isinstance(relation, exp.Table) and (alias in matched or self.is_changed(relation.name))
+        ]
+        adds = normal.has_only_inner_joins(select) and all(self._only_joins(name) for _, name, _ in changing)
+        alone = len(changing) == 1 and not any(
+            self.is_changed(table.name) for _, inner in inside for table in inner.find_all(exp.Table)
+        )
+
+        def changes(alias: str, name: str, state: State) -> str | None:
+            return self.sql(name, state) if matching is None else matching.sql(alias, name, state)
+
+        for alias, name, join in changing:
             if join is not None and join.side.upper() == "LEFT":
-                yield from self._of_optional(select, alias, relation, join)
-            elif only_adds or changing == [relation.name]:
-                text = self.sql(relation.name, State.BOTH)
-                if text is not None:
-                    others = State.EITHER if only_adds else State.NEW
-                    yield State.BOTH, self.in_state(select, others, {alias: text})
+                if (text := changes(alias, name, State.BOTH)) is not None:
+                    yield from self._of_optional(select, alias, text, join)
             else:
-                for state in (State.OLD, State.NEW):
-                    text = self.sql(relation.name, state.changes)
-                    if text is not None:
-                        yield state, self.in_state(select, state, {alias: text})
+                wholes = (State.BOTH,) if adds or alone else (State.OLD, State.NEW)
+                for state in wholes:
+                    if (text := changes(alias, name, state.changes)) is not None:
+                        others = {State.BOTH: State.EITHER if adds else State.NEW}.get(state, state)
+                        yield state, self.in_state(select, others, {alias: text})
         for number, (_, inner) in enumerate(inside):
             yield from self._of_subquery(select, number, inner)
 
-    def _only_adds(self, select: exp.Select, changing: Sequence[str]) -> bool:
-        """Whether each row of the changed relations, which are tables, only adds rows to a join."""
-        joins = [join for _, relation, join in normal.clauses(select) if join is not None]
-        are_inner = all(not each.side or each.kind.upper() == "SEMI" for each in joins)
-        return are_inner and all(name in self._tables for name in changing)
-
     def _of_optional(
-        self, select: exp.Select, alias: str, relation: exp.Table, join: exp.Join
+        self, select: exp.Select, alias: str, text: str, join: exp.Join
     ) -> Iterator[tuple[State, exp.Select]]:
-        """The rows that a changed row of the optional side matches: in the other state they had other partners."""
-        text = self.sql(relation.name, State.BOTH)
-        if text is None:
-            return
+        """The rows that a changed row of the optional side matches: in the other state they had other partners.
+
+        ``text``: the changed rows.
+        """
         on = (join.args.get("on") or exp.true()).copy()
         if any(isinstance(node, exp.Query) for node in on.walk()):
             raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         for column in on.find_all(exp.Column):
             if column.table == alias:
                 column.set("table", exp.to_identifier(_CHANGED))
-        matches = exp.Exists(this=exp.select("1").from_(_raw(text, _CHANGED)).where(on))
+        matches = exp.Exists(this=exp.select("1").from_(raw(text, _CHANGED)).where(on))
         for state in (State.OLD, State.NEW):
             yield state, self.in_state(select, state).where(matches)
 
@@ -278,28 +307,11 @@ class Changes:
             if table.name in self.names and not isinstance(table.this, exp.Var):
                 text = mine.get(id(table)) or self.sql(table.name, state)
                 assert text is not None
-                table.replace(_raw(text, table.alias_or_name))
+                table.replace(raw(text, table.alias_or_name))
         return query  # type: ignore[return-value] # a SELECT or a UNION
 
     def _replaced(self, query: exp.Expr, texts: Mapping[str, str]) -> exp.Expr:
         for table in list(query.find_all(exp.Table)):
             if table.name in texts:
-                table.replace(_raw(texts[table.name], table.alias_or_name))
+                table.replace(raw(texts[table.name], table.alias_or_name))
         return query
-
-
-def nothing_sql(columns: Iterable[str]) -> str:
-    """The query for no rows of some columns."""
-    return f"select {', '.join(f'null as `{column}`' for column in columns)} where false"
-
-
-def _only_relation(side: exp.Select) -> str:
-    """The name of the relation that a branch of a UNION ALL reads."""
-    table = side.find(exp.Table)
-    assert table is not None
-    return table.name
-
-
-def _raw(text: str, alias: str) -> exp.Table:
-    """SQL after FROM as a node of the tree."""
-    return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

@@ -13,6 +13,7 @@ from .changed import Changes
 from .dialect import PlainSpark
 from .states import State
 from .together import kept_together
+from .unions import have_same_types
 
 
 def added_sql(changes: Changes, name: str) -> str | None:
@@ -40,7 +41,7 @@ def difference_sql(changes: Changes, name: str, state: State) -> str | None:
         return None
     if not any(found):
         return ""
-    if len(found) > 1 and not changes.have_same_types(block.selects):
+    if len(found) > 1 and not have_same_types(block.selects, changes):
         # a branch without such rows is kept if it may determine the types of the columns
         found = [
             each or [changes.in_state(select, State.NEW).where(exp.false())]

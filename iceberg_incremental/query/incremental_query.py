@@ -10,17 +10,18 @@ from sqlglot import exp
 
 from ..table.history import TableName
 from .blocks import ROOT, Block, blocks_of
-from .changed import Changes, KeyView, nothing_sql
+from .changed import Changes
 from .differences import added_sql
 from .reading import Columns, Reading, read
 from .refusal import refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
+from .sql_parts import nothing_sql
 from .stable import Stability
-from .states import State, TableStates
+from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import subqueries
 from .summary_delta import SummaryDelta, summary_delta
-from .supported import is_aggregate, is_generator
-from .together import kept_together
+from .supported import is_aggregate, is_of_row
+from .together import has_distinct_aggregate, kept_together, windows_of
 from .types import Types
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
@@ -61,16 +62,43 @@ class IncrementalQuery:
         """The block of the query itself."""
         return self.blocks[-1]
 
+    @cached_property
+    def sorted_tables(self) -> frozenset[TableName]:
+        """The tables whose rows are sorted or multiplied on their way to the result: for windows, or DISTINCT."""
+        read: dict[str, set[str]] = {name: {name} for name in self.reading.tables}
+        found: set[str] = set()
+        for block in self.blocks:
+            mine = read[block.name] = set().union(*(read[name] for name in block.reads))
+            if any(windows_of(each) or has_distinct_aggregate(each) for each in block.selects):
+                found |= mine
+        return frozenset(self.reading.tables[name] for name in found)
+
     def expressions(self) -> dict[str, exp.Expr]:
         """The expressions of the key columns."""
-        assert isinstance(self.root.query, exp.Select)
-        found = {each.alias_or_name.lower(): each.unalias() for each in self.root.query.expressions}
-        return {name: found[name.lower()] for name in self.key}
+        return self.root.outputs(self.key)
 
-    def changes(self, states: Mapping[TableName, TableStates], prefix: str) -> Changes:
-        """The changes of a run. ``prefix``: of the names of its views."""
+    def changes(
+        self,
+        states: Mapping[TableName, TableStates],
+        prefix: str,
+        broadcast: Broadcast = lambda alias, rows, types: "",
+    ) -> Changes:
+        """The changes of a run. ``prefix``: of the names of its views. ``broadcast``: as in ``Changes``."""
         tables = {name: states[table] for name, table in self.reading.tables.items()}
-        return Changes(self.blocks, tables, self.types, prefix)
+        return Changes(self.blocks, tables, self.types, prefix, broadcast)
+
+    def narrower(self) -> list[IncrementalQuery]:
+        """The same query with each key of fewer columns that may be cheaper: single ones, then those of one source."""
+        if len(self.key) == 1:
+            return []
+        keys: list[tuple[str, ...]] = [(name,) for name in self.alone]
+        if self.of_rows:
+            by_source: dict[str, list[str]] = {}
+            for name, value in self.expressions().items():
+                if name in self.alone and isinstance(value, exp.Column):
+                    by_source.setdefault(value.table, []).append(name)
+            keys += [tuple(names) for names in by_source.values() if 1 < len(names) < len(self.key)]
+        return [replace(self, key=key, alone=()) for key in keys]
 
     def affected(self, changes: Changes, name: str) -> list[KeyView]:
         """The views of a run, in the order in which they are made; the last has the affected values of the key."""
@@ -235,6 +263,4 @@ def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
         return False
     if together is not None:
         return value in together
-    return not any(
-        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
-    )
+    return is_of_row(value)

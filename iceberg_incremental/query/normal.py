@@ -10,6 +10,7 @@ from sqlglot import exp
 from .reading import own_nodes
 from .refusal import refused
 from .relations import clauses_of, is_nested
+from .subqueries import subqueries
 
 Names = Callable[[str], Sequence[str]]
 """Returns the columns of a relation, by its name."""
@@ -33,6 +34,11 @@ def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     if isinstance(inner, exp.And):
         return [*conjuncts(inner.this), *conjuncts(inner.expression)]
     return [inner]
+
+
+def has_only_inner_joins(select: exp.Select) -> bool:
+    """Whether each row of the relations that a SELECT joins can only add rows to its FROM and WHERE."""
+    return not subqueries(select) and not any(join is not None and join.side for _, _, join in clauses(select))
 
 
 def filters(select: exp.Select) -> list[exp.Expr]:

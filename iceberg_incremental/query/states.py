@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,8 +30,8 @@ class State(Enum):
 
     @property
     def changes(self) -> State:
-        """The changed rows of a whole state."""
-        return State.GONE if self is State.OLD else State.CAME
+        """The changed rows of a whole state; of both, for ``BOTH``."""
+        return {State.OLD: State.GONE, State.NEW: State.CAME}.get(self, self)
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,16 @@ class TableStates:
     """A base table in the states that a run reads.
 
     ``old`` is None where that state cannot be read any more. ``changes``: the rows that differ, with ``_change_type``
-    INSERT or DELETE; None where none do. ``only_adds_rows``: whether all of these are INSERT.
+    INSERT or DELETE; None where none do. ``only_adds_rows``: whether all of these are INSERT. ``rows`` and
+    ``most_changes``: how many rows it has, and how many of them differ at most; None if unknown.
     """
 
     new: str
     old: str | None = None
     changes: str | None = None
     only_adds_rows: bool = False
+    rows: int | None = None
+    most_changes: int | None = None
 
     def sql(self, state: State) -> str | None:
         """The rows of a state; None where it has none."""
@@ -63,6 +67,19 @@ class TableStates:
             "" if type_ is None or (state is State.CAME and self.only_adds_rows) else f" where _change_type = '{type_}'"
         )
         return f"(select * except (_change_type) from {self.changes}{where})"
+
+
+Broadcast = Callable[[str, int, Sequence[str]], str]
+"""Gives the hint to broadcast a relation, by its alias, the most rows that it can have, and its columns' types."""
+
+
+@dataclass(frozen=True)
+class KeyView:
+    """A view of keys that is made before the statements that read it: its name, and its query."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
 
 
 class OldSnapshotExpiredError(Exception):

@@ -185,3 +185,10 @@ def window_of(node: exp.Expr) -> exp.Window | None:
 def is_generator(node: exp.Expr) -> bool:
     """Whether a node returns several rows for one."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in functions.GENERATORS
+
+
+def is_of_row(value: exp.Expr) -> bool:
+    """Whether a value is computed from one row of FROM alone."""
+    return not any(
+        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
+    )

@@ -49,6 +49,11 @@ def aggregates_of(select: exp.Select) -> list[exp.Expr]:
     return [node for part in parts(select) for node in own_nodes(part) if is_aggregate(node)]
 
 
+def has_distinct_aggregate(select: exp.Select) -> bool:
+    """Whether a SELECT computes an aggregate of distinct values."""
+    return any(each.find(exp.Distinct) is not None for each in aggregates_of(select))
+
+
 def _common_partition(windows: list[exp.Window]) -> list[exp.Expr]:
     listed = [window.args.get("partition_by") or [] for window in windows]
     return [each.copy() for each in listed[0] if all(each in other for other in listed)]

@@ -13,9 +13,8 @@ from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..metadata import FilesAt, MetadataReader
-from ..plan.rebuild_cost import Choice, Reads, choose, choose_to_continue, rebuild_at_once
+from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
-from ..query.changed import Changes, KeyView
 from ..query.incremental_query import IncrementalQuery, Scans
 from ..query.restricted import Keys
 from ..query.states import OldSnapshotExpiredError
@@ -29,9 +28,10 @@ from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
-from .narrow_key import narrowed
 from .read_alike import ANSI
 from .replacement import TARGET
+from .selective_key import selective
+from .source_changes import SourceChanges
 from .update_plan import Affected, Continued, Summary, UpdatePlan
 
 _Columns = Sequence[Typed]
@@ -62,6 +62,7 @@ class PlainSqlWriter:
         self._sources = sources
         self._check = check
         self._publisher = Publisher(spark, reader)
+        self._changes = SourceChanges(sources, spark, run.plan.branch)
 
     def apply(self, plan: UpdatePlan, query: str, columns: _Columns) -> Published:
         """Carry out a plan: replace the affected rows, or all of them.
@@ -132,10 +133,11 @@ class PlainSqlWriter:
         # only rows that came can add rows alone, and to read the others costs something already
         if not all(self._changed.values()):
             return None
-        added = kept.added(self._changes(kept, {}))
+        exact = self._spark.scans
+        added = kept.added(self._changes.of(kept, lambda source: source.changes_sql(exact)))
         if added is None:
             return None
-        return UpdatePlan(Choice(False, "the sources only gained rows, which only add rows to the result"), added)
+        return UpdatePlan(ONLY_GAINED, added)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""
@@ -149,14 +151,14 @@ class PlainSqlWriter:
             return None
         exact = self._spark.scans
         try:
-            delta = summary.delta_sql(self._kept_changes(kept, lambda source: source.signed_sql(exact)))
+            delta = summary.delta_sql(self._changes.of(kept, lambda source: source.signed_sql(exact)))
         except OldSnapshotExpiredError:  # the affected keys may be found without it
             return None
         if delta is None:
             return None
         view = f"{self._plan.branch}_deltas"
         held.enter_context(holding(self._spark, view, delta))
-        found = summarized(self._spark, view, tuple(summary.keys), summary.key_types, ())
+        found = summarized(self._spark, view, tuple(summary.keys), summary.key_types)
         doubtful = summary.doubtful_sql(old_groups_sql(summary, found, target), view)
         if doubtful is not None and self._spark.rows(doubtful):
             return None
@@ -167,20 +169,27 @@ class PlainSqlWriter:
         """A plan that replaces the rows of the affected keys, or all."""
         if not kept.key:
             return UpdatePlan(Choice(True, "each change affects all rows"))
-        reads = self._reads(kept, kept.scans(self._changed))
-        at_once = rebuild_at_once(reads) if self._plan.policy.rebuild_above is None else None
+        free = self._plan.policy.rebuild_above is None
+        at_once = rebuild_at_once(self._least_reads(kept)) if free else None
         if at_once is not None and not count:
             return UpdatePlan(at_once)
-        changes, views = self._affected(kept, self._changes(kept, {}), held)
+        types = {column.name.lower(): column.dtype for column in columns}
+        kept = selective(kept, types, self._plan.name.sql, self._spark)
+        reads = self._reads(kept, kept.scans(self._changed))
+        at_once = at_once or (rebuild_at_once(reads) if free else None)
+        if at_once is not None and not count:
+            return UpdatePlan(at_once)
+        changes, views = self._changes.affected(kept, held)
         for view in views:
             held.enter_context(holding(self._spark, view.name, view.sql))
-        types = {column.name.lower(): column.dtype for column in columns}
-        key_types, alone = [types[name.lower()] for name in kept.key], kept.alone if len(kept.key) > 1 else ()
-        found = summarized(self._spark, views[-1].name, kept.key, key_types, alone)
+        found = summarized(self._spark, views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
-        if not choice.rebuilds:
-            kept, found = narrowed(kept, found, self._spark)
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
+
+    def _least_reads(self, kept: IncrementalQuery) -> Reads:
+        """What both ways read and write, with the key that is the cheapest to find."""
+        possible = [kept, *kept.narrower()]
+        return min((self._reads(each, each.scans(self._changed)) for each in possible), key=cost_of_keys)
 
     def files_affected(self, found: Summary) -> tuple[int, int] | None:
         """How many of the table's data files may have rows of some keys, by the bounds of these, of how many files.
@@ -201,30 +210,6 @@ class PlainSqlWriter:
     def _changed(self) -> dict[TableName, bool]:
         """The sources that have changed, by whether they only gained rows."""
         return {table: source.only_adds_rows for table, source in self._sources.items() if source.has_changed}
-
-    def _changes(self, kept: IncrementalQuery, views: Mapping[TableName, str]) -> Changes:
-        """The changes of the query's parts. ``views``: those of sources' changes that are held."""
-        exact = self._spark.scans
-        return self._kept_changes(kept, lambda source: views.get(source.table) or source.changes_sql(exact))
-
-    def _kept_changes(self, kept: IncrementalQuery, sql: Callable[[Source], str]) -> Changes:
-        """The changes of the query's parts. ``sql``: gives the relation of a source's changes."""
-        states = {
-            table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
-        }
-        return kept.changes(states, self._plan.branch)
-
-    def _affected(self, kept: IncrementalQuery, changes: Changes, held: ExitStack) -> tuple[Changes, list[KeyView]]:
-        """The views of the affected keys; of a source whose changes they read more than once, Spark keeps the rows."""
-        name = f"{self._plan.branch}_keys"
-        texts = "".join(view.sql for view in kept.affected(changes, name))
-        views: dict[TableName, str] = {}
-        for number, (table, source) in enumerate(self._sources.items()):
-            if source.has_changed and texts.count(sql := source.changes_sql(self._spark.scans)) > 1:
-                views[table] = f"{self._plan.branch}_changes_{number}"
-                held.enter_context(holding(self._spark, views[table], f"select * from {sql}"))
-        changes = self._changes(kept, views) if views else changes
-        return changes, kept.affected(changes, name)
 
     def _choice(self, key: Sequence[str], found: Summary, estimated: Choice) -> Choice:
         """The choice by the affected keys. ``estimated``: the one by cost."""
@@ -248,6 +233,7 @@ class PlainSqlWriter:
             sum(self._sources[table].rows_searched for table in self._changed),
             scans.views,
             tuple(scans.tables[table] for table in tables),
+            sum(_rows(self._sources[table].planned.end) for table in kept.sorted_tables),
         )
 
     def _continue(self, continued: Continued, columns: _Columns) -> Published:

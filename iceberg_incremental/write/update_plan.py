@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..plan.rebuild_cost import Choice
 from ..query.changed import Changes
@@ -14,17 +13,13 @@ from .changelog import Bound
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds.
-
-    ``distinct``: about how many values some columns have.
-    """
+    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
 
     view: str
     keys: int
     nulls: bool
     types: tuple[str, ...]
     bounds: tuple[Bound, ...]
-    distinct: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

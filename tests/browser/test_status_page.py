@@ -16,6 +16,7 @@ import pytest
 from dbt.adapters.spark_iceberg.status_page.page import page
 from tests.unit.incremental.operations.status_page import airline as airline_module
 from tests.unit.incremental.operations.status_page.airline import NOW, airline
+from tests.unit.incremental.operations.status_page.pictured import MADE_FROM, digest
 from tests.unit.incremental.operations.status_page.test_page import HOSTILE, renamed
 
 from .conftest import Browser, Screen
@@ -213,6 +214,7 @@ def test_the_pictures_of_the_documentation(browser: Browser, opened: Path, name:
     if not folder:
         pytest.skip("pictures are made by make pictures")
     from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
 
     screen, first, last = PICTURES[name]
     clock = {"source": f"Date.now = () => {NOW + 90_000}"}
@@ -226,4 +228,6 @@ def test_the_pictures_of_the_documentation(browser: Browser, opened: Path, name:
     finally:
         browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
     picture = Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB")
-    picture.quantize(200).save(Path(folder) / f"status-{name}.png", optimize=True)
+    shown = PngInfo()
+    shown.add_text(MADE_FROM, digest())
+    picture.quantize(200).save(Path(folder) / f"status-{name}.png", optimize=True, pnginfo=shown)

@@ -11,6 +11,8 @@ import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 FOLDER = os.environ.get("DBT_PACKAGES")
+ITS_ESCAPES = pytest.mark.filterwarnings("ignore:decoding with 'unicode-escape':DeprecationWarning")
+"""For packages with regular expressions in Jinja strings, whose backslashes Python warns of."""
 
 
 def installed(project, *packages: str) -> None:
@@ -151,3 +153,88 @@ class TestAuditHelper:
         assert rows(project, bounded) == [("added", 4), ("identical", 1), ("modified", 2), ("modified", 2)]
         differing = "select column_name, has_difference from {schema}.differing_columns"
         assert rows(project, differing) == [("at", False), ("id", False), ("name", True)]
+
+
+class TestDates:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def project_config_update(cls) -> dict[str, Any]:
+        return {"vars": {"dbt_date:time_zone": "UTC"}}
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls) -> dict[str, str]:
+        checks = """
+            - dbt_expectations.expect_table_row_count_to_equal: {arguments: {value: 9}}
+            - dbt_expectations.expect_compound_columns_to_be_unique: {arguments: {column_list: [date_day, day_of_week]}}
+        """
+        columns = """
+            - name: date_day
+              data_tests:
+                - dbt_expectations.expect_column_values_to_be_of_type: {arguments: {column_type: date}}
+                - dbt_expectations.expect_column_values_to_be_unique
+            - name: day_of_week
+              data_tests:
+                - dbt_expectations.expect_column_values_to_be_between: {arguments: {min_value: 1, max_value: 7}}
+                - dbt_expectations.expect_column_mean_to_be_between: {arguments: {min_value: 1, max_value: 7}}
+            - name: day_of_week_name
+              data_tests:
+                - dbt_expectations.expect_column_values_to_match_regex: {arguments: {regex: "^[A-Z][a-z]+day$"}}
+        """
+        days = "dbt_date.get_date_dimension('2026-01-01', '2026-01-10')"
+        return {
+            "days.sql": f"{{{{ config(materialized='table') }}}} {{{{ {days} }}}}",
+            "days.yml": f"models:\n  - name: days\n    data_tests:{checks}\n    columns:{columns}",
+        }
+
+    def test_a_date_dimension_meets_expectations(self, project):
+        installed(project, "dbt_date", "dbt_expectations")
+        results = run_dbt(["build"])
+        assert {str(each.status) for each in results} == {"success", "pass"} and len(results) == 8
+        days = rows(project, "select cast(min(date_day) as string), count(*) from {schema}.days")
+        assert days == [("2026-01-01", 9)]  # the end is not among them
+
+
+class TestProjectEvaluator:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def project_config_update(cls) -> dict[str, Any]:
+        return {
+            "vars": {"max_depth_dag": 9},
+            "dispatch": [{"macro_namespace": "dbt", "search_order": ["dbt_project_evaluator", "dbt"]}],
+        }
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls) -> dict[str, str]:
+        return {"one.sql": "select 1 as id", "two.sql": "select * from {{ ref('one') }} cross join (select 1 as n)"}
+
+    @pytest.mark.thorough
+    @ITS_ESCAPES
+    def test_it_finds_models_without_tests(self, project):
+        installed(project, "dbt_project_evaluator", "dbt_utils")
+        run_dbt(["run", "--select", "test"])
+        run_dbt(["build", "--select", "package:dbt_project_evaluator", "--exclude", "resource_type:test"])
+        found = rows(project, "select resource_name from {schema}.fct_missing_primary_key_tests")
+        assert found == [("one",), ("two",)]
+
+
+class TestElementary:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls) -> dict[str, str]:
+        return {
+            "one.sql": "{{ config(materialized='table') }} select 1 as id",
+            "one.yml": "models: [{name: one, columns: [{name: id, data_tests: [unique]}]}]",
+        }
+
+    @pytest.mark.thorough
+    @ITS_ESCAPES
+    def test_it_keeps_results_of_runs_and_tests(self, project):
+        installed(project, "elementary", "dbt_utils")
+        run_dbt(["run", "--select", "package:elementary"])
+        run_dbt(["build", "--select", "one"])
+        ran = "select name, status from {schema}.dbt_run_results where resource_type = 'model' and name = 'one'"
+        assert rows(project, ran) == [("one", "success")]
+        tested = "select column_name, status from {schema}.elementary_test_results"
+        assert rows(project, tested) == [("id", "pass")]

@@ -13,7 +13,8 @@ import os
 
 import pytest
 
-from iceberg_incremental.write import continued_groups, narrow_key
+from iceberg_incremental.expose import plain_sql as plain_sources
+from iceberg_incremental.write import continued_groups, selective_key
 from tests.functional.incremental.shop import Shop
 
 from . import plain_holes as holes
@@ -44,8 +45,9 @@ def tally():
 
 @pytest.fixture(autouse=True)
 def small_tables_are_written_as_large_ones(monkeypatch):
-    """Rows are replaced by one column of the key where it tells the affected rows apart; groups of most tables too."""
-    monkeypatch.setattr(narrow_key, "_FEWEST", 2)
+    """Tables have few rows here, and runs take the ways of larger ones about as often."""
+    monkeypatch.setattr(selective_key, "_FEWEST_ROWS", 2)
+    monkeypatch.setattr(plain_sources, "_FEW_OF", 1)
     monkeypatch.setattr(continued_groups, "MOST_REWRITTEN", 3)
 
 

@@ -1,80 +1,144 @@
-"""Commands, YAML, JSON and Python in the pages are accepted by what reads them."""
+"""Each code block of the pages is read by what it is written for; a block that nothing here can read fails."""
 
 from __future__ import annotations
 
+import configparser
 import json
+import os
 import re
-import shlex
-import textwrap
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import click
 import pytest
-import yaml
-from dbt.cli.main import cli as dbt
+import sqlglot
+from dbt_common.ui import COLORS
+from sqlglot import exp
 
-from dbt.adapters.spark_iceberg.watch.command_line import cli as adapter
-from iceberg_incremental.command.arguments import parsed
-from website import DOCS
+from dbt.adapters.spark_iceberg.project.model_config import policy_of
+from dbt.adapters.spark_iceberg.project.sqlglot_dialect import SparkIceberg
+from iceberg_incremental.plan.policy import MATERIALIZATION
 from website.reference import _signature
 
-BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-SIDE_BY_SIDE = re.compile(r"^# before +# after$", re.MULTILINE)
-ENDS = {";", "&&", "||", "|", ">", ">>", "case"}
+from . import settings, shell, sql
+from .blocks import NOT_RUN, Block, all_blocks, blocks
+from .outputs import OUTPUTS
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
+RUN_WITH_SPARK = {("tutorial.md", "| region | ordered_on"): "tests/functional/first_hour/test_tutorial.py"}
+"""Output that a test compares with what dbt prints, by its page and how it begins."""
+CRONTAB = re.compile(r"^(?:[\d*]+ ){5}(?P<command>.+)$", re.MULTILINE)
+VARYING = re.compile(
+    rf"^\d\d:\d\d:\d\d  |(?<=run ended in )[\d.]+|^…\n|{'|'.join(map(re.escape, COLORS.values()))}", re.MULTILINE
+)
+"""What differs between runs, or is left out: the clock, how long a run took, lines of `…`, colors."""
 
 
-def blocks(*languages: str) -> Iterator[tuple[str, str]]:
-    for path in (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))):
-        for found in BLOCK.finditer(path.read_text(encoding="utf-8")):
-            if found[2] in languages:
-                yield path.name, found[3]
+def read_shell(block: Block) -> None:
+    script = re.sub(r"^\$ ", "", block.text, flags=re.MULTILINE)
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True, capture_output=True)
+    found = [*shell.commands(script)]
+    assert found
+    for command in found:
+        shell.read(command)
 
 
-def commands() -> Iterator[tuple[str, list[str]]]:
-    """The commands of the pages that this package or dbt reads, each up to a redirection or the next command."""
-    for page, text in blocks("bash", "sh", "shell", "console"):
-        for line in re.sub(r"\\\n", " ", text).splitlines():
-            if re.match(r" *(?:\$ )?(?:\S*/)?(?:dbt|dbt-spark-iceberg|iceberg-incremental) ", line):
-                words = shlex.split(line.strip().removeprefix("$ "), comments=True)
-                end = next((at for at, word in enumerate(words) if word in ENDS), len(words))
-                yield page, [Path(words[0]).name, *words[1:end]]
+def read_yaml(block: Block) -> None:
+    settings.read(block.text)
 
 
-def accept(group: click.Group, words: list[str]) -> dict[str, object]:
-    """The parameters of a command. Raises click.UsageError for what is not understood."""
-    context = group.make_context("", list(words), resilient_parsing=False)
-    name, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
-    assert command is not None
-    return command.make_context(name, rest, parent=context).params
-
-
-@pytest.mark.parametrize(("page", "words"), [*commands()], ids=lambda each: each if isinstance(each, str) else each[1])
-def test_commands_are_accepted(page, words, tmp_path, monkeypatch):
-    monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))  # the default need not exist
-    program, *rest = words
-    if program == "iceberg-incremental":
-        parsed(rest)
+def read_sql(block: Block) -> None:
+    """In the dialect with which the package itself reads SQL."""
+    if block.text.startswith("-- integration_tests/"):
+        path, _, text = block.text.removeprefix("-- ").partition("\n")
+        assert (ROOT / path).read_text(encoding="utf-8") == text
         return
-    given = accept(adapter if program == "dbt-spark-iceberg" else dbt, rest)
-    operation = given.get("macro")
-    if isinstance(operation, str) and operation.startswith("ip_"):
-        assert (given["args"] or {}).keys() <= {
-            each.partition("=")[0].strip() for each in _signature(operation).split(",")
-        }
+    parts = [part for part in sql.parts() if part.block == block]
+    assert parts
+    for statement in (each for part in parts if part.folder != "macros" for each in sql.rendered(part)):
+        for tree in sqlglot.parse(statement, dialect=SparkIceberg):
+            assert not isinstance(tree, exp.Command | None), f"sqlglot cannot parse {statement}"
 
 
-@pytest.mark.parametrize("text", [text for _, text in blocks("yaml") if not SIDE_BY_SIDE.search(text)])
-def test_yaml_is_yaml(text):
-    assert yaml.safe_load(text)
+def read_python(block: Block) -> None:
+    """An excerpt of an example is as the example has it, which other tests run."""
+    if not any(block.text in example for example in EXAMPLES):
+        compile(block.text, "<page>", "exec")
 
 
-@pytest.mark.parametrize("text", [text for _, text in blocks("json")])
-def test_json_is_json(text):
-    assert json.loads(text)
+def read_unit(block: Block) -> None:
+    """A service of systemd."""
+    found = configparser.ConfigParser(interpolation=None)
+    found.optionxform = str  # type: ignore[assignment, method-assign]
+    found.read_string(block.text)
+    for command in shell.commands(found["Service"]["ExecStart"]):
+        shell.read(command)
 
 
-@pytest.mark.parametrize("text", [text for page, text in blocks("python") if page != "watch.md"])
-def test_python_compiles(text):
-    """Except for excerpts of the examples, which have tests of their own."""
-    compile(textwrap.dedent(text), "<page>", "exec")
+def read_text(block: Block) -> None:
+    """Output, which is what the program prints; two profiles side by side; or a crontab."""
+    if beside := [*settings.side_by_side(block.text)]:
+        for each in beside:
+            settings.read(each)
+    elif lines := CRONTAB.findall(block.text):
+        for command in (command for line in lines for command in shell.commands(line)):
+            shell.read(command)
+    elif run := [test for (page, start), test in RUN_WITH_SPARK.items() if is_at(block, page, start)]:
+        assert block.page in (ROOT / run[0]).read_text(encoding="utf-8")
+    else:
+        (printed,) = [output for (page, start), output in OUTPUTS.items() if is_at(block, page, start)]
+        assert VARYING.sub("", block.text.rstrip("\n")) == VARYING.sub("", printed())
+
+
+def is_at(block: Block, page: str, start: str) -> bool:
+    return block.page == page and block.text.startswith(start)
+
+
+READERS: Mapping[str, Callable[[Block], object]] = {
+    **dict.fromkeys(("bash", "console", "sh", "shell"), read_shell),
+    "ini": read_unit,
+    "json": lambda block: json.loads(block.text),
+    "python": read_python,
+    "sql": read_sql,
+    "text": read_text,
+    "yaml": read_yaml,
+}
+
+
+@pytest.mark.parametrize("block", [*blocks()], ids=str)
+def test_each_block_is_read(block, tmp_path, monkeypatch):
+    monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))  # the default need not exist
+    READERS[block.language](block)
+
+
+@pytest.mark.parametrize(("page", "start"), NOT_RUN)
+def test_blocks_that_no_test_runs_are_in_their_pages(page, start):
+    assert len([block for block in all_blocks() if is_at(block, page, start)]) == 1
+
+
+@pytest.mark.parametrize(("page", "start"), [*OUTPUTS, *RUN_WITH_SPARK])
+def test_output_is_that_of_one_block(page, start):
+    assert len([block for block in blocks("text") if is_at(block, page, start)]) == 1
+
+
+def test_dbt_parses_the_models_and_their_properties(tmp_path):
+    """Without Java. The configs of models are those that the materialization accepts."""
+    sql.write_project(tmp_path)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
+    environment |= {"PATH": "/nonexistent", "JAVA_HOME": "/nonexistent", "DBT_PROFILES_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "--warn-error", "parse"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    manifest = json.loads((tmp_path / "target" / "manifest.json").read_text(encoding="utf-8"))
+    paths = {node["original_file_path"] for kind in ("nodes", "macros") for node in manifest[kind].values()}
+    assert {f"{part.folder}/{part.name}.sql" for part in sql.parts() if part.folder is not None} <= paths
+    for test in (node for node in manifest["nodes"].values() if node["resource_type"] == "test"):
+        name, kwargs = test["test_metadata"]["name"], test["test_metadata"]["kwargs"]
+        assert kwargs.keys() <= {each.partition("=")[0].strip() for each in _signature(name).split(",")}
+    ours = [node for node in manifest["nodes"].values() if node["config"].get("materialized") == MATERIALIZATION]
+    assert len(ours) > 20
+    for node in ours:
+        policy_of(node["config"], node["unique_id"])

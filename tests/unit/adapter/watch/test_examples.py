@@ -12,7 +12,8 @@ PAGE = (ROOT / "docs" / "watch.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("section", "file"), [("In Airflow", "airflow/shop.py"), ("In Dagster", "dagster/definitions.py")]
+    ("section", "file"),
+    [("In Airflow", "airflow/shop.py"), ("In Cosmos", "cosmos/shop.py"), ("In Dagster", "dagster/definitions.py")],
 )
 def test_the_page_shows_the_example_itself(section, file):
     shown = re.search(rf"### {section}\n.*?```python\n(.*?)```", PAGE, re.DOTALL)

@@ -55,9 +55,27 @@ RANKED = (
         (JOINED, "a", 1, {"a": 0, "b": 1}),
         (JOINED, "ab", 1, {"a": 1, "b": 1}),
         (JOINED.replace("join", "left join"), "b", 1, {"a": 2, "b": 2}),
-        (RANKED, "a", 2, {"a": 2}),
+        (RANKED, "a", 2, {"a": 0}),
+        ("select x from (select x, max(x) over (partition by k) as m from db.a) r where m = 1", "a", 2, {"a": 2}),
     ],
 )
 def test_scans(sql: str, changed: str, views: int, scans: dict[str, int]) -> None:
     found = Tables(1).kept(sql).scans({TableName("lake", "db", name): False for name in changed})
     assert found == Scans(views, {TableName("lake", "db", name): count for name, count in scans.items()})
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [
+        ("select k, count(distinct x) as n from db.a group by k", "a"),
+        (RANKED, "a"),
+        ("select y, count(*) as n from (select b.y, a.k from db.a join db.b on a.k = b.k) j group by y", ""),
+        (
+            "with j as (select a.x, b.y from db.a join db.b on a.k = b.k) "
+            "select y, sum(distinct x) as n from j group by y",
+            "ab",
+        ),
+    ],
+)
+def test_tables_whose_rows_are_sorted(sql: str, tables: str) -> None:
+    assert {table.name for table in Tables(1).kept(sql).sorted_tables} == set(tables)

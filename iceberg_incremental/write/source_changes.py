@@ -1,0 +1,52 @@
+"""The changes of the sources of a query that is updated incrementally, as a run reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from ..expose.groups import broadcast
+from ..expose.plain_sql import Source
+from ..query.changed import Changes
+from ..query.incremental_query import IncrementalQuery
+from ..query.states import KeyView
+from ..spark.port import Spark, holding
+from ..table.history import TableName
+
+
+class SourceChanges:
+    """The changes of some sources. ``prefix``: of the names of the views that are made for them."""
+
+    def __init__(self, sources: Mapping[TableName, Source], spark: Spark, prefix: str) -> None:
+        self._sources = sources
+        self._spark = spark
+        self._prefix = prefix
+
+    def of(self, kept: IncrementalQuery, sql: Callable[[Source], str]) -> Changes:
+        """The changes of the query's parts. ``sql``: gives the relation of a source's changes."""
+        states = {
+            table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
+        }
+        return kept.changes(states, self._prefix, broadcast)
+
+    def affected(self, kept: IncrementalQuery, held: ExitStack) -> tuple[Changes, list[KeyView]]:
+        """The views of the affected keys, the last of which has those of the result.
+
+        Rows that have to be compared to know which have changed are kept by Spark if the views read them twice.
+        """
+        name, exact = f"{self._prefix}_keys", self._spark.scans
+        changed = [source for source in self._sources.values() if source.has_changed]
+        touched = {source.table: source.touched_sql(exact) for source in changed}
+        rows = {source.table: touched[source.table] or source.changes_sql(exact) for source in changed}
+        changes = self.of(kept, lambda source: rows[source.table])
+        views = kept.affected(changes, name)
+        texts = "".join(view.sql for view in views)
+        compared = [table for table, sql in rows.items() if touched[table] is None and texts.count(sql) > 1]
+        if not compared:
+            return changes, views
+        for number, table in enumerate(compared):
+            view = f"{self._prefix}_changes_{number}"
+            held.enter_context(holding(self._spark, view, f"select * from {rows[table]}"))
+            rows[table] = view
+        changes = self.of(kept, lambda source: rows[source.table])
+        return changes, kept.affected(changes, name)

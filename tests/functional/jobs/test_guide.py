@@ -1,0 +1,57 @@
+"""The PySpark jobs of docs/jobs.md, one after the other, as they stand there but for the names of tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.errors import CheckpointError
+from tests.unit.website.blocks import blocks
+
+from ..incremental.conftest import outside  # noqa: F401 (a fixture)
+from .test_jobs import Lake
+
+FIRST, MIRROR, NAMED = (
+    block.text for block in blocks("python") if block.page == "jobs.md" and not block.text.startswith("# job.py")
+)
+
+
+@pytest.fixture
+def lake(outside):  # noqa: F811
+    return Lake(outside.session)
+
+
+def run(lake, text, **names):
+    """Run a block, and return its variables."""
+    for namespace in ("lake.ops", "lake.analytics"):
+        text = text.replace(f"{namespace}.", f"{lake.schema}.")
+    variables = {"spark": lake.session, **names}
+    exec(text, variables)
+    return variables
+
+
+def rows(lake, table):
+    return sorted(tuple(row) for row in lake.session.sql(f"select * from {lake.schema}.{table}").collect())
+
+
+@pytest.mark.thorough
+def test_the_jobs_of_the_guide(lake):
+    flights, customers = f"{lake.schema}.flights", f"{lake.schema}.customers"
+    lake.sql(f"create table {flights} using iceberg as select id, id % 2 as cancelled from range(4)")
+    lake.sql(f"create table {customers} using iceberg as select id as customer_id, 'a' as name from range(2)")
+
+    job = run(lake, FIRST)["job"]
+    assert rows(lake, "flights_staged") == [(0, 0), (2, 0)]
+    lake.sql(f"insert into {flights} values (4, 0), (5, 1)")
+    run(lake, FIRST)
+    assert rows(lake, "flights_staged") == [(0, 0), (2, 0), (4, 0)]
+
+    named = run(lake, NAMED, Job=type(job))["job"]
+    assert named.name == "model.shop.flights_staged" != job.name
+    with pytest.raises(CheckpointError):
+        run(lake, FIRST.partition("\n")[2].partition("\n")[2].replace("job = ", "#"), job=named)
+
+    mirror = type(job)(lake.session, target=f"{lake.schema}.customers_mirror")
+    run(lake, MIRROR, job=mirror)
+    lake.sql(f"update {customers} set name = 'b' where customer_id = 1")
+    run(lake, MIRROR, job=mirror)
+    assert rows(lake, "customers_mirror") == [(0, "a"), (1, "b")]

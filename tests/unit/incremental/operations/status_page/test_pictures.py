@@ -1,0 +1,22 @@
+"""The pictures in docs/pictures show the status page as it is now; a browser is not needed to see that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from .pictured import MADE_FROM, digest
+
+PICTURES = sorted((Path(__file__).parents[5] / "docs" / "pictures").glob("*.png"))
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.stem)
+def test_a_picture_shows_the_page_as_it_is(picture):
+    with Image.open(picture) as image:
+        assert image.info.get(MADE_FROM) == digest(), "run `make pictures`"
+
+
+def test_the_pictures_that_pages_show_are_all_there():
+    assert {path.stem for path in PICTURES} == {"status-model", "status-overview", "status-phone"}

@@ -1,0 +1,61 @@
+"""The code blocks of the pages, and those that no test can run."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from website import DOCS, GENERATED
+
+PAGES = (DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
+_FENCED = re.compile(r"^(?P<indent> *)```(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
+
+NOT_RUN = {
+    ("README.md", " source('ops','flights')"): "a picture",
+    ("migration-history.md", "-- before\nCREATE FLOW"): "SQL of Databricks' pipelines, which Spark cannot parse",
+    (
+        "tutorial.md",
+        "                                   ip_changes reads",
+    ): "what `make demo` prints, after some minutes",
+    ("tutorial.md", "compared with a rebuild from scratch"): "what `make demo` prints, after some minutes",
+}
+"""How a block begins, by its page, and the reason why no test runs it. A page's other blocks each have a test."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code in a page, without the indent of the list that it may be in. ``line``: of its fence, from 1."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def reason(self) -> str | None:
+        """Why no test runs it; None if one does."""
+        found = [why for (page, start), why in NOT_RUN.items() if page == self.page and self.text.startswith(start)]
+        return found[0] if found else None
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks(*languages: str) -> Iterator[Block]:
+    """The blocks that a test must run, of these languages or of all.
+
+    Those of generated pages are examples of errors and signatures of macros, made when the pages are compared.
+    """
+    return (each for each in all_blocks() if each.reason is None and (not languages or each.language in languages))
+
+
+def all_blocks() -> Iterator[Block]:
+    """All blocks of the pages that are written by hand."""
+    for path in PAGES:
+        if path not in GENERATED:
+            page = path.read_text(encoding="utf-8")
+            for found in _FENCED.finditer(page):
+                text = found["text"] if found["indent"] == "" else textwrap.dedent(found["text"])
+                yield Block(path.name, page.count("\n", 0, found.start()) + 1, found["language"], text)
