@@ -119,7 +119,7 @@ BY_NAME: dict[str, Any] = {
     "oldest": _snapshot(1),
     "policy": Policy(),
     "position": _position(4),
-    "reason": "Spark's settings name no such catalog",
+    "reason": "Spark's settings do not contain this catalog",
     "sequence": ("updated_at",),
     "snapshot_id": _id(4),
     "source": FLIGHTS,

@@ -128,7 +128,7 @@ def reads_elsewhere(sql: str, staged: str, table: TableName) -> str | None:
     relation that it received, as SQL. ``table``: the model's table.
     """
     if staged not in sql:
-        return "its SQL does not read {{ model }}, the relation that it is given"
+        return "its SQL does not read {{ model }}, its argument"
     rest = sql.replace(staged, "").replace("`", "")
     if re.search(rf"(?<![\w.]){_any_length_of(table)}(?!\w)", rest, re.IGNORECASE):
         return f"its SQL reads {table} by its name, as it is published, and not as {{{{ model }}}}"

@@ -30,8 +30,8 @@ def _sequence_by(value: object, wrong: list[str]) -> str | None:
     names = _names(value)
     if len(names) > 1:
         wrong.append(
-            f"sequence_by is {value!r}: 'history' takes one column, at whose values versions begin and end. Compute "
-            "one that has the order of all of them"
+            f"sequence_by is {value!r}: 'history' supports one column, whose values start and end versions. Compute "
+            "a column with the combined order"
         )
     return names[0] if names else None
 

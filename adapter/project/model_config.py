@@ -64,10 +64,10 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
     fixed = read.columns("merge_fixed_columns")
     if fixed and not strategy.is_keyed:
-        wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' take: remove it")
+        wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' support: remove it")
     sequence_by = read.columns("sequence_by")
     if sequence_by and not strategy.is_keyed:
-        wrong.append("sequence_by is set, which only 'merge', 'apply_changes' and 'history' take: remove it")
+        wrong.append("sequence_by is set, which only 'merge', 'apply_changes' and 'history' support: remove it")
     narrowing = [key for key in _NARROWING if config.get(key)]
     if sequence_by and narrowing:
         wrong.append(
@@ -115,14 +115,16 @@ def _require_history_configs(config: Mapping[str, Any], wrong: list[str], *, is_
     """Check the configs that only histories support, and those that they do not support."""
     if not is_history:
         given = [name for name in HISTORY_CONFIGS if config.get(name) is not None]
-        wrong += [f"{name} is set, which only 'history' takes: remove it" for name in given]
+        wrong += [f"{name} is set, which only 'history' supports: remove it" for name in given]
         return
     refused = [name for name in (*_NARROWING, "merge_fixed_columns") if config.get(name)]
-    wrong += [f"{name} is set, which 'history' does not take: remove it" for name in refused]
+    wrong += [f"{name} is set, which 'history' does not support: remove it" for name in refused]
     contract = config.get("contract")
     enforced = contract.get("enforced") if isinstance(contract, Mapping) else getattr(contract, "enforced", False)
     if enforced:
-        wrong.append("contract is enforced, which 'history' does not take: put it on a view of the history")
+        wrong.append(
+            "contract is enforced, which 'history' does not support: use a view of the history with a contract"
+        )
 
 
 def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
@@ -133,7 +135,7 @@ def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
         wrong.append(f"tblproperties has {', '.join(own)}: this package keeps its checkpoint under ip.: remove it")
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
-        wrong.append(f"file_format is {file_format!r}: leave it out, or set it to 'iceberg'")
+        wrong.append(f"file_format is {file_format!r}: omit it, or set it to 'iceberg'")
 
 
 _Value = TypeVar("_Value")
@@ -167,7 +169,7 @@ class _Configs:
         def above_0(value: object) -> int | None:
             return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
-        return self.read(key, None, above_0, "a whole number above 0, or leave it out for no limit")
+        return self.read(key, None, above_0, "a whole number above 0, or omit it for no limit")
 
     def share(self, key: str) -> float | None:
         def from_0_to_1(value: object) -> float | None:

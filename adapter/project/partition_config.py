@@ -35,7 +35,7 @@ def _wrong(field: str) -> str | None:
         return None
     match = _CALL.fullmatch(field)
     if match is None:
-        return "neither a column's name, which stands in back-quotes if it has other signs, nor a transform of one"
+        return "neither a column name (back-quoted if it contains special characters) nor a transform of a column"
     name, arguments = match[1].lower(), [each.strip() for each in match[2].split(",")]
     numbers, columns = ([each for each in arguments if is_kind(each)] for is_kind in (str.isdecimal, _COLUMN.fullmatch))
     if name not in (*SYNONYMS, *SYNONYMS.values(), *_OF_NUMBERS, "identity"):

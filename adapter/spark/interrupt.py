@@ -13,7 +13,7 @@ class InterruptError(DbtRuntimeError, KeyboardInterrupt):
     """The user pressed Ctrl-C. dbt cancels running statements, as after every KeyboardInterrupt."""
 
 
-CANCELLED = "Cancelled, as the command was interrupted or failed fast."
+CANCELLED = "Cancelled, because the command was interrupted or failed fast."
 """The error for a statement that a dbt thread would execute after a cancellation."""
 
 

@@ -35,14 +35,15 @@ def cause(error: BaseException) -> BaseException | None:
 
 _NO_CLASS = "Cannot find catalog plugin class"
 _NO_CLASS_FIX = (
-    "\nSpark finds no Iceberg runtime. On a server, put its jar into Spark's jars or on spark.driver.extraClassPath:"
-    "\na Thrift server loses the jars of --packages and --jars as soon as one connection is closed."
+    "\nSpark does not find the Iceberg runtime. On a server, add its jar to Spark's jars or"
+    "\nspark.driver.extraClassPath, because a Thrift server unloads the jars of --packages and --jars when its"
+    "\nfirst connection closes."
 )
 
 _NOT_HELD = re.compile(r"Checkpoint block \S+ not found")
 _NOT_HELD_FIX = (
-    "\nAn executor of Spark held changes for the statements of this run, and is gone. Nothing of the run was published:"
-    "\nrun the model again."
+    "\nA Spark executor that held changes for the statements of this run was lost. Nothing of the run was published."
+    "\nRun the model again."
 )
 
 _PARTITIONING = re.compile(
@@ -56,8 +57,8 @@ _PARTITIONING_FIX = (
 
 _NO_VIEWS = re.compile(r"(Creating|Replacing) a view is not supported by catalog")
 _NO_VIEWS_FIX = (
-    "\nAn Iceberg catalog of this type, such as hadoop, keeps no views: materialize the model as a table, or for "
-    "`dbt clone`\nset `+clone_as: table`."
+    "\nAn Iceberg catalog of this type, such as hadoop, does not support views: materialize the model as a table. "
+    "For `dbt clone`,\nset `+clone_as: table`."
 )
 
 _UNRESOLVED = re.compile(
@@ -65,8 +66,8 @@ _UNRESOLVED = re.compile(
 )
 _OF_A_SNAPSHOT = re.compile(r"`(snapshot_id_\d+|branch_main|changes)`", re.IGNORECASE)
 _NO_ALIAS_FIX = (
-    "\nA relation that an ip_ macro returns is not known by the table's own name. If `{relation}` means one, "
-    "give it an alias:\nfrom {{{{ ip_changes(…) }}}} as {relation}"
+    "\nA relation that an ip_ macro returns does not have the table's name. If `{relation}` refers to one, "
+    "add an alias:\nfrom {{{{ ip_changes(…) }}}} as {relation}"
 )
 
 

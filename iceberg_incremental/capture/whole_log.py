@@ -21,11 +21,11 @@ def require_whole_log(
     known.
     """
     if checkpoint is None:
-        found: str | None = "no checkpoint that says what was read"
+        found: str | None = "no checkpoint that records what was read"
     elif checkpoint.history is None or checkpoint.sequence is None:
-        found = "versions that were not made of a log"
+        found = "versions that were not created from a log"
     elif not checkpoint.history.has_whole_log:
-        found = "a run that may have passed over commits of the log, or a position that was set by hand"
+        found = "a run that may have skipped commits of the log, or a position that was set by hand"
     else:
         reasons = (
             _why_incomplete(name, position, cuts, parents)

@@ -101,12 +101,12 @@ def kind_of(settings: Mapping[str, str]) -> str:
 
 def _kind(spark_class: str | None, settings: Mapping[str, str]) -> str:
     if spark_class is None:
-        raise _CannotMapError("Spark's settings name no such catalog")
+        raise _CannotMapError("Spark's settings do not contain this catalog")
     if spark_class not in _SPARK_CATALOGS:
         raise _CannotMapError(f"its class is {spark_class}, which is not Iceberg's")
     kind = kind_of(settings)
     if kind not in _MAPPERS:
-        raise _CannotMapError(f"PyIceberg has no counterpart of {kind} here")
+        raise _CannotMapError(f"PyIceberg does not support {kind}")
     if spark_class == _SESSION_CATALOG and kind not in _WITH_OTHER_FORMATS:
         raise _CannotMapError(f"a table that is not in its {kind} catalog may be one of Spark's own, of another format")
     return kind
@@ -130,7 +130,7 @@ def _rest(settings: Mapping[str, str], _: Mapping[str, str]) -> dict[str, Any]:
             login = {key: settings.get(f"rest.auth.basic.{key}", "") for key in ("username", "password")}
             properties["auth"] = {"type": "basic", "basic": login}
         case other:
-            raise _CannotMapError(f"PyIceberg has no counterpart of rest.auth.type {other} here")
+            raise _CannotMapError(f"PyIceberg does not support rest.auth.type {other}")
     return {"type": "rest", **properties}
 
 

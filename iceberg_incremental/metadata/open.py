@@ -115,7 +115,7 @@ class AutoReader:
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """See MetadataReader.changed_files."""
-        spark = f"Spark reads the columns of {history.table}, and no file is left out"
+        spark = f"Spark reads the columns of {history.table}, and all files are read"
         return self._of_manifests(history.table, spark, lambda reader: reader.changed_files(history, start, end))
 
     def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:

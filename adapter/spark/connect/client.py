@@ -43,7 +43,7 @@ class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc 
         if details.method.endswith(_EXECUTE):
             with self._lock:
                 if request.operation_id in self._sent:
-                    raise DbtDatabaseError(errors.lost("The server does not know the statement any more."))
+                    raise DbtDatabaseError(errors.lost("The server no longer knows the statement."))
                 self._sent.add(request.operation_id)
         return continuation(details, request)
 

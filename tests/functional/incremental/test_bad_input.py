@@ -93,7 +93,7 @@ def test_a_column_qualified_by_the_source_s_name_comes_with_the_alias_to_add(sho
     shop.model("staged", CHANGES.replace("*", "events.id"))
     shop.insert(events, "(1, 'a')")
     message = shop.fails()
-    assert "give it an alias:" in message and "from {{ ip_changes(…) }} as events" in message
+    assert "add an alias:" in message and "from {{ ip_changes(…) }} as events" in message
 
 
 def test_a_misspelt_argument_names_the_model(shop):

@@ -49,7 +49,7 @@ def test_an_error_without_a_message_is_named():
 
 def test_a_catalog_without_views_comes_with_the_fix_once():
     said = clean(clean("Replacing a view is not supported by catalog: lake"))
-    assert said.count("keeps no views: materialize the model as a table, or for `dbt clone`") == 1
+    assert said.count("does not support views: materialize the model as a table. For `dbt clone`,") == 1
 
 
 def test_a_partition_field_that_the_columns_do_not_give_names_its_config():
@@ -77,4 +77,4 @@ def test_a_column_that_is_qualified_by_a_table_behind_a_macro_comes_with_the_fix
             f"cannot be resolved. Did you mean one of the following? [{suggested}]. SQLSTATE: 42703; line 1 pos 7"
         )
     )
-    assert said.count("give it an alias:\nfrom {{ ip_changes(…) }} as flights") == named
+    assert said.count("add an alias:\nfrom {{ ip_changes(…) }} as flights") == named

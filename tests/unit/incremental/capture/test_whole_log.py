@@ -77,8 +77,8 @@ def test_a_log_that_only_got_rows_is_whole(found):
         (reader(snap(2, 1), snap(3, 2, DELETE, "overwrite")), "snapshot 3 of lake.ops.events changed or deleted rows"),
         (reader(snap(1, None), snap(9, None), head=9), "does not come from snapshot 2"),
         (reader(snap(2, 1), uuid="another"), "is another table"),
-        (reader(snap(1, None), snap(2, 1), snap(3, 2), checkpoint=kept(whole=False)), "may have passed over"),
-        (reader(snap(1, None), checkpoint=replace(kept(), history=None)), "not made of a log"),
+        (reader(snap(1, None), snap(2, 1), snap(3, 2), checkpoint=kept(whole=False)), "may have skipped"),
+        (reader(snap(1, None), checkpoint=replace(kept(), history=None)), "not created from a log"),
         (Reader(t=hist(TARGET, carrying(100, None, kept()))), "has no rows"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_break_builds_nothing_either():
 
 def test_a_table_without_a_checkpoint_is_not_built_again():
     found = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, snap(100, None)))
-    with pytest.raises(CheckpointError, match="no checkpoint that says what was read"):
+    with pytest.raises(CheckpointError, match="no checkpoint that records what was read"):
         opened(found, config={**CONFIG, "on_missing_checkpoint": "full_refresh"})
 
 

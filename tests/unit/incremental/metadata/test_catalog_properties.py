@@ -142,13 +142,13 @@ def test_file_properties(options: dict[str, str], others: dict[str, str], expect
         ("org.example.OtherCatalog", {}, "its class is org.example.OtherCatalog, which is not Iceberg's"),
         (SESSION_CATALOG, {"type": "rest", **REST_URI},
          "a table that is not in its rest catalog may be one of Spark's own, of another format"),
-        (SPARK_CATALOG, {"type": "nessie"}, "PyIceberg has no counterpart of nessie here"),
-        (SPARK_CATALOG, {"catalog-impl": "org.example.Impl"}, "PyIceberg has no counterpart of org.example.Impl here"),
+        (SPARK_CATALOG, {"type": "nessie"}, "PyIceberg does not support nessie"),
+        (SPARK_CATALOG, {"catalog-impl": "org.example.Impl"}, "PyIceberg does not support org.example.Impl"),
         (SPARK_CATALOG, {"type": "hive"}, "neither its uri nor hive.metastore.uris is among Spark's settings"),
         (SPARK_CATALOG, {"type": "rest"}, "its uri is not set"),
         (SPARK_CATALOG, {"type": "hadoop"}, "its warehouse is not set"),
         (SPARK_CATALOG, {"type": "rest", **REST_URI, "rest.auth.type": "google"},
-         "PyIceberg has no counterpart of rest.auth.type google here"),
+         "PyIceberg does not support rest.auth.type google"),
         (SPARK_CATALOG, {"type": "jdbc", "uri": "jdbc:mysql://u:pw@db/ice"},
          "its database must be SQLite or PostgreSQL, and its uri is jdbc:mysql"),
         (SPARK_CATALOG, {"type": "jdbc", "uri": "jdbc:sqlite::memory:"},
@@ -163,7 +163,7 @@ def test_what_cannot_be_mapped(spark_class: str, options: dict[str, str], reason
 
 def test_a_catalog_that_spark_does_not_name():
     others = {"spark.sql.catalog.lakes": SPARK_CATALOG, "spark.sql.catalog.lakes.type": "rest"}
-    assert map_catalog("lake", others) == Unmapped("lake", "Spark's settings name no such catalog")
+    assert map_catalog("lake", others) == Unmapped("lake", "Spark's settings do not contain this catalog")
 
 
 REDACTED = "*********(redacted)"

@@ -116,7 +116,7 @@ def test_without_the_way_out_the_error_says_what_to_do():
         reader.load(TableName("lake", "ops", "flights"))
 
     assert caught.value.msg == (
-        "PyIceberg has no configuration for catalog lake, because PyIceberg has no counterpart of nessie here.\n"
+        "PyIceberg has no configuration for catalog lake, because PyIceberg does not support nessie.\n"
         "  To fix: set PyIceberg's properties under pyiceberg: lake: in the profile, or set metadata_reader: spark.\n"
         "  More: dbt-spark-iceberg explain no-configuration"
     )

@@ -82,7 +82,7 @@ def test_a_model_that_is_kept_up():
             replace(TABLE, update_method=UpdateMethod(("a", "b"), "result rows", ())),
             T + "yes, incremental by a, b (values of changed rows of its result)",
         ),
-        (replace(TABLE, error="no such table\nExpected: one"), T + "not known"),
+        (replace(TABLE, error="no such table\nExpected: one"), T + "unknown"),
         (
             replace(SPENT, update_method=None, not_incremental=LIMIT, next_run=None),
             "model.shop.spent (lake.dwh.spent), auto: not incremental, because of LIMIT (line 3); use a window. "

@@ -59,11 +59,11 @@ def test_everything_set():
         ({"snapshot_meta_column_names": {"valid_from": "x"}}, "snapshot_meta_column_names is"),
         ({"snapshot_meta_column_names": {"dbt_valid_from": "DBT_VALID_TO"}}, "snapshot_meta_column_names is"),
         ({"snapshot_meta_column_names": ["x"]}, "snapshot_meta_column_names is"),
-        ({"sequence_by": ["at", "position"]}, "'history' takes one column"),
-        ({"merge_exclude_columns": "a"}, "merge_exclude_columns is set, which 'history' does not take"),
-        ({"merge_fixed_columns": "a"}, "merge_fixed_columns is set, which 'history' does not take"),
+        ({"sequence_by": ["at", "position"]}, "'history' supports one column"),
+        ({"merge_exclude_columns": "a"}, "merge_exclude_columns is set, which 'history' does not support"),
+        ({"merge_fixed_columns": "a"}, "merge_fixed_columns is set, which 'history' does not support"),
         ({"contract": {"enforced": True}}, "contract is enforced"),
-        ({"incremental_strategy": "merge", "check_cols": "all"}, "check_cols is set, which only 'history' takes"),
+        ({"incremental_strategy": "merge", "check_cols": "all"}, "check_cols is set, which only 'history' supports"),
     ],
 )
 def test_what_is_wrong_is_said(config, said):

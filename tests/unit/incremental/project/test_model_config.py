@@ -74,7 +74,7 @@ def test_positions_are_held_for_a_time(text, time):
         ({"on_missing_checkpoint": True}, "on_missing_checkpoint is True"),
         ({"on_schema_change": "append"}, "on_schema_change is 'append'"),
         ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "keep one of them"),
-        ({"sequence_by": "at"}, "sequence_by is set, which only 'merge', 'apply_changes' and 'history' take"),
+        ({"sequence_by": "at"}, "sequence_by is set, which only 'merge', 'apply_changes' and 'history' support"),
         ({"sequence_by": {"at": 1}}, "sequence_by is {'at': 1}: expected a column name, or a list"),
         (
             {"incremental_strategy": "merge", "unique_key": "a", "sequence_by": "b", "predicates": "true"},

@@ -34,8 +34,8 @@ def test_no_fields():
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("day(d", "neither a column's name, .* nor a transform"),
-        ("a b", "neither a column's name, which stands in back-quotes if it has other signs, nor a transform"),
+        ("day(d", "neither a column name .* nor a transform"),
+        ("a b", "neither a column name .* nor a transform of a column"),
         ("week(d)", "an unknown transform, week"),
         ("bucket(id)", "bucket\\(\\) without a whole number above 0 and a column"),
         ("bucket(0, id)", "bucket\\(\\) without a whole number above 0 and a column"),
