@@ -195,8 +195,9 @@ class TestDates:
         assert days == [("2026-01-01", 9)]  # the end is not among them
 
 
+TABLE = {"+materialized": "table"}
 VIEWS = ("int_direct_relationships", "int_all_dag_relationships")
-"""The models that the package makes tables of on Databricks: as views, they are computed by each model that reads them."""
+"""The models that are tables on Databricks. As views, they are computed by each model that reads them."""
 
 
 class TestProjectEvaluator:
@@ -205,7 +206,7 @@ class TestProjectEvaluator:
     def project_config_update(cls) -> dict[str, Any]:
         return {
             "vars": {"max_depth_dag": 9},
-            "models": {"dbt_project_evaluator": {"marts": {"core": dict.fromkeys(VIEWS, {"+materialized": "table"})}}},
+            "models": {"dbt_project_evaluator": {"marts": {"core": dict.fromkeys(VIEWS, TABLE)}}},
             "dispatch": [{"macro_namespace": "dbt", "search_order": ["dbt_project_evaluator", "dbt"]}],
         }
 
