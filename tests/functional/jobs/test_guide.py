@@ -46,7 +46,6 @@ def test_the_jobs_of_the_guide(lake):
     assert rows(lake, "flights_staged") == [(0, 0), (2, 0), (4, 0)]
 
     named = run(lake, NAMED, Job=type(job))["job"]
-    assert named.name == "model.shop.flights_staged" != job.name
     with pytest.raises(CheckpointError):
         run(lake, FIRST.partition("\n")[2].partition("\n")[2].replace("job = ", "#"), job=named)
 
