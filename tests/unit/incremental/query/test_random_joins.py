@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from iceberg_incremental.query.matching import Matching
+
 from .kept_tables import Tables
 from .random_joins import random_join
 
@@ -24,3 +26,10 @@ def test_exact(seed: int) -> None:
         expected = tables.fetch(tables.on(sql, "new"))
         for each in (query, *(narrower if number == 0 else ())):
             assert tables.update_method(each) == expected, f"round {number}, by {each.key}: {sql}"
+
+
+def test_forgotten_matches_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of a relation that is left out affects nothing, which this query shows."""
+    monkeypatch.setattr(Matching, "_matched_sql", lambda *_: None)
+    with pytest.raises(AssertionError, match="by "):
+        test_exact(13)
