@@ -1,4 +1,4 @@
-"""Measures a pipeline of twelve ``auto`` models while 0.2% of its sources change, against rebuilds of all tables.
+"""Measures a pipeline of twelve ``auto`` models while 0.2% of its sources change, and rebuilds of all tables.
 
 The raw measurements are written to build/plain_sql_pipeline/measurements.json. Without options, the figures are saved.
 """
@@ -34,10 +34,10 @@ def tables(found: Mapping[str, Sequence[Round]], rows: int) -> list[Table]:
 def _pipeline_table(found: Mapping[str, Sequence[Round]], rows: int) -> Table:
     kept, rebuilt = found[KEPT], found[REBUILT]
     table = Table(
-        f"A pipeline of {len(MODELS)} models in three stages on {rows:,} rows, a day's changes of 0.2% with late rows",
+        f"A pipeline of {len(MODELS)} models in three stages on {rows:,} rows, of which 0.2% change each day",
         ["", "`auto`", "`table`", "ratio", "aim"],
-        note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark. After "
-        "each day, all tables equal their rebuilds.",
+        note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark. One "
+        "row in twenty arrives up to two weeks late. After each day, all tables equal their rebuilds.",
     )
     for label, part in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
         ours, others = ([getattr(each, part) for each in rounds] for rounds in (kept, rebuilt))
@@ -51,7 +51,7 @@ def _models_table(found: Mapping[str, Sequence[Round]]) -> Table:
     table = Table(
         "The models of the pipeline",
         ["model", "way taken", "files read", "statements", "executors' CPU", "wall", "whole CPU", "`table`", "ratio"],
-        note="Figures cover each model from start to end. `whole CPU` is that of dbt's process and the JVM.",
+        note="Figures cover each model from start to end. `whole CPU` is the CPU time of dbt's process and the JVM.",
     )
     for name in MODELS:
         ours, others = ([each.models[name] for each in found[command]] for command in (KEPT, REBUILT))
@@ -72,7 +72,7 @@ def _models_table(found: Mapping[str, Sequence[Round]]) -> Table:
 
 def _by_hand_table(found: Mapping[str, Sequence[Round]]) -> Table:
     table = Table(
-        "The same models by hand",
+        "The same models, written by hand",
         ["model", "by hand", "`auto`, whole CPU", "by hand, whole CPU", "ratio", "aim", "wall, ratio"],
         note="The hand-written models follow [Patterns](patterns.md).",
     )
@@ -93,8 +93,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{NAME}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=20_000_000, help="of all sources (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=2, help="days, after one that warms up (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=20_000_000, help="rows of all sources (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="days after the warm-up (default: %(default)s)")
     options = parser.parse_args(arguments)
     result = results.begin(NAME)
     with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
