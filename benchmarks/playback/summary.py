@@ -215,8 +215,8 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
         "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "
         "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark, which caches the "
         "generated code of all statements (`spark.sql.codegen.cache.maxEntries`), as it would for a single method. At "
-        "the end, the table of each method equals the table of the lookback. This package's tables are compared row by "
-        "row."
+        "the end, every table except the watermark's equals the table of the lookback. This package's tables are "
+        "compared row by row."
     )
     found[1].note = "Stage 2 aggregates seconds and plays by account and date."
     found[2].note = "Stage 2 also aggregates distinct titles and the longest play. New rows alone cannot update them."
