@@ -9,8 +9,6 @@ from . import results
 from .results import Result, Table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-QUIET = 1.0
-"""The load per core up to which a machine counts as quiet before a benchmark."""
 MOST_COLUMNS = 10
 """Tables with more columns are collapsed."""
 
@@ -47,7 +45,7 @@ def _shown(table: Table) -> str:
 def _where(result: Result) -> str:
     machine = result.machine
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    busy = "" if result.load_before <= QUIET else " **The machine was busy with other work.**"
+    busy = "" if result.load_before <= results.QUIET else " **The machine was busy with other work.**"
     return (
         f"On {machine['cores']} cores, {machine['memory']}, {machine['system']}; {versions}. "
         f"Load per core before and after: {result.load_before}, {result.load_after}.{busy}{_cpu(result)}"
