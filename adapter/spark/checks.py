@@ -242,8 +242,7 @@ def _java_error() -> str | None:
 
 def require_iceberg(session: SparkSession) -> None:
     """Raise unless the Iceberg runtime is on the classpath and its SQL extension is enabled."""
-    version = session.version
-    require_spark(version)
+    require_spark(version := session.version)
     if not exists(java_class(session, "org.apache.iceberg.IcebergBuild")):
         if minor_version(version) not in RUNTIMES:
             raise no_runtime(version)
