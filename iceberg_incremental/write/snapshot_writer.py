@@ -106,7 +106,7 @@ class SnapshotWriter:
             return error.msg.splitlines()[0].rstrip(".")
 
     def _find_changes(self) -> str | None:
-        key, changes = self._columns.key, self._source.apart_sql(self._spark.scans)
+        key, changes = self._columns.key, self._source.ends_sql(self._spark.scans)
         if changes is None:  # they are compared, once
             changes = self._view("changes")
             self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
