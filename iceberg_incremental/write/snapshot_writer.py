@@ -170,7 +170,7 @@ class SnapshotWriter:
         """
         plan, names, staged, columns = self.run.plan, list(self._types), self._view("staged"), self._columns
         assert plan.target is not None
-        branch = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+        branch = plan.name.branch_sql(plan.branch)
         insert = ended_versions.insert_sql(branch, names, new)
         if not found.ended:
             return insert, {}, None
