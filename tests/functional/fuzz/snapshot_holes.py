@@ -58,8 +58,8 @@ def closed_versions_stay_open(monkeypatch):
 
 
 SHOWN_BY = {
-    rows_that_went_do_not_count: ("delete",),
-    versions_are_not_looked_up: ("move",),
+    rows_that_went_do_not_count: ("delete", "put_aside"),
+    versions_are_not_looked_up: ("bring_back",),
     other_writers_are_not_noticed: ("target_delete", "target_update"),
     altered_columns_are_not_noticed: ("target_alter",),
     edits_are_not_noticed: ("edit",),
@@ -67,3 +67,6 @@ SHOWN_BY = {
     closed_versions_stay_open: ("update",),
 }
 """The bugs, each with the steps that can show it."""
+
+OF_TIMES = {versions_are_not_looked_up}
+"""The bugs that concern only versions whose ids follow from a time of the source."""
