@@ -76,31 +76,16 @@ def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
     return f"({' union all '.join(part.select(names, CHANGE_SIGN) for part in parts_of(net, exact))})"
 
 
-def told_apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
+def uncompared_sql(net: NetRange, exact: ExactScans | None, *, at_ends: bool) -> str | None:
     """The rows that came and went, each with its sign, without a comparison of their values.
 
-    A row that was set to what it was is one that came and went then. None where rows have to be compared to know which
-    have changed.
-    """
-    if net.start_id is None or not net.tells_rows_apart:
-        return None
-    parts = parts_of(net, exact, apart=True)
-    if any(part.has_unchanged for part in parts):
-        return None
-    return f"({' union all '.join(part.select(names_of(net), CHANGE_SIGN) for part in parts)})"
-
-
-def apart_sql(net: NetRange, exact: ExactScans | None) -> str | None:
-    """The rows that are at one end only, each with its sign; None where a comparison has to tell them.
-
-    Like ``told_apart_sql``, but without rows that came and went in between: each row that came is one of the end.
+    A row that was set to what it was is one that came and went then. ``at_ends``: without rows that were there only in
+    between, so that each row that came is one of the end. None where rows have to be compared.
     """
     if net.start_id is None:
         return signed_sql(net, exact)
-    if net.segments or not net.tells_rows_apart:
-        return None
-    parts = parts_of(net, exact, apart=True)
-    if any(part.has_unchanged or part.is_log for part in parts):
+    parts = _parts_apart(net, exact)
+    if parts is None or (at_ends and (net.segments or any(part.is_log for part in parts))):
         return None
     return _all_of(net, parts, names_of(net), CHANGE_SIGN)
 
@@ -111,14 +96,20 @@ def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> st
     Where rows need not be compared to know that they are others, only these columns are read. A row that was set to
     what it was is one that came and went then.
     """
-    if net.start_id is None or not net.tells_rows_apart:
-        return changelog_sql(net, (), exact)
-    parts = parts_of(net, exact, apart=True)
-    if any(part.has_unchanged for part in parts):
+    parts = None if net.start_id is None else _parts_apart(net, exact)
+    if parts is None:
         return changelog_sql(net, (), exact)
     names = [column.name for key in keys if (column := net.changed.column(key)) is not None]
     count = unused("_ip_n", names)
     return _all_of(net, parts, names, count)
+
+
+def _parts_apart(net: NetRange, exact: ExactScans | None) -> list[Part] | None:
+    """The parts of a range, if none has rows that were only moved; None where only a comparison shows those."""
+    if not net.tells_rows_apart:
+        return None
+    parts = parts_of(net, exact, apart=True)
+    return None if any(part.has_unchanged for part in parts) else parts
 
 
 def _all_of(net: NetRange, parts: Sequence[Part], names: Sequence[str], count: str) -> str:

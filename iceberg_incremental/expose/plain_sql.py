@@ -9,7 +9,7 @@ from ..query.states import TableStates
 from ..spark.scans import ExactScans
 from ..table.commits import total
 from ..table.history import History, TableName
-from .relations import apart_sql, as_of_sql, changelog_sql, empty_sql, signed_sql, told_apart_sql
+from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql, uncompared_sql
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,15 @@ class Source:
         Spark reads only the columns that the caller uses. None where rows have to be compared to know which differ, or
         so many were written that most of them may be the same.
         """
-        if not self._writes_few or (signed := told_apart_sql(self.planned, exact)) is None:
-            return None
-        return _typed_sql(signed)
+        return self._uncompared_sql(exact, at_ends=False) if self._writes_few else None
 
-    def apart_sql(self, exact: ExactScans | None) -> str | None:
+    def ends_sql(self, exact: ExactScans | None) -> str | None:
         """As ``touched_sql``, however many rows were written, but each row that came is one of the table now."""
-        found = apart_sql(self.planned, exact)
-        return None if found is None else _typed_sql(found)
+        return self._uncompared_sql(exact, at_ends=True)
+
+    def _uncompared_sql(self, exact: ExactScans | None, *, at_ends: bool) -> str | None:
+        signed = uncompared_sql(self.planned, exact, at_ends=at_ends)
+        return None if signed is None else _typed_sql(signed)
 
     @property
     def _writes_few(self) -> bool:

@@ -112,15 +112,13 @@ def signed_sql(planned: Range, exact: ExactScans | None = None) -> str:
     return added_sql(changes_sql(planned, exact))
 
 
-def told_apart_sql(planned: Range, exact: ExactScans | None) -> str | None:
-    """The rows that a range brought and took, with their sign, if they need not be compared; else None."""
-    return net.told_apart_sql(planned.net, exact) if isinstance(planned, NetChanges) else None
+def uncompared_sql(planned: Range, exact: ExactScans | None = None, *, at_ends: bool) -> str | None:
+    """The rows that a range brought and took, with their sign; None where rows have to be compared for it.
 
-
-def apart_sql(planned: Range, exact: ExactScans | None = None) -> str | None:
-    """The rows that a range brought and took, with their sign; None where a comparison has to tell them."""
+    ``at_ends``: as in ``net.uncompared_sql``.
+    """
     if isinstance(planned, NetChanges):
-        return net.apart_sql(planned.net, exact)
+        return net.uncompared_sql(planned.net, exact, at_ends=at_ends)
     return added_sql(changes_sql(planned, exact))
 
 

@@ -103,7 +103,7 @@ class Output:
 
     def _statement(self, source: str, rows: str, columns: Sequence[Column], target: Sequence[Column]) -> Statement:
         plan, strategy = self._plan, self._plan.policy.strategy
-        staged = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+        staged = plan.name.branch_sql(plan.branch)
         if strategy is Strategy.APPEND:
             return Statement(append_sql(staged, rows, columns))
         if strategy is Strategy.INSERT_OVERWRITE:

@@ -38,6 +38,10 @@ class TableName:
         """The name in Spark SQL, with every part back-quoted."""
         return ".".join(sql_name(p) for p in (self.catalog, self.namespace, self.name))
 
+    def branch_sql(self, branch: str) -> str:
+        """The name of one of the table's branches in Spark SQL."""
+        return f"{self.sql}.{sql_name(f'branch_{branch}')}"
+
     @classmethod
     def parse(cls, text: str) -> TableName | None:
         """Parse a canonical name. None for other text."""

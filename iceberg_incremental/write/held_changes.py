@@ -167,6 +167,12 @@ class HeldChanges:
         if not same_rows(now, before.current_snapshot_id, now.current_snapshot_id):
             raise race_errors.own_rows_changed(now, self._plan.model)
 
+    def staged(self) -> tuple[History, Snapshot] | None:
+        """The target, and the newest commit of the run's branch. None if one is gone, which the publisher reports."""
+        now = self._reader.load(self._plan.name)
+        head = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
+        return None if now is None or head is None else (now, head)
+
     def require_compared(self, target: History, commit: Snapshot) -> None:
         """Raise ConcurrentRunError if rows of the target have changed since new rows were compared with them."""
         before = self._run.state.compared

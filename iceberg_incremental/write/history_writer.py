@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from ..capture.history_run import CommitTime, commits_of, require_same_end, source_of
+from ..capture.history_run import CommitTime, commits_of, source_of
 from ..capture.run import Run
-from ..capture.run_plan import RunPlan
 from ..explain import history_errors, model_errors, race_errors, wording
 from ..metadata import MetadataReader
 from ..publish.publisher import FollowUp
 from ..spark.port import Spark, holding
-from ..sql import sql_name
 from ..table.changed_files import ChangedFiles
 from ..table.commits import same_rows
 from ..table.history import MAIN, History, Snapshot
@@ -36,7 +34,7 @@ from .history import (
     versions_sql,
 )
 from .replacement import Replacement
-from .versioned import current_end_sql
+from .versioned import note_end
 
 _MILLISECONDS = 1000
 _DAY = 24 * 60 * 60
@@ -95,7 +93,7 @@ class HistoryWriter:
         plan = self._plan
         if not self._changes.can_hold(log):
             raise history_errors.needs_same_changes(plan.model)
-        self._note_end(self.rows(columns))
+        note_end(self._run, self._spark, self.rows(columns))
         self._set_clock(self.rows(columns))
         rows, view = self.rows(columns, added), f"{plan.branch}_events"
         with ExitStack() as held:
@@ -108,11 +106,11 @@ class HistoryWriter:
             target = self._reader.load(plan.name)
             files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
-            branch = _branch(plan, plan.branch)
+            branch = plan.name.branch_sql(plan.branch)
             in_place = target is None or files is None or not self._can_delete(target, files, rows)
             # as a branch, which has the columns that were added since its last commit
             versions = versions_sql(
-                branch if in_place else _branch(plan, MAIN),
+                branch if in_place else plan.name.branch_sql(MAIN),
                 view,
                 rows,
                 changed=found.keys,
@@ -140,7 +138,7 @@ class HistoryWriter:
         self, target: History, versions: str, rows: HistoryRows, bounds: Sequence[Bound], check: Callable[[], None]
     ) -> VersionStatements:
         """The statements that write the versions of a view in the place of those that the table has, the ``target``."""
-        branch = _branch(self._plan, self._plan.branch)
+        branch = self._plan.name.branch_sql(self._plan.branch)
         known = int(str(self._spark.rows(counts_sql(versions))[0][0]))
         insert = ended_versions.insert_sql(branch, rows.all_names, *inserted_sql(versions, rows))
 
@@ -159,10 +157,8 @@ class HistoryWriter:
 
         def check_insert() -> None:
             check()
-            now = self._reader.load(self._plan.name)
-            staged = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
-            if now is not None and staged is not None:  # a branch that is gone is the publisher's to see
-                require_unmoved(now, staged.parent_id)
+            if (staged := self._changes.staged()) is not None:
+                require_unmoved(staged[0], staged[1].parent_id)
 
         if not known:
             return VersionStatements(insert, check_insert, None, ended_versions.SEPARATELY)
@@ -172,7 +168,7 @@ class HistoryWriter:
     def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
         """The query of the versions of a table that is built as a whole."""
         rows = self.rows(columns)
-        self._note_end(rows)
+        note_end(self._run, self._spark, rows)
         return built_sql(log, rows)
 
     def statement_sql(self, target: str, log: str, columns: Sequence[Typed], added: Sequence[str]) -> str:
@@ -181,16 +177,6 @@ class HistoryWriter:
         compares = self._plan.keeps_versions
         versions = versions_sql(target, log, rows, changed=0, nulls=True, bounds=(), compares=compares)
         return merge_sql(target, versions, rows, ())
-
-    def _note_end(self, rows: HistoryRows) -> None:
-        """Record in the checkpoint the end of valid versions, if they have one.
-
-        Raises ConfigError if it differs from earlier runs.
-        """
-        if rows.config.valid_to_current is not None and self._run.state.current_end is None:
-            ((end,),) = self._spark.rows(current_end_sql(rows))
-            self._run.state.current_end = str(end)
-            require_same_end(self._plan, str(end))
 
     def _set_clock(self, rows: HistoryRows) -> None:
         """If no checkpoint records the latest time, let no version begin before existing ones."""
@@ -203,7 +189,3 @@ class HistoryWriter:
                 differing = {"dbt_valid_to_current": ("a time in the future", now)}
                 raise history_errors.other_history(self._plan.name, self._plan.model, differing)
             self._run.state.clock_ms = int(latest)
-
-
-def _branch(plan: RunPlan, branch: str) -> str:
-    return f"{plan.name.sql}.{sql_name(f'branch_{branch}')}"

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from ..capture.history_run import require_log, require_same_end
+from ..capture.history_run import require_log
 from ..capture.run import Run
-from ..explain import history_errors, sequence_errors, wording
+from ..explain import history_errors, wording
 from ..metadata import MetadataReader
 from ..publish.fence import Fence
 from ..spark.port import Spark, holding
-from ..sql import sql_name
-from ..table.commits import same_rows
 from ..table.history import MAIN
 from .changelog import ChangesView, useful
 from .columns import Typed
@@ -38,7 +36,7 @@ from .log_history import (
 )
 from .replacement import Replacement
 from .sequence import flawed_sql, flaws_sql
-from .versioned import current_end_sql
+from .versioned import note_end
 
 
 class LogWriter:
@@ -67,7 +65,7 @@ class LogWriter:
     def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
         """The query of the versions of a table that is built as a whole. It fails if the order of events is unknown."""
         rows = self.rows(columns)
-        self._note_end(rows)
+        note_end(self._run, self._spark, rows)
         return versions_sql(self._built(log, rows), rows)
 
     def remember_built(self, log: str, columns: Sequence[Typed]) -> None:
@@ -101,7 +99,7 @@ class LogWriter:
         plan, rows = self._plan, self.rows(columns)
         if not self._changes.can_hold(log):
             raise history_errors.needs_same_changes(plan.model)
-        self._note_end(rows)
+        note_end(self._run, self._spark, rows)
         before = self._run.state.compared = Fence(self._reader).loaded(plan)
         hidden = self._hidden.known(rows.identifying)
         events, known, line = (f"{plan.branch}_{each}" for each in ("events", "known", "line"))
@@ -117,7 +115,7 @@ class LogWriter:
                 )
 
             # as a branch, which has the columns that were added since its last commit
-            table = f"{plan.name.sql}.{sql_name(f'branch_{MAIN}')}"
+            table = plan.name.branch_sql(MAIN)
             held.enter_context(holding(self._spark, known, of_changed(table, rows.all_names)))
             stored = None
             if hidden is not None:
@@ -128,12 +126,13 @@ class LogWriter:
             self._require_no_flaws(line, rows)
             placed = placed_sql(line, rows)
             self._remember(hidden_sql(placed, rows), rows)
-            branch = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+            branch = plan.name.branch_sql(plan.branch)
             sql = merge_sql(branch, changes_sql(versions_sql(placed, rows), known, rows), rows, bounds)
 
             def check() -> None:
                 self._changes.require_same(changes, found)
-                self._require_compared()
+                if (staged := self._changes.staged()) is not None:
+                    self._changes.require_compared(*staged)
 
             yield VersionStatements(sql, check)
 
@@ -155,23 +154,3 @@ class LogWriter:
             if flaw.value in flawed:
                 keys = wording.keys(self._spark.rows(flawed_sql(line, rows.keys, flaw)))
                 raise error(self._plan.model, rows.keys, [rows.sequence], keys)
-
-    def _require_compared(self) -> None:
-        """Raise ConcurrentRunError if versions have changed since they were compared with the events."""
-        before, now = self._run.state.compared, self._reader.load(self._plan.name)
-        assert before is not None
-        staged = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
-        if now is None or staged is None:  # the publisher reports a dropped branch
-            return
-        if not same_rows(now, before.current_snapshot_id, staged.parent_id):
-            raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
-
-    def _note_end(self, rows: EventRows) -> None:
-        """Record in the checkpoint the end of valid versions, if they have one.
-
-        Raises ConfigError if it differs from earlier runs.
-        """
-        if rows.config.valid_to_current is not None and self._run.state.current_end is None:
-            ((end,),) = self._spark.rows(current_end_sql(rows))
-            self._run.state.current_end = str(end)
-            require_same_end(self._plan, str(end))

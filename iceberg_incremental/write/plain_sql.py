@@ -19,7 +19,7 @@ from ..query.incremental_query import IncrementalQuery, Scans
 from ..query.restricted import Keys
 from ..query.states import OldSnapshotExpiredError
 from ..spark.port import Spark, holding
-from ..sql import sql_name, sql_names
+from ..sql import sql_names
 from ..table.changed_files import ChangedFiles
 from ..table.checkpoint_state import is_as_written
 from ..table.commits import total, written
@@ -218,7 +218,7 @@ class PlainSqlWriter:
 
     @property
     def _staged(self) -> str:
-        return f"{self._plan.name.sql}.{sql_name(f'branch_{self._plan.branch}')}"
+        return self._plan.name.branch_sql(self._plan.branch)
 
     @property
     def _changed(self) -> dict[TableName, bool]:

@@ -62,7 +62,7 @@ class Inserted:
     @property
     def sql(self) -> str:
         """What the commit was written to, by its name in Spark SQL."""
-        return self.table.sql if self.branch is None else f"{self.table.sql}.{sql_name(f'branch_{self.branch}')}"
+        return self.table.sql if self.branch is None else self.table.branch_sql(self.branch)
 
     def can_bound(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Those of some columns that may bound the DELETE."""

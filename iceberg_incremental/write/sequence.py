@@ -202,7 +202,7 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
     same = same_key(TARGET, _CHANGED, ordered.identifying, ordered.types_of(ordered.identifying), nulls=True)
     hint = broadcast(_CHANGED, known.changed, ordered.types_of(ordered.identifying))
     table = (
-        f"select {hint}{sql_names(names, TARGET)} from {known.target.sql}.{sql_name(f'branch_{MAIN}')} as {TARGET}"
+        f"select {hint}{sql_names(names, TARGET)} from {known.target.branch_sql(MAIN)} as {TARGET}"
         f" left semi join {tied} as {_CHANGED} on {same}"
     )
     rows = distinct_sql(f"(select {sql_names(names)} from {tied} union all {table})", ordered.columns)

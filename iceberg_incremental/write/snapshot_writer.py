@@ -106,7 +106,7 @@ class SnapshotWriter:
             return error.msg.splitlines()[0].rstrip(".")
 
     def _find_changes(self) -> str | None:
-        key, changes = self._columns.key, self._source.apart_sql(self._spark.scans)
+        key, changes = self._columns.key, self._source.ends_sql(self._spark.scans)
         if changes is None:  # they are compared, once
             changes = self._view("changes")
             self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
@@ -170,7 +170,7 @@ class SnapshotWriter:
         """
         plan, names, staged, columns = self.run.plan, list(self._types), self._view("staged"), self._columns
         assert plan.target is not None
-        branch = f"{plan.name.sql}.{sql_name(f'branch_{plan.branch}')}"
+        branch = plan.name.branch_sql(plan.branch)
         insert = ended_versions.insert_sql(branch, names, new)
         if not found.ended:
             return insert, {}, None

@@ -1,11 +1,14 @@
-"""The rows of a history table, from changes or from a log: their columns, and the condition for valid versions."""
+"""The rows of a history table, from changes or from a log: their columns, and which versions are valid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..capture.history_run import require_same_end
+from ..capture.run import Run
 from ..plan.history_config import HardDeletes, HistoryConfig
+from ..spark.port import Spark
 from ..sql import sql_name
 from ..table.types import is_comparable
 from .columns import Typed, key_columns
@@ -91,3 +94,14 @@ def current_end_sql(rows: VersionedRows) -> str:
     if rows.time_type == "timestamp":
         return f"select concat(unix_micros({rows.current_end}), ' microseconds since 1970 in UTC')"
     return f"select string({rows.current_end})"
+
+
+def note_end(run: Run, spark: Spark, rows: VersionedRows) -> None:
+    """Record in the checkpoint the end of valid versions, if they have one.
+
+    Raises ConfigError if it differs from earlier runs.
+    """
+    if rows.config.valid_to_current is not None and run.state.current_end is None:
+        ((end,),) = spark.rows(current_end_sql(rows))
+        run.state.current_end = str(end)
+        require_same_end(run.plan, str(end))

@@ -102,6 +102,7 @@ class _Steps:
         self._choice = choice
         self._targets = targets
         self._wild = wild
+        self._has_aside = False
 
     def some(self) -> Iterator[Step]:
         kinds: dict[Callable[[], Step], float] = {
@@ -109,6 +110,8 @@ class _Steps:
             self.compact: 1, self.expire: 0.7, self.replace: 0.4, self.roll_back: 0.4, self.of_target: 1.5,
             self.edit: 0.6, self.add_column: 0.3, self.alter: 0.4,
         }  # fmt: skip
+        if self._has_aside:
+            kinds[self.bring_back] = 3
         if self._wild:
             kinds |= {self.repeat: 1.2, self.null_key: 1}
         count = self._choice.choices([0, 1, 2, 4], [1, 4, 3, 2])[0]
@@ -138,7 +141,7 @@ class _Steps:
         return Step("touch", (f"update {{source}} set name = name where {self._some()}",))
 
     def delete(self) -> Step:
-        """Deleted rows, of which some come back at once, or later; with the same values, or with others."""
+        """Deleted rows, of which some come back at once, or later, as they were; others as ``insert`` makes them."""
         if self._choice.random() < 0.25:
             return Step(
                 "move",
@@ -148,7 +151,27 @@ class _Steps:
                     "insert into {source} by name select * from {kept}",
                 ),
             )
+        if self._choice.random() < 0.4:
+            self._has_aside = True
+            return Step(
+                "put_aside",
+                (
+                    f"create or replace table {{aside}} using iceberg as select * from {{source}} where {self._some()}",
+                    "delete from {source} where id in (select id from {aside})",
+                ),
+            )
         return Step("delete", (f"delete from {{source}} where {self._some()}",))
+
+    def bring_back(self) -> Step:
+        """The rows that were put aside last, with the values and the times that they had."""
+        listed = "id, part, name, amount, updated_at"
+        return Step(
+            "bring_back",
+            (
+                f"insert into {{source}} ({listed}) select {listed} from {{aside}}"
+                " where id not in (select id from {source} where id is not null)",
+            ),
+        )
 
     def merge(self) -> Step:
         key = self._keys(1)[0]

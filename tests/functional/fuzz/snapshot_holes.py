@@ -57,12 +57,16 @@ def closed_versions_stay_open(monkeypatch):
     )
 
 
-ALL = [
-    rows_that_went_do_not_count,
-    versions_are_not_looked_up,
-    other_writers_are_not_noticed,
-    altered_columns_are_not_noticed,
-    edits_are_not_noticed,
-    repeated_keys_are_not_noticed,
-    closed_versions_stay_open,
-]
+SHOWN_BY = {
+    rows_that_went_do_not_count: ("delete", "put_aside"),
+    versions_are_not_looked_up: ("bring_back",),
+    other_writers_are_not_noticed: ("target_delete", "target_update"),
+    altered_columns_are_not_noticed: ("target_alter",),
+    edits_are_not_noticed: ("edit",),
+    repeated_keys_are_not_noticed: ("repeat",),
+    closed_versions_stay_open: ("update",),
+}
+"""The bugs, each with the steps that can show it."""
+
+OF_TIMES = {versions_are_not_looked_up}
+"""The bugs that concern only versions whose ids follow from a time of the source."""

@@ -42,7 +42,8 @@ class SnapshotPipeline:
         self._taken = {each.name: each for each in history.snapshots}
         properties = ", ".join(f"'{key}' = '{value}'" for key, value in history.layout.items())
         self._properties = properties
-        self._name, self._kept = f"rows_{history.number}", shop.raw(f"kept_{history.number}")
+        self._name = f"rows_{history.number}"
+        self._kept, self._aside = (shop.raw(f"{name}_{history.number}") for name in ("kept", "aside"))
         self._source = shop.raw(self._name)
 
     def begin(self) -> None:
@@ -106,6 +107,7 @@ class SnapshotPipeline:
             statement.format(
                 source=self._source,
                 kept=self._kept,
+                aside=self._aside,
                 plain=plain,
                 target=target,
                 plain_target=plain_target,

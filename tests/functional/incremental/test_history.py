@@ -172,6 +172,45 @@ def test_names_of_the_columns(shop, customers):
     assert found == Counter([(1, "a", False), (1, "b", True), (2, "a", True)])
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_names_that_need_quotes(shop, mode):
+    table = shop.source("customers", "`order id` int, `from` string, `a``b` int")
+    names = {"dbt_valid_from": "valid from", "dbt_valid_to": "to", "dbt_scd_id": "i`d", "dbt_is_deleted": "is-deleted"}
+    shop.model(
+        "kept",
+        SOURCE,
+        incremental_strategy="history",
+        unique_key="order id",
+        check_cols=["from"],
+        hard_deletes="new_record",
+        on_schema_change="append_new_columns",
+        snapshot_meta_column_names=names,
+        tblproperties={"write.delete.mode": mode, "write.merge.mode": mode},
+    )
+    shop.insert(table, "(1, 'a', 1)", "(2, 'a', 1)", "(3, 'a', 1)")
+    shop.run()
+    shop.sql(f"alter table {table} add column `new one` int")
+    shop.sql(f"update {table} set `from` = 'b' where `order id` = 1")
+    shop.sql(f"update {table} set `a``b` = 2, `new one` = 3 where `order id` = 2")
+    shop.sql(f"delete from {table} where `order id` = 3")
+    shop.run()
+    shop.run("--full-refresh")
+    columns = "`order id`, `from`, `a``b`, `new one`, `to` is null, `is-deleted`"
+    expected = [
+        (1, "a", 1, None, False, "False"),
+        (1, "b", 1, None, True, "False"),
+        (2, "a", 2, 3, True, "False"),
+        (3, "a", 1, None, False, "False"),
+        (3, "a", 1, None, True, "True"),
+    ]
+    assert shop.rows(shop.built("kept"), columns) == Counter(expected)
+    now = "select `order id` as id, `from` as v from {{ ip_history_as_of(ref('kept'), 'current_timestamp()') }}"
+    shop.model("now", now, materialized="view")
+    shop.run("--select", "now")
+    assert shop.rows(shop.built("now")) == Counter([(1, "b"), (2, "a")])
+
+
 def test_versions_stay_when_the_source_is_built_again(shop, customers):
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.run()

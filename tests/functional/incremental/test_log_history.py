@@ -149,6 +149,29 @@ def test_a_key_that_changes_is_a_deletion_of_the_old_one(shop, events):
     assert versions(shop) == Counter([(1, "a", "x", 10, 20), (1, "b", "x", 20, None), (2, "a", "x", 10, 20)])
 
 
+@pytest.mark.thorough
+def test_names_that_need_quotes(shop):
+    table = shop.source("events", "`order id` int, `from` string, `a``b` int, `at time` int, op string")
+    shop.model(
+        "kept",
+        "select * except (op), op as _change_type from {{ ip_changes(source('raw', 'events')) }}",
+        incremental_strategy="history",
+        unique_key="order id",
+        sequence_by="at time",
+        check_cols=["from"],
+        snapshot_meta_column_names={"dbt_valid_from": "valid from", "dbt_valid_to": "to", "dbt_scd_id": "i`d"},
+    )
+    shop.insert(table, "(1, 'a', 1, 10, 'INSERT')", "(1, 'a', 2, 20, 'INSERT')", "(1, null, null, 30, 'DELETE')")
+    shop.run()
+    shop.insert(table, "(1, 'b', 3, 15, 'INSERT')", "(1, 'a', 4, 12, 'INSERT')")
+    shop.run()
+    columns = "`order id`, `from`, `a``b`, `at time`, `valid from`, `to`"
+    expected = [(1, "a", 4, 12, 10, 15), (1, "b", 3, 15, 15, 20), (1, "a", 2, 20, 20, 30)]
+    assert shop.rows(shop.built("kept"), columns) == Counter(expected)
+    shop.run("--full-refresh")
+    assert shop.rows(shop.built("kept"), columns) == Counter(expected)
+
+
 @pytest.mark.parametrize(
     ("before", "late", "said"),
     [

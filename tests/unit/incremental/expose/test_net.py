@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.expose.parts import Reading, readings_of
-from iceberg_incremental.expose.relations import apart_sql, changed_keys_sql, changelog_sql, changes_sql, signed_sql
+from iceberg_incremental.expose.relations import (
+    changed_keys_sql,
+    changelog_sql,
+    changes_sql,
+    signed_sql,
+    uncompared_sql,
+)
 from iceberg_incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from iceberg_incremental.plan.net_changes import break_of_net, plan_net
 from iceberg_incremental.plan.policy import Cause
@@ -168,7 +174,7 @@ def test_signed_rows_are_not_compared():
 
 def test_rows_that_are_apart_need_no_comparison():
     apart = net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
-    assert apart_sql(apart) == (
+    assert uncompared_sql(apart, at_ends=True) == (
         "(select /*+ coalesce(1) */ * from ("
         f"select `id`, `v`, if(_deleted, -1, 1) as _change_sign from {END} where (_deleted <> (_file in"
         " ('n\\'w.parquet')))))"
@@ -177,10 +183,22 @@ def test_rows_that_are_apart_need_no_comparison():
 
 def test_rows_that_may_only_have_moved_are_compared():
     moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
-    assert apart_sql(moved) is None
+    assert uncompared_sql(moved, at_ends=False) is None
+
+
+def test_rows_of_the_ends_are_compared_where_others_were_there_in_between():
     apart = net(of_files(came=(NEW,)), **h.SPARK)
-    assert apart_sql(replace(apart, net=replace(apart.net, has_log=True))) is None
-    assert apart_sql(replace(apart, net=replace(apart.net, segments=(apart.net, apart.net)))) is None
+    logged = replace(apart, net=replace(apart.net, has_log=True))
+    segments = replace(apart, net=replace(apart.net, segments=(apart.net, apart.net)))
+    for planned in (logged, segments):
+        assert uncompared_sql(planned, at_ends=True) is None
+        assert uncompared_sql(planned, at_ends=False) is not None
+
+
+def test_rows_since_an_expired_start_are_not_compared():
+    planned = net(of_files(came=(NEW,)), **h.SPARK)
+    expired = replace(planned, net=replace(planned.net, start_id=None))
+    assert uncompared_sql(expired, at_ends=True) == signed_sql(expired)
 
 
 def test_signed_rows_of_segments_add_up():
