@@ -24,41 +24,41 @@ SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: check-java $(READY)  ## dbt on real flights: what each run reads, and what a watermark loses
+demo: check-java $(READY)  ## run dbt on real flights: what each run reads, and what a watermark loses
 	$(BIN)/python integration_tests/demo.py
 
-test: check-java checks  ## lint, unit tests, and a core of the others: each feature once
+test: check-java checks  ## run the linters, the unit tests, and a core of the other tests, which covers each feature once
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
 
-test-more: check-java checks  ## the same, and further cases of each feature
+test-more: check-java checks  ## run the tests of `make test`, and further cases of each feature
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) tests/packaging tests/browser tests/functional
 
-test-all: check-java checks  ## the same, and the tests that take long: each layout, kills, random histories, dbt's own
+test-all: check-java checks  ## run all tests, including slow ones: each layout, kills, random histories, dbt's own suite
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional
 
 checks: $(READY)
 	$(MAKE) --jobs=2 --output-sync lint unit
 
-bench: check-java $(READY)  ## measure what a run costs; writes docs/benchmarks.md. BENCH="capture files_read" for some only
+bench: check-java $(READY)  ## measure the cost of runs, and write docs/benchmarks.md. BENCH="capture files_read" selects benchmarks
 	$(BIN)/python -m benchmarks $(BENCH)
 
-chaos: check-java $(READY)  ## kill dbt and watch 100 times and more, run dbt in several processes at once, have servers fail
+chaos: check-java $(READY)  ## kill dbt and watch more than 100 times, run dbt in several processes at once, and inject server faults
 	CHAOS_KILLS=80 CHAOS_ROUNDS=20 CATALOG_FAULTS=$${CATALOG_FAULTS:-250} WATCH_COMMITS=1000 WATCH_KILLS=10 \
 		$(BIN)/pytest tests/functional/chaos tests/functional/faults tests/functional/watch/test_kills.py
 
-soak: check-java $(READY)  ## watch a project with every kind of node for 10 minutes, next to a writer, with failures. WATCH_MINUTES
+soak: check-java $(READY)  ## watch a project with every kind of node for 10 minutes (WATCH_MINUTES), with a writer and failures
 	WATCH_MINUTES=$${WATCH_MINUTES:-10} $(BIN)/pytest tests/functional/watch/test_every_kind.py -k long
 
 # The output has the seed, the number of rounds and the history, with which to replay a failure.
-fuzz: check-java $(READY)  ## hundreds of random histories on real tables, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
+fuzz: check-java $(READY)  ## run models on hundreds of random table histories, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
 	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6} FUZZ_MOVES=$${FUZZ_MOVES:-100}; \
 	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS FUZZ_MOVES=$$FUZZ_MOVES"; \
 	$(BIN)/pytest -m "nightly or not nightly" tests/functional/fuzz
 
-unit: $(READY)  ## the tests that need no Java
+unit: $(READY)  ## run the tests that do not need Java
 	$(BIN)/pytest tests/unit
 
-lint: $(READY)  ## style, layers, types and formats
+lint: $(READY)  ## check style, layers, types and formats
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/lint-imports --no-cache --no-logo
@@ -78,10 +78,10 @@ package: $(READY)  ## build the sdist and the wheel in dist/ from what Git would
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl
 
-release-check: check-java package  ## rehearse a release: what is in dist/, in empty environments on Python 3.10 and 3.13
+release-check: check-java package  ## rehearse a release: install dist/ into empty environments on Python 3.10 and 3.13
 	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_release.py tests/functional/connect/test_thin_client.py
 
-sbom: package  ## write build/sbom.cdx.json: what the package installs with `session`, in the tested versions
+sbom: package  ## write build/sbom.cdx.json, the software bill of materials of an installation with `session`
 	$(BIN)/uv venv --quiet --clear build/sbom
 	$(BIN)/uv pip install --quiet --python build/sbom "$$(echo dist/*.whl)[session]" --constraint requirements/dev.txt
 	$(BIN)/uv venv --quiet --clear build/release
@@ -104,16 +104,16 @@ format: $(READY)  ## format Python and SQL
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/sqlfluff fix --quiet $(SQL)
 
-docs: $(READY)  ## the site of the documentation, from README.md and docs/, in build/site
+docs: $(READY)  ## build the documentation site from README.md and docs/ in build/site
 	@# --quiet would keep --strict from seeing the warnings
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
 	@echo "build/site/index.html"
 
-reference: $(READY)  ## write the generated pages (reference, errors, benchmarks), and the entries that the package ships
+reference: $(READY)  ## write the generated pages (reference, errors, benchmarks) and the package's index of errors
 	$(BIN)/python -m website
 	$(BIN)/python -m benchmarks.report
 
-pictures: $(READY)  ## the pictures of the status page in docs/pictures, as Chromium shows it
+pictures: $(READY)  ## create the pictures of the status page in docs/pictures with Chromium
 	STATUS_PAGE_PICTURES=docs/pictures $(BIN)/pytest tests/browser -k picture
 
 lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproject.toml
@@ -126,10 +126,10 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 	$(BIN)/python -m tests.compat.locks
 
-clean:  ## remove everything that was built, the environment too
+clean:  ## remove everything that was built, including the environment
 	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-compat: check-java $(READY)  ## the tests on other versions, each in an environment of its own. COMPAT="oldest dbt-1.12"
+compat: check-java $(READY)  ## run the tests on other versions, each in a separate environment. COMPAT="oldest dbt-1.12"
 	$(BIN)/python -m tests.compat $(COMPAT) $(addprefix --tests ,$(TESTS)) --pytest="$(IN_TWO)"
 
 $(READY): requirements/dev.txt setup.py pyproject.toml adapter/__version__.py | check-python

@@ -1,4 +1,4 @@
-"""An audit before publishing, compared with the same data tests afterwards: `dbt build` of two models."""
+"""Compares an audit before publishing with the same data tests after publishing, by `dbt build` of two models."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
     for model in (_AUDITED, _AFTER):  # warm-up
         spent(meter, project, model)
     table = Table(
-        "`dbt build` of a model with four data tests: before publishing, and only afterwards",
+        "`dbt build` of a model with four data tests: tests before and after publishing",
         [
             *("run", "rows", "rounds", "executor CPU, audit", "executor CPU, tests after", "ratio"),
             *("wall, audit", "ratio", "whole CPU, audit", "ratio"),

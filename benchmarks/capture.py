@@ -115,8 +115,9 @@ def measure(folder: Path, result: Result, repetitions: int) -> None:
     catalog, reader = open_tables(folder)
     table = Table(
         "Capturing one source for one model",
-        ["source", "metadata", "target", "captured", "load", "the rest", "whole", "aim"],
-        note=f"Medians of {repetitions} runs. `load` reads source and target. `the rest` is checkpoint, plan and SQL.",
+        ["source", "metadata", "target", "captured", "load", "the rest", "total", "aim"],
+        note=f"Medians of {repetitions} runs. `load` reads the metadata of source and target. `the rest` computes the "
+        "checkpoint, the plan and the SQL.",
     )
     result.tables.append(table)
     real = {name: synthetic.read(catalog, name) for name in (_SOURCE.name, _TARGET.name)}

@@ -1,4 +1,4 @@
-"""Whether files read = files committed: the distinct files of captured ranges, and those that their commits added."""
+"""Whether runs read exactly the committed files: compares the files of captured ranges with those of the commits."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         note="The history has commits of one to four files, commits without rows, overwrites of empty partitions "
         "and compactions. Aim: a run reads exactly the committed files.",
     )
-    table.add("ranges that read exactly the committed files, and announced them", f"{equal} of {options.ranges}")
-    table.add("files read, by the distinct files of the rows", f"{read_in_all:,}")
+    table.add("ranges that announced and read exactly the committed files", f"{equal} of {options.ranges}")
+    table.add("distinct files from which rows were read", f"{read_in_all:,}")
     table.add("files announced by the captured ranges", f"{announced_in_all:,}")
     result.tables.append(table)
     result.measured["equal"] = [equal]

@@ -2,7 +2,7 @@
 
 Each day, a writer appends events, corrects some events of the last days, and expires all snapshots of its table that
 Iceberg can expire. Then `dbt run` updates three stages: a log of the changes, a mirror that applies the log, and totals
-of the groups in which anything changed, which skip one day a week. Each variant runs in separate processes, one for
+of the changed groups, which are not updated on one day per week. Each variant runs in separate processes, one for
 each period of days. After an interruption, it continues with the next period.
 """
 
@@ -212,13 +212,13 @@ def publish(found: dict[str, Outcome]) -> Result:
     """The figures and the plot."""
     result = Result(NAME, load_before=max(each.load_before for each in found.values()))
     table = Table(
-        f"Three stages, day by day: {_EVENTS:,} events and about {_CORRECTED} late corrections each",
+        f"Three stages, day by day: {_EVENTS:,} events and about {_CORRECTED} late corrections per day",
         ["", *WAYS.values()],
-        note="Each day, between two runs, a writer expires all snapshots of the source that Iceberg can expire. The "
-        "tables of the stages have the same retention. `ip_maintain` runs after each `dbt run`, and `hold_source` "
-        "holds the position in the source. One day a week skips the last stage. At the end, the last two stages "
-        "equal the source, row by row. First and last figures are means of 10 days. Files are the data and delete "
-        "files of all three stages.",
+        note="Each day, between two runs, a writer expires all source snapshots that Iceberg can expire. The tables of "
+        "the stages have the same retention. `ip_maintain` runs after each `dbt run`, and `hold_source` holds the "
+        "position in the source. On one day per week, the last stage is not run. At the end, the tables of the last "
+        "two stages equal the source, row by row. `first` and `last` are means of the first and the last 10 days. "
+        "`files` counts the data files and delete files of all three stages.",
     )
     columns = list(found.values())
 

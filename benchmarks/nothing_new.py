@@ -1,4 +1,4 @@
-"""A run with nothing new: models of this package, and dbt-spark's incremental models with a max() watermark.
+"""Runs without new commits: models of this package, and dbt-spark's incremental models with a max() watermark.
 
 Both are dbt projects with the same models and sources. They run in turn in one process and one Spark. The baseline runs
 on dbt-spark, not on this adapter.
@@ -109,29 +109,29 @@ def measure(lake: Lake, models: int, rounds: int, result: Result) -> None:
     run(lake, projects[_OURS], one, "--select", "m_0")
     for_models = {name: len(runs.invocations[-1].for_models) for name, runs in found.items()}
     table = Table(
-        f"`dbt run` with nothing new, {models} models, {rounds} rounds, one thread",
+        f"`dbt run` of {models} models without new commits, {rounds} rounds, one thread",
         ["", "ip_changes", "dbt-spark's incremental"],
-        note=f"`incremental`: append with `where id > (select max(id) from this)`. {_SOURCES} sources. "
-        "Aims: models ≥ 10 times faster, without statements.",
+        note=f"The models read {_SOURCES} sources. The `incremental` models append with `where id > (select max(id) "
+        "from this)`. Aims: the models run ≥ 10 times faster, and send no statements.",
     )
     columns = [found[name] for name in projects]
     table.add("all models", *(results.seconds(runs.models) for runs in columns))
-    table.add("`dbt run` as a whole", *(results.seconds(runs.wholes) for runs in columns))
+    table.add("whole `dbt run`", *(results.seconds(runs.wholes) for runs in columns))
     table.add(
-        "times as long as ip_changes: models",
+        "all models, relative to ip_changes",
         *(f"{results.paired_ratio(runs.models, ours.models):.1f}" for runs in columns),
     )
     table.add(
-        "times as long as ip_changes: `dbt run`",
+        "whole `dbt run`, relative to ip_changes",
         *(f"{results.paired_ratio(runs.wholes, ours.wholes):.1f}" for runs in columns),
     )
     table.add(
         "statements that dbt sent for the models",
         *(str(for_models[name]) for name in projects),
     )
-    table.add("statements that dbt sent in all", *(str(len(runs.invocations[-1].statements)) for runs in columns))
-    table.add("executions in Spark, by its own count", *(str(runs.executions[-1]) for runs in columns))
-    table.add("executions in Spark of a run of one model", str(one.executions[-1]), "")
+    table.add("statements that dbt sent in total", *(str(len(runs.invocations[-1].statements)) for runs in columns))
+    table.add("executions, as counted by Spark", *(str(runs.executions[-1]) for runs in columns))
+    table.add("executions in a run of one model, as counted by Spark", str(one.executions[-1]), "")
     result.tables.append(table)
     result.measured |= {f"{name}.models": runs.models for name, runs in found.items()}
     result.measured |= {f"{name}.run": runs.wholes for name, runs in found.items()}

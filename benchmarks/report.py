@@ -9,8 +9,6 @@ from . import results
 from .results import Result, Table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-QUIET = 1.0
-"""The load per core up to which a machine counts as quiet before a benchmark."""
 MOST_COLUMNS = 10
 """Tables with more columns are collapsed."""
 
@@ -18,10 +16,11 @@ _INTRODUCTION = """\
 # Benchmarks
 
 This page compares the cost of the package with hand-written statements and with common alternatives. `make bench`
-measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Pairs are measured
-one after the other, in alternating order, in one process and one Spark. A ratio is the median of the pairs' ratios.
+measures everything in about three hours and generates this page from `benchmarks/results/*.json`. The two methods of a
+pair are measured one after the other, in alternating order, in one process and one Spark. A ratio is the median of the
+ratios of all pairs.
 
-Aims such as `≤ 0.35` or `≥ 5 times faster` are set by this project. `missed` marks a figure that does not meet its
+This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet its
 aim.
 """
 
@@ -47,16 +46,16 @@ def _shown(table: Table) -> str:
 def _where(result: Result) -> str:
     machine = result.machine
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    busy = "" if result.load_before <= QUIET else " **The machine was busy with other work.**"
+    busy = "" if result.load_before <= results.QUIET else " **The machine was busy with other work.**"
     return (
-        f"On {machine['cores']} cores, {machine['memory']}, {machine['system']}; {versions}. "
+        f"Machine: {machine['cores']} cores, {machine['memory']}, {machine['system']}. Versions: {versions}. "
         f"Load per core before and after: {result.load_before}, {result.load_after}.{busy}{_cpu(result)}"
     )
 
 
 def _cpu(result: Result) -> str:
     seconds = result.cpu_seconds
-    return "" if seconds is None else f" CPU time of all processes, from the start to the end: {seconds:,.0f} s."
+    return "" if seconds is None else f" Total CPU time of all processes: {seconds:,.0f} s."
 
 
 def write() -> None:

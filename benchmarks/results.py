@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -15,6 +16,10 @@ from . import cpu
 
 FOLDER = Path(__file__).resolve().parent / "results"
 PLOTS = FOLDER.parent.parent / "docs" / "plots"
+QUIET = 1.0
+"""The load per core up to which a machine counts as quiet before a benchmark."""
+_MOST_WAIT = 180
+"""Seconds."""
 _PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg")
 
 
@@ -69,7 +74,10 @@ class Result:
 
 
 def begin(name: str) -> Result:
-    """A new result. Records the machine's load by other work."""
+    """A new result. Records the machine's load by other work, once the load of an earlier benchmark has faded."""
+    until = time.monotonic() + _MOST_WAIT
+    while load() > QUIET and time.monotonic() < until:
+        time.sleep(5)
     return Result(name, load())
 
 

@@ -46,9 +46,9 @@ def measure(lake: Lake, rows: int, rounds: int, result: Result) -> None:
     if schema != _TYPES or lake.sql(f"select count(*) from {CATALOG}.ours.big")[0][0] != rows:
         raise ValueError(f"expected {rows} rows of {_TYPES}, found {schema}")
     table = Table(f"`dbt seed` of {rows:,} rows and 10 columns", ["", *projects], note="Aim: ≥ 10 times faster.")
-    table.add("the seed", *(results.seconds(each) for each in durations.values()))
+    table.add("`dbt seed`", *(results.seconds(each) for each in durations.values()))
     ratio = results.paired_ratio(durations["dbt-spark"], durations["dbt-spark-iceberg"])
-    table.add("times as long as dbt-spark-iceberg", "1.0", f"{ratio:.1f}")
+    table.add("relative to dbt-spark-iceberg", "1.0", f"{ratio:.1f}")
     result.tables.append(table)
     result.measured |= durations
 
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and save the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=1, help="dbt-spark takes minutes for one")
+    parser.add_argument("--rounds", type=int, default=1, help="rounds to measure; dbt-spark takes minutes for each")
     options = parser.parse_args(argv)
     result = results.begin(NAME)
     with open_lake() as lake:

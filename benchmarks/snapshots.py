@@ -1,8 +1,8 @@
-"""Incremental snapshots and histories, against dbt's own comparison of whole tables, in one long-lived Spark.
+"""Compares incremental snapshots and histories with dbt's own comparison of whole tables, in one long-lived Spark.
 
 The source is a table that is merged into. In each round 0.5% of its rows, scattered over all keys, are updated, deleted
-or new. Both kinds of a snapshot are taken one after the other, and must have the same versions at the end. A model with
-the strategy ``history`` is compared with the whole snapshot of all columns, and must have the same valid versions.
+or new. Incremental and whole snapshots run one after the other, and must have the same versions at the end. A model
+with the strategy ``history`` is compared with the whole snapshot of all columns, and must have the same valid versions.
 """
 
 from __future__ import annotations
@@ -213,9 +213,9 @@ def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
     table = Table(
         f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
         ["case", "incremental, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio"],
-        note="Medians of `dbt snapshot` with one snapshot, in one long-lived Spark. CPU is that of all processes. "
-        f"All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with this strategy, next to the whole "
-        f"snapshot of `{_TWIN}`.",
+        note="Medians of `dbt snapshot` with one snapshot, in one long-lived Spark. CPU is the CPU time of all "
+        f"processes. All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with this strategy, compared "
+        f"with the snapshot `{_TWIN}` of whole tables.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each.changes, each.whole)
@@ -235,7 +235,7 @@ def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int
     table = Table(
         f"Snapshots of {keys:,} rows by the number of versions of each key",
         ["case", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
-        note="Medians of the CPU time of all processes. Ended versions are in separate files, as runs write them.",
+        note="Medians of the CPU time of all processes. As after runs, ended versions are in separate files.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each[VERSIONS[-1]], each[VERSIONS[0]])
@@ -262,12 +262,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure. Without options, the figures are saved. Raises ValueError if both kinds of a snapshot differ."""
     arguments = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
-    parser.add_argument("--rows", type=int, default=5_000_000, help="of the source (default: %(default)s)")
-    parser.add_argument("--keys", type=int, default=500_000, help="of the tables with many versions")
-    parser.add_argument("--rounds", type=int, default=3, help="after one that warms up (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the source (default: %(default)s)")
+    parser.add_argument("--keys", type=int, default=500_000, help="keys of the tables with many versions")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds after the warm-up (default: %(default)s)")
     parser.add_argument("--cases", nargs="*", default=[*CASES, HISTORY], choices=[*CASES, HISTORY])
     parser.add_argument("--versions", nargs="*", default=["check", "timestamp", HISTORY], choices=[*CASES, HISTORY])
-    parser.add_argument("--save", action="store_true", help="save the figures also with other options")
+    parser.add_argument("--save", action="store_true", help="save the figures even if other options are set")
     options = parser.parse_args(arguments)
     cases: dict[str, Measured] = {}
     versions: dict[str, dict[int, list[float]]] = {}

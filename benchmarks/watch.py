@@ -1,6 +1,6 @@
-"""The time from a commit to the third stage's commit: `watch`, and cron with a cold `dbt build` each minute.
+"""The time from a commit to the commit of the third stage, with `watch` and with cron, which starts `dbt build` cold.
 
-Also the cost of checking 100 sources every 2 seconds for a minute without new commits.
+Also measures the cost of checking 100 sources every 2 seconds for a minute without new commits.
 """
 
 from __future__ import annotations
@@ -163,12 +163,12 @@ def measure(lake: Lake, commits: int, sources: int, seconds: float, result: Resu
     with cron(project):
         by_cron = latencies(lake, project, gaps)
     table = Table(
-        "From a commit to the third stage's commit: append, merge, mirror",
-        ["", "median", "least", "most"],
+        "From a commit in the source to the commit of the third stage (append, merge, mirror)",
+        ["", "median", "minimum", "maximum"],
         note=f"{commits} commits of one row, 5 to 25 s apart. `watch --interval {_INTERVAL}s` is compared with cron, "
-        "which starts a cold `dbt build` each minute.",
+        "which starts a cold `dbt build` every minute.",
     )
-    for name, values in (("watch", by_watch), ("cron each minute", by_cron)):
+    for name, values in (("watch", by_watch), ("cron, every minute", by_cron)):
         table.add(name, *(f"{value:.1f} s" for value in (statistics.median(values), min(values), max(values))))
     result.tables.append(table)
     used = polling(lake, sources, seconds)

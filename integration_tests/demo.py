@@ -1,4 +1,4 @@
-"""A year of real flights, landed day by day, with dbt runs in between: what each run reads, what a watermark loses.
+"""Lands a year of real flights day by day, with dbt runs in between. Shows what each run reads and a watermark loses.
 
 Prints only what was measured. Exits with 1 if a model differs from its rebuild.
 """
@@ -141,9 +141,16 @@ def check(spark: SparkSession, flights: int) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the demo and returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--warehouse", type=Path, default=PROJECT / "lakehouse", help="where to build; emptied first")
-    parser.add_argument("--days", type=int, default=28, help="landing days, one commit each, between two runs of dbt")
-    parser.add_argument("--until", type=int, default=None, help="the number of landing days to stop after")
+    parser.add_argument(
+        "--warehouse",
+        type=Path,
+        default=PROJECT / "lakehouse",
+        help="the folder of the lakehouse, which is emptied first",
+    )
+    parser.add_argument(
+        "--days", type=int, default=28, help="landing days between two runs of dbt; each day is one commit"
+    )
+    parser.add_argument("--until", type=int, default=None, help="stop after this many landing days")
     options = parser.parse_args(argv)
 
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -41,15 +41,16 @@ CONFIGS = {
         "how rows are written to the table. `auto` keeps the table equal to plain SQL without macros "
         "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces rows with the same `unique_key`. "
         "`insert_overwrite` replaces the partitions that contain the rows, as defined by `partition_by`. "
-        "`apply_changes` applies an `ip_changelog`, including deletions. The SQL must return `_change_type`, which is "
-        "not stored, and a row that the SQL no longer returns is deleted. `history` keeps all versions of each row of "
-        "an `ip_changelog`, like dbt snapshots ([guide](history.md)). [Comparison](behavior.md#strategies)",
+        "`apply_changes` applies an `ip_changelog`, including deletions. Its SQL must return `_change_type`, which is "
+        "not stored, and a row that its SQL no longer returns is deleted. `history` keeps all versions of each row of "
+        "an `ip_changelog`, like dbt snapshots ([guide](history.md)). See the "
+        "[comparison](behavior.md#strategies)",
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
-        "identifies the rows of the table. Required by `merge`, `apply_changes` and `history`. An error with `append`, "
-        "which never replaces a row. Optional with `auto`, where it sets the columns by which rows are replaced "
-        "([rules](plain-sql.md#unique_key))",
+        "identifies the rows of the table. Required by `merge`, `apply_changes` and `history`. Refused with "
+        "`append`, which never replaces a row. Optional with `auto`, where it sets the columns by which rows are "
+        "replaced ([rules](plain-sql.md#unique_key))",
     ),
     "on_not_incremental": Config(
         _either(*(choice.value for choice in OnNotIncremental)),
@@ -63,8 +64,8 @@ CONFIGS = {
     ),
     "check_cols": Config(
         "`all`; a list of columns",
-        "the columns whose changes create a new version in a `history`. In other columns, the valid version follows "
-        "the source ([guide](history.md#options))",
+        "the columns whose changes create a new version in a `history`. Other columns are "
+        "updated in place in the valid version ([guide](history.md#options))",
     ),
     "hard_deletes": Config(
         _either(*(choice.value for choice in HardDeletes)),
@@ -83,9 +84,9 @@ CONFIGS = {
     "sequence_by": Config(
         _NONE_OR_COLUMNS,
         "determines which of several rows with the same `unique_key` is the newest. `merge` and `apply_changes` keep "
-        "that row instead of failing, and late rows and deletions replace nothing "
+        "that row instead of failing, and late rows and deletions do not replace newer rows "
         "([rules](patterns.md#late-and-out-of-order-rows)). A `history` accepts one column, which contains the start "
-        "of each version of a log ([guide](history.md#from-a-log-of-events))",
+        "time of each version in a log ([guide](history.md#from-a-log-of-events))",
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),
@@ -118,9 +119,9 @@ CONFIGS = {
     ),
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),
-        "as for dbt's `incremental`, with these differences. Under `ignore`, a column that the model's SQL no longer "
-        "returns is an error. Under every value, a column that cannot hold every value of the model's type is an "
-        "error, unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, "
+        "as in dbt's `incremental`, with these differences. With `ignore`, a column that the model's SQL no longer "
+        "returns is an error. With every value, a column whose type cannot represent every value of the model's type "
+        "is an error, unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, "
         "`sequence_by`, `merge_fixed_columns`, and the partition columns of `insert_overwrite`) keep their types, "
         "except for the size of numbers",
     ),
@@ -135,8 +136,8 @@ CONFIGS = {
     ),
     "hold_source": Config(
         "none; a duration, such as `14 days` or `36h`",
-        "tags the snapshot from which the model continues, in each source, so that no `expire_snapshots` removes "
-        "unread rows. The duration starts with each run ([rules](behavior.md#held-positions))",
+        "tags, in each source, the snapshot from which the model continues, so that no `expire_snapshots` removes "
+        "unread rows. The duration starts again with each run ([rules](behavior.md#held-positions))",
     ),
     "audit": Config(
         "`false`, `true`",
@@ -182,7 +183,7 @@ CONFIGS = {
 FURTHER = {
     "event_time": Config(
         "none; a column",
-        "as for dbt's microbatch: with `--event-time-start` and `--event-time-end`, a `merge` or `insert_overwrite` "
+        "as in dbt's microbatch: with `--event-time-start` and `--event-time-end`, a `merge` or `insert_overwrite` "
         "model reprocesses that window and keeps its checkpoint ([backfills](patterns.md#backfills))",
     ),
     "database": Config("the profile's `catalog`; a name", "the Spark catalog that the model is built in"),
@@ -198,7 +199,7 @@ FURTHER = {
     ),
     "clone_retention": Config(
         "`7 days`; a duration",
-        "how long the origin of a clone keeps the shared files ([clones](clones.md))",
+        "how long the origin of a clone keeps the files that the clone shares ([clones](clones.md))",
     ),
 }
 """The configs that dbt or the adapter reads outside the materialization."""

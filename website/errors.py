@@ -63,25 +63,26 @@ _MORE = {
     "[Patterns](patterns.md#which-pattern-for-a-source-that-is-merged-into) shows which one to choose.",
     "missing-checkpoint": "[Migration](migration.md#keep-the-table) shows how to take over a table.",
     "not-built-by": "[Migration](migration.md#keep-the-table) shows how to take over a table.",
-    "lost-race": "[Concepts](concepts.md#the-fence) shows how one of two runs wins.",
+    "lost-race": "[Concepts](concepts.md#the-fence) explains which of two runs publishes.",
     "target-moved": "[Concepts](concepts.md#the-fence) shows how rows are published.",
     "captured-later": "[The rules of the macros](reference.md#macros) explain this.",
     "no-capture": "[The rules of the macros](reference.md#macros) explain this.",
     "duplicate-keys": "With `sequence_by`, the newest row of each key is kept: "
     "[late and out-of-order rows](patterns.md#late-and-out-of-order-rows).",
-    "key-taken": "[A. Process the changes](patterns.md#a-process-the-changes) has the rules of mirrors.",
+    "key-taken": "[A. Process the changes](patterns.md#a-process-the-changes) lists the rules of mirrors.",
     "refused-settings": "[Settings of the Spark session](behavior.md#settings-of-the-spark-session) lists all settings "
     "that are refused.",
-    "unchanged-groups": "[Whole groups](patterns.md#b-the-changes-as-a-filter-recompute-whole-groups) has the rules.",
-    "aggregated-changes": "[Aggregates of the changes alone](patterns.md#aggregates-of-the-changes-alone) has the "
+    "unchanged-groups": "[Whole groups](patterns.md#b-the-changes-as-a-filter-recompute-whole-groups) lists the rules.",
+    "aggregated-changes": "[Aggregates of the changes alone](patterns.md#aggregates-of-the-changes-alone) lists the "
     "rules.",
-    "ignored-sign": "[Sums that follow updates and deletes](patterns.md#a-process-the-changes) has an example.",
+    "ignored-sign": "[Sums that follow updates and deletes](patterns.md#sums-that-follow-updates-and-deletes) shows an "
+    "example.",
     "unreachable": "[Catalogs](production.md#catalogs) lists the properties of each catalog.",
     "no-configuration": "[Catalogs](production.md#catalogs) lists the properties of each catalog.",
     "net-set-back": "[Backfills](patterns.md#backfills) shows other ways to process rows again.",
     "not-incremental": "[Plain SQL](plain-sql.md#supported-sql) lists what is supported.",
     "read-differently": "[Plain SQL](plain-sql.md#supported-sql) lists what is supported.",
-    "tied": "[Late and out-of-order rows](patterns.md#late-and-out-of-order-rows) has the rules.",
+    "tied": "[Late and out-of-order rows](patterns.md#late-and-out-of-order-rows) lists the rules.",
 }
 _FILES = {
     "profile/credentials.py": "The profile",
@@ -100,7 +101,7 @@ whose messages state which rows are in the table.
 The last line of a run's error names the command that prints its entry on this page, for example
 `More: dbt-spark-iceberg explain lost-race`. The command needs no network. Without a name, it lists all entries.
 
-This page is generated from the code. The messages are printed by the code for a sample project about flights.
+This page is generated from the code. The messages on this page refer to a sample project about flights.
 """
 _INLINE = """## Before a model runs
 
@@ -109,7 +110,7 @@ vary.
 """
 _STATEMENTS = """## While a statement runs
 
-These errors stop the statement that reads the row. Nothing is published.
+If a statement reads a row that causes one of these errors, the statement stops, and nothing is published.
 """
 RAISED_BY_SQL = (
     "NULL in column ‹name›, which the model's contract declares not_null",

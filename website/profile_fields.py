@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 FIELDS = {
-    "method": "how dbt connects to Spark: `session` (default), Spark in dbt's process; `connect`, a Spark Connect "
-    "server; `thrift`, `http`, `odbc`, as in dbt-spark ([where Spark runs](production.md))",
+    "method": "how dbt connects to Spark. `session` (default) runs Spark in dbt's process. `connect` uses a Spark "
+    "Connect server. `thrift`, `http` and `odbc` work as in dbt-spark ([where Spark runs](production.md))",
     "catalog": "the Spark catalog of the models, dbt's `database`. Sources and models can use other catalogs",
     "schema": "the schema that dbt builds in",
-    "warehouse": "with `session`: the folder of an [embedded lakehouse](lakehouse.md). A relative path starts at the "
-    "folder of the dbt project. Omit it if you configure your own catalogs",
+    "warehouse": "with `session`: the folder of an [embedded lakehouse](lakehouse.md). A relative path is "
+    "resolved from the folder of the dbt project. Omit this field if you configure your own catalogs",
     "host": "the name or address of the server",
     "port": "the port of the server. With `connect`, the default is 15002. With `thrift`, it is usually 10000",
     "user": "the user name, if the server requires one",
@@ -19,12 +19,12 @@ FIELDS = {
     "connect_retries": "the number of retries if the server cannot be reached (default: 0)",
     "connect_timeout": "the delay before each retry, in seconds (default: 10)",
     "server_side_parameters": "Spark settings, including catalogs. They override all defaults",
-    "metadata_reader": "how table metadata is read: `auto` (default), with PyIceberg if it supports the catalog, "
-    "otherwise with Spark; `pyiceberg`; `spark`",
+    "metadata_reader": "what reads table metadata: `pyiceberg`, `spark`, or `auto` (default), which uses PyIceberg if "
+    "it supports the catalog, and otherwise Spark",
     "pyiceberg": "PyIceberg's properties by catalog, if they cannot be derived from the Spark settings "
     "([catalogs](production.md#catalogs))",
     "poll_interval": "with `thrift`: the time between two checks of a running statement, in seconds (default: 0.2)",
-    "query_retries": "with `thrift`: how many times a statement is sent again after the connection is lost (default: "
+    "query_retries": "with `thrift`: how often a statement is sent again after the connection is lost (default: "
     "0, because an INSERT could run twice)",
 }
 """The fields that this adapter reads."""

@@ -27,15 +27,15 @@ This page lists all macros, operations, data tests, configs and profile fields o
 _MACROS = """## Macros
 
 These macros are for models with `materialized='iceberg_incremental_snapshot'`. [Patterns](patterns.md) shows when to
-use which macro.
+use each macro.
 
 - `relation` is a `ref()` or a `source()`, so dbt's lineage is complete.
 - Call the macros in every run, not only under `is_incremental()`. In a first build, they return the whole relation and
   record where the next run continues.
 - To qualify columns, add an alias: `from {{ ip_changes(ref('a')) }} as a`.
-- With `--empty` or `--sample`, and in unit tests, they return the relation as dbt does. In a unit test, `ip_range` is
-  empty; override it there.
-- In a [Python model](python-models.md), the macros are functions of `dbt`.
+- With `--empty` or `--sample`, and in unit tests, the macros return the relation as dbt does. In a unit test,
+  `ip_range` is empty, so override it in the test.
+- In a [Python model](python-models.md), the macros are methods of `dbt`.
 """
 _OPERATIONS = """## Operations
 
@@ -51,9 +51,9 @@ These configs apply to models with `materialized='iceberg_incremental_snapshot'`
 properties or `dbt_project.yml`. The first value is the default. If a name in this table is misspelled, dbt stops with
 an error that suggests the correct name.
 """
-_FURTHER = """These configs also apply outside the materialization:
+_FURTHER = """The following configs are not limited to this materialization:
 """
-_AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as for
+_AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as in
 dbt's `incremental`.
 """
 _PROFILE = """## Profile

@@ -129,8 +129,7 @@ class PlainSqlHooks(Room):
 
     def columns(self, query: str) -> list[Column]:
         """The columns of a query. Raises the errors of Spark."""
-        rows = self._adapter.spark.rows(f"describe query {query}")
-        return [SparkIcebergColumn(str(name), str(type_)) for name, type_, *_ in rows]
+        return [SparkIcebergColumn(name, type_) for name, type_ in self._adapter.spark.columns(query)]
 
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
         """The query of a table that is built as a whole. Rows with adjacent keys are in the same files.

@@ -49,7 +49,7 @@ def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
 
 @indexed
 def nothing_to_replay(epoch: int) -> CheckpointError:
-    """An epoch did not read a range of commits."""
+    """The requested epoch did not read a range of commits."""
     return CheckpointError(
         f"Epoch {epoch} did not read a range of commits.\n"
         "  Expected: the epoch of a build, or of a run that applied commits.\n"

@@ -135,7 +135,10 @@ def no_position_yet(source: TableName) -> CheckpointError:
 
 @indexed
 def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot], *, is_part: bool) -> CheckpointError:
-    """A snapshot cannot be a position. ``chain``: the possible ones, newest first; ``is_part``: it is part of a run."""
+    """A snapshot cannot be the position of a checkpoint.
+
+    ``chain``: the possible ones, newest first. ``is_part``: it is part of a run.
+    """
     where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in its metadata"
     if is_part:
         where = "only a part of one run's commits, with rows that the next commit of the run deletes"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from iceberg_incremental.spark.java import exists, java_class
+
 from ..profile.lakehouse import CATALOG_CLASS, EXTENSIONS, RUNTIMES, minor_version, named_runtimes, names_jars, packages
 from .messages import describe
 
@@ -240,10 +242,8 @@ def _java_error() -> str | None:
 
 def require_iceberg(session: SparkSession) -> None:
     """Raise unless the Iceberg runtime is on the classpath and its SQL extension is enabled."""
-    version = session.version
-    require_spark(version)
-    build = session._jvm.org.apache.iceberg.IcebergBuild  # type: ignore[union-attr]
-    if not callable(getattr(build, "version", None)) or type(build).__name__ == "JavaPackage":
+    require_spark(version := session.version)
+    if not exists(java_class(session, "org.apache.iceberg.IcebergBuild")):
         if minor_version(version) not in RUNTIMES:
             raise no_runtime(version)
         iceberg = packages(version).split(",")[0]

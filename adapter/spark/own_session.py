@@ -165,6 +165,12 @@ class OwnSession(ABC):
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """The names and SQL types of the columns of a SELECT, which Spark only analyzes. Raises DbtDatabaseError."""
+        cursor = self.cursor()
+        cursor.execute(query)
+        return [(name, type_) for name, type_, *_ in cursor.description]
+
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT whose rows are computed once, by the first statement that reads it.
 

@@ -52,6 +52,13 @@ class DbtSpark:
             _, table = self._adapter.execute(sql, auto_begin=False, fetch=True)
             return [tuple(row) for row in table.rows]
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """The names and SQL types of the columns of a SELECT, which is not executed."""
+        if session := self._connections.own_session():
+            with _statement():
+                return session.columns(query)
+        return [(str(name), str(type_)) for name, type_, *_ in self.rows(f"describe query {query}")]
+
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """The current values of settings of the session. On a server, this takes one statement."""
         if session := self._connections.own_session():

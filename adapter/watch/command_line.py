@@ -69,8 +69,8 @@ def dbt_options(command: _Command) -> _Command:
 def pending(output: str, **given: Any) -> None:
     """Check the sources once, and print the due models for --select.
 
-    Reads only metadata. Exits with 0 if a model is due, 99 if no model is due, and 1 if the check failed, or if no
-    model is due and the next run of a model would fail. Prints errors to stderr.
+    Reads only metadata. Exits with 0 if a model is due and with 99 if no model is due. Exits with 1 if the check
+    failed, or if no model is due and the next run of a model would fail. Prints errors to stderr.
     """
     from . import pending as look_once
     from .outdated import outdated_tables
@@ -100,17 +100,19 @@ def pending(output: str, **given: Any) -> None:
     show_default=True,
     help="Wait until a model's sources have had no commits for this long.",
 )
-@click.option("--max-batch", type=click.IntRange(min=1), help="Stop waiting once this many commits are pending.")
-@click.option("--max-wait", type=Seconds(), default="1m", show_default=True, help="The longest wait for --debounce.")
+@click.option(
+    "--max-batch", type=click.IntRange(min=1), help="With --debounce: stop waiting once this many commits are pending."
+)
+@click.option("--max-wait", type=Seconds(), default="1m", show_default=True, help="With --debounce: the longest wait.")
 @click.option(
     "--retry-after",
     type=Seconds(),
     default="5s",
     show_default=True,
-    help="The time until the first retry of a failed node. Doubles with each retry.",
+    help="The delay before the first retry of a failed node. It doubles with each retry.",
 )
 @click.option(
-    "--retry-at-most", type=Seconds(), default="5m", show_default=True, help="The longest time until a retry."
+    "--retry-at-most", type=Seconds(), default="5m", show_default=True, help="The longest delay before a retry."
 )
 @click.option(
     "--metrics-file", type=click.Path(dir_okay=False, path_type=Path), help="Write Prometheus metrics to this file."
@@ -123,19 +125,21 @@ def pending(output: str, **given: Any) -> None:
     help="Serve Prometheus metrics on this address. 0.0.0.0 means all addresses.",
 )
 @click.option(
-    "--status-page", type=click.Path(dir_okay=False, path_type=Path), help="Keep the status page in this file."
+    "--status-page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep the status page up to date in this file.",
 )
 @click.option(
     "--use-colors/--no-use-colors",
     default=None,
     callback=lambda context, option, value: _colors(value),
-    help="Whether dbt uses colors. DBT_USE_COLORS and the flags of dbt_project.yml also set this.",
+    help="Whether dbt uses colors. By default, DBT_USE_COLORS, NO_COLOR or dbt_project.yml decides.",
 )
-@click.option("--maintain-every", type=Seconds(), help="Run ip_maintain at this interval, when no model is due.")
+@click.option("--maintain-every", type=Seconds(), help="Run ip_maintain at this interval while no model is due.")
 def watch(**given: Any) -> None:
     """Check the sources every few seconds, and run dbt build on models with new commits.
 
-    Runs until SIGTERM or Ctrl-C. Then it cancels the statements of a running build and exits with 0.
+    Runs until SIGTERM or Ctrl-C. It then cancels the statements of a running build and exits with 0.
     """
     from .log import Log
     from .loop import Loop, Settings

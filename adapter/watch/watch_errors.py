@@ -11,7 +11,7 @@ from iceberg_incremental.quantities import counted
 
 @indexed
 def nothing_to_watch(selected: int) -> ConfigError:
-    """The selection of ``watch`` or ``pending`` contains no model with the materialization."""
+    """The selection of ``watch`` or ``pending`` contains no model with this package's materialization."""
     found = "nothing is selected" if selected == 0 else f"no such model among {counted(selected, 'selected node')}"
     return ConfigError(
         f"There is nothing to watch: {found}.\n"
@@ -43,7 +43,7 @@ def metrics_not_served(address: str, port: int, cause: str) -> ConfigError:
 
 @indexed
 def metrics_not_written(file: Path, cause: str) -> ConfigError:
-    """``watch`` cannot write its metrics file at its start. A later failure does not stop it."""
+    """``watch`` cannot write its metrics file when it starts. Later failures do not stop ``watch``."""
     return ConfigError(
         f"The metrics were not written to {file}: {cause}.\n"
         "  Expected: a file in an existing folder that this user can write to, on a disk with free space.\n"

@@ -1,8 +1,8 @@
-"""Measures the cost of following a table that is merged into.
+"""Measures the cost of following the changes of a table that is merged into.
 
-Without options, it measures all cases, which takes about half an hour, and saves the figures. The result of a case is
-kept until all cases have one, so that after an interruption only the missing ones are measured. With options, it
-measures the chosen cases, prints their tables, and saves nothing.
+Without options, it measures all cases, which takes about half an hour, and saves the figures. Results are kept until
+all cases are measured, so that only the missing cases are measured after an interruption. With options, it measures the
+chosen cases, prints their tables, and saves nothing.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         prog="python -m benchmarks.merged", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--again", action="store_true", help="measure all cases, including those that an interrupted run has measured"
+        "--again",
+        action="store_true",
+        help="measure all cases, including the cases that an interrupted run has measured",
     )
     parser.add_argument("--rows", type=int, default=sizes.rows, help="rows of the table (default: %(default)s)")
     parser.add_argument("--files", type=int, default=sizes.files, help="files of the table (default: %(default)s)")

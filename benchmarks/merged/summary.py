@@ -136,28 +136,31 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         return [outcomes[case] for case in cases]
 
     found = [
-        compared("By layout of the table that is merged into", of(LAYOUT_CASES)),
+        compared("By table layout", of(LAYOUT_CASES)),
         compared("By share of changed rows", of(PERCENT_CASES)),
         compared("By writer, and with compaction", of(WRITER_CASES)),
         compared("By connection", of(CONNECTION_CASES)),
         *(details(outcome) for outcome in of(case for case in LAYOUT_CASES if case.layout == PLAIN.layout)),
     ]
     found[0].note = (
-        f"A dimension of {sizes.rows:,} rows and {len(COLUMNS)} columns in {sizes.files} files, without partitions. In "
-        "each round, some of its rows are updated, a tenth as many are deleted, and a tenth as many are inserted, "
-        "scattered over the table or in one range of keys. Then each method updates its own table. The dimension is a "
-        "`merge` model of this package, and a DELETE statement deletes its rows. Tables of this package's models have "
-        "the default layout, v3 merge-on-read. Other tables have the layout of the dimension. Figures are executor CPU "
-        "time, and in the columns `whole CPU` the CPU time of dbt's process and Spark's JVM. A rebuild is in seconds, "
-        "other methods are shares of the rebuild of the same table. Figures are means of "
-        f"{_rounds(sizes.rounds)} in the plain cases, which are shown in detail below, and of "
-        f"{_rounds(sizes.other_rounds)} in the others, after {WARM_UP_ROUNDS} warm-up rounds, in one long-lived Spark. "
-        "At the end of each case, every table equals the dimension or the rebuilt aggregate, by the sum of its rows' "
-        "hashes. `upserts` and `updated_at` do not detect deletes; all other rows of their tables are equal."
+        f"A dimension of {sizes.rows:,} rows and {len(COLUMNS)} columns in {sizes.files} files, without partitions. "
+        "The dimension is a `merge` model of this package. In each round, some of its rows are updated, a tenth as "
+        "many are deleted by a DELETE statement, and a tenth as many are inserted. These rows are either scattered "
+        "over the table or in one range of keys. Then each method updates its own table. Tables of this package's "
+        "models have the default layout, v3 merge-on-read. Other tables have the layout of the dimension. Figures are "
+        "executor CPU time. The columns `whole CPU` show the CPU time of dbt's process and Spark's JVM. Rebuilds are "
+        "in seconds. The figures of other methods are shares of the rebuild of the same table. The plain cases, which "
+        f"are shown in detail below, have means of {_rounds(sizes.rounds)}, and the other cases have "
+        f"{_rounds(sizes.other_rounds)}, after {WARM_UP_ROUNDS} warm-up rounds, in one long-lived Spark. At the end of "
+        "each case, every table equals the dimension or the rebuilt aggregate, as compared by the sum of its row "
+        "hashes. The exceptions are `upserts` and `updated_at`, which do not detect deletes. All other rows of their "
+        "tables are equal."
     )
-    found[2].note = "In every range, the compaction rewrites all files of the dimension after rows were changed."
+    found[2].note = (
+        "In the compacted cases, all files of the dimension are compacted in every range, after its rows have changed."
+    )
     found[3].note = (
-        "Through a server, such as Thrift, single files cannot be read and rows cannot be cached, so the models send "
-        "other statements. These statements run here in the same Spark, without the server."
+        "Over a connection to a server, such as Thrift, models cannot read single files or cache rows, so they send "
+        "different statements. This benchmark runs these statements in the same Spark, without the server."
     )
     return found

@@ -42,8 +42,8 @@ WAYS = {
     way.name: way
     for way in (
         Way(REBUILD, "rebuild by CTAS"),
-        Way(FLOOR, "floor: MERGE of the very changes"),
-        Way(FLOOR_DEFAULT, "the same into a v3 merge-on-read table"),
+        Way(FLOOR, "floor: MERGE of exactly the changes"),
+        Way(FLOOR_DEFAULT, "floor: the same MERGE into a v3 merge-on-read table"),
         Way(APPLY_CHANGES, "`ip_changelog`, apply_changes", is_model=True),
         Way(UPSERTS, "`ip_changes` with `upserts`, merge", is_model=True, exact=False),
         Way(THIRD, "third stage: `ip_changelog` of the apply_changes table", is_model=True),

@@ -1,8 +1,8 @@
-"""Measures the 22 queries of TPC-H as ``auto`` models, in both ways, against rebuilds by ``materialized='table'``.
+"""Compares the 22 queries of TPC-H as ``auto`` models, run in both ways, with rebuilds by ``materialized='table'``.
 
-The raw measurements are written to build/plain_sql_tpch/measurements.jsonl: what each model's run cost, the way that it
-took, and what its estimate was made from. The constants of iceberg_incremental/plan/rebuild_cost.py are fitted to them.
-Without options, the figures are saved.
+The raw measurements are written to build/plain_sql_tpch/measurements.jsonl: the cost of each model's run, the way
+that the run took, and the inputs of its estimate. The constants of iceberg_incremental/plan/rebuild_cost.py are fitted
+to these measurements. Without options, the figures are saved.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{NAME}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scale", type=float, default=1.0, help="of the data (default: %(default)s)")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale of the data (default: %(default)s)")
     listed = ", ".join(f"{name} {count}" for name, count in data.ROUNDS.items())
-    parser.add_argument("--rounds", type=int, help=f"of each series, after one that warms up (default: {listed})")
+    parser.add_argument("--rounds", type=int, help=f"rounds of each series after the warm-up (default: {listed})")
     parser.add_argument("--series", nargs="+", choices=tuple(data.SERIES), default=tuple(data.SERIES))
     parser.add_argument("--queries", nargs="+", choices=names, default=names, metavar="q01")
     options = parser.parse_args(arguments)

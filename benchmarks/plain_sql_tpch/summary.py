@@ -47,9 +47,9 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
             "aim",
             "wall, ratio",
         ],
-        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark, of the model from start to end, compared "
-        "with the same query with `materialized='table'` right after it. `whole CPU` is that of dbt's process and the "
-        "JVM. After each round, all tables equal their rebuilds.",
+        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark, from the start to the end of each model. "
+        "Right after each model, the same query runs with `materialized='table'`. `whole CPU` is the CPU time of dbt's "
+        "process and the JVM. After each round, all tables equal their rebuilds.",
     )
     means: list[float] = []
     for query in dict.fromkeys(each.query for each in found):
@@ -76,7 +76,11 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
         mean = statistics.geometric_mean(means)
         blank = [""] * 7
         table.add(
-            "geometric mean of those updated incrementally", *blank, f"{mean:.2f}", results.at_most(MEAN_AIM, mean), ""
+            "geometric mean of the queries updated incrementally",
+            *blank,
+            f"{mean:.2f}",
+            results.at_most(MEAN_AIM, mean),
+            "",
         )
     return table
 
@@ -96,10 +100,10 @@ def choices_table(found: Sequence[Measurement]) -> Table:
             "cheaper",
             "ratio",
         ],
-        note="Figures are whole CPU. A second `auto` model per query takes the other way, with `rebuild_above`. The "
-        "ratio is the worst of the way taken to the other way. A run that chooses a rebuild has counted the affected "
-        "keys before; a third model rebuilds without counting. Incremental queries without an estimate only insert "
-        "rows.",
+        note="Figures are whole CPU. With `rebuild_above`, a second `auto` model per query takes the other way. "
+        "`ratio` compares the way taken with the other way, in the worst round. A run that chooses a rebuild has "
+        "already counted the affected keys. A third model rebuilds without counting. Incremental queries without an "
+        "estimate only insert rows.",
     )
     compared = [each for each in found if each.other is not None]
     for query in dict.fromkeys(each.query for each in compared):

@@ -1,7 +1,7 @@
 """Runs the scenarios, each in a separate process, and saves their figures and plots.
 
-The result of a scenario is kept until all scenarios have one. After an interruption, only the missing ones run, unless
-the sizes have changed (``PLAYBACK_…``, see sizes.py).
+Results are kept until all scenarios have run. After an interruption, only the missing scenarios run, unless the sizes
+have changed (``PLAYBACK_…``, see sizes.py).
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run one scenario with the sizes in the environment, and save its result."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("scenario", choices=SCENARIOS)
-    parser.add_argument("outcome", type=Path, help="the file to write; the lakehouse is beside it during the run")
+    parser.add_argument("outcome", type=Path, help="the file to write; the lakehouse is next to it during the run")
     options = parser.parse_args(argv)
     # so that the lakehouse is removed in this case too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -185,7 +185,7 @@ def growth(steps: Sequence[Step]) -> Table:
     lengths = [name for name in names if name.startswith("days")]
     first, last = lengths[0], lengths[-1]
     table = Table(
-        "A day's executor time by the length of the history",
+        "Executor time for one day, by the length of the history",
         ["", *(name.replace("_", " ") for name in names), f"{last} / {first}".replace("_", " "), "CPU", "aim"],
     )
     for days in sorted((days for (name, *_), days in found.items() if name == first), key=_order):
@@ -209,22 +209,23 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
     found[0].note = (
         f"Stage 1 writes the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
         f"{WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of {sizes.days} daily runs, "
-        f"or of {sizes.rebuilds} for the full rebuild. Each method and stage is a separate `dbt run`, in turn. "
+        f"or of {sizes.rebuilds} for the full rebuild. Each method and stage is a separate `dbt run`. "
         "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
         f"with those of the lookback, an `insert_overwrite` of the events of the last {WINDOW} days. "
         "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "
         "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark, which caches the "
         "generated code of all statements (`spark.sql.codegen.cache.maxEntries`), as it would for a single method. At "
-        "the end, every table equals that of the lookback. This package's tables are compared row by row."
+        "the end, every table except the watermark's equals the table of the lookback. This package's tables are "
+        "compared row by row."
     )
     found[1].note = "Stage 2 aggregates seconds and plays by account and date."
-    found[2].note = "Stage 2 also aggregates distinct titles and the longest play, which new rows alone cannot update."
+    found[2].note = "Stage 2 also aggregates distinct titles and the longest play. New rows alone cannot update them."
     found[3].note = "Stage 3 is an inner join of the events with the ad impressions, which land separately."
     sizes = grow.sizes
     last = growth(grow.steps)
     last.note = (
-        f"{sizes.growth_events:,} events land each day, the same on every history. Figures are means of "
-        f"{sizes.growth_days} daily runs in turn, or of one for the full rebuild. The last history is as long as the "
-        f"shortest, but has {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
+        f"{sizes.growth_events:,} events land each day, and every history gets the same events. Figures are means of "
+        f"{sizes.growth_days} daily runs, or of one for the full rebuild. The last history is as long as the shortest "
+        f"one, but has {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
     )
     return [*found, last]

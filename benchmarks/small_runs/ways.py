@@ -55,7 +55,7 @@ WAYS = (
         {**_MERGE, "unique_key": KEY, "on_source_rewrite": "upserts"},
         exact=False,
     ),
-    Way(TYPED, "MERGE of the very changes, by hand", REBUILD, None),
+    Way(TYPED, "hand-written MERGE of exactly the changes", REBUILD, None),
     Way(
         REBUILD_GROUPS,
         "rebuild of the groups, `table`",

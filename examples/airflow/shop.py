@@ -1,7 +1,7 @@
-"""Airflow 3: build what is due as soon as the sources of the dbt project have new commits.
+"""Airflow 3: build the due models as soon as the sources of the dbt project have new commits.
 
-The sensor frees its worker between two checks. dbt and the package can have a separate environment: DBT_BIN is its
-folder of commands, and DBT_PROJECT is the folder of the project.
+The sensor frees its worker between two checks. dbt and the package can have a separate environment. DBT_BIN is the
+folder with the commands of this environment, and DBT_PROJECT is the folder of the project.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dagster: build what is due as soon as the sources of the dbt project have new commits.
+"""Dagster: build the due models as soon as the sources of the dbt project have new commits.
 
 DBT_PROJECT is the folder of the project. `dbt parse` must have written its manifest.
 """

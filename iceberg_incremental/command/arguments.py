@@ -38,18 +38,19 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=_catalog_property,
         metavar=_CATALOG_PROPERTY,
-        help="a PyIceberg property of a catalog, in addition to those of .pyiceberg.yaml and the environment",
+        help="set a PyIceberg property of a catalog, in addition to the properties in .pyiceberg.yaml and the "
+        "environment; repeatable",
     )
     common.add_argument("--format", choices=["json"], default="json", help="the output format")
     found = argparse.ArgumentParser(
         prog="iceberg-incremental",
-        description="Incremental jobs on Iceberg tables in any language: capture the new rows of the sources, write "
-        "the result to a branch, and publish rows and position in one commit.",
-        epilog="Exit codes: 0 success, 1 error, 2 invalid arguments, 3 nothing new, 4 conflict with another run or "
+        description="Run incremental jobs on Iceberg tables in any language: capture the new rows of the sources, "
+        "write the result to a branch, and publish the rows and the position in one commit.",
+        epilog="Exit codes: 0 success, 1 error, 2 invalid arguments, 3 no changes, 4 conflict with another run or "
         "writer.",
     )
     commands = found.add_subparsers(dest="command", required=True)
-    capture = commands.add_parser("capture", parents=[common], help="capture a run, and create its staging branch")
+    capture = commands.add_parser("capture", parents=[common], help="plan a run, and create its staging branch")
     _add_request(capture)
     capture.add_argument("--full-refresh", action="store_true", help="replace all rows of the target")
     capture.add_argument(
@@ -58,12 +59,14 @@ def _parser() -> argparse.ArgumentParser:
         default="fail",
         help="whether the columns of the target may change between capture and commit (default: fail)",
     )
-    commit = commands.add_parser("commit", parents=[common], help="publish the branch and the position in one commit")
+    commit = commands.add_parser("commit", parents=[common], help="publish the rows and the position in one commit")
     _add_run(commit)
-    commit.add_argument("--no-rows", action="store_true", help="publish a run that has no rows to write")
-    _add_run(commands.add_parser("abort", parents=[common], help="drop the staging branch"))
+    commit.add_argument(
+        "--no-rows", action="store_true", help="publish the position of a run that has no rows to write"
+    )
+    _add_run(commands.add_parser("abort", parents=[common], help="drop the staging branch of a run"))
     status = commands.add_parser(
-        "status", parents=[common], help="print what the next run would capture, from metadata"
+        "status", parents=[common], help="print what the next run would capture, from metadata only"
     )
     _add_request(status)
     status.set_defaults(full_refresh=False, on_schema_change="fail")
@@ -97,18 +100,22 @@ def request_of(given: argparse.Namespace) -> Request:
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--run", required=True, metavar="FILE", help="the output of capture; - for stdin")
+    command.add_argument(
+        "--run", required=True, metavar="FILE", help="the output of capture, or - to read it from stdin"
+    )
 
 
 def _add_request(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--target", required=True, metavar="TABLE", help="as catalog.namespace.table")
-    command.add_argument("--name", help="the writer of the target: the id of a dbt model, or job.<target> by default")
+    command.add_argument(
+        "--target", required=True, metavar="TABLE", help="the target table, as catalog.namespace.table"
+    )
+    command.add_argument("--name", help="the name of the job, or the id of a dbt model (default: job.<target>)")
     command.set_defaults(sources=[])
     reads = {
-        "--source": "a source table to read new rows of; repeatable",
-        "--changelog": "a source table to read changes of, with _change_type, in Spark SQL; repeatable",
-        "--changelog-per-commit": "a source table to read the changes of each commit of, with its snapshot; repeatable",
-        "--as-of": "a table to read as a whole, pinned at its current snapshot; repeatable",
+        "--source": "read the new rows of this table; repeatable",
+        "--changelog": "read the changes of this table with Spark SQL, including _change_type; repeatable",
+        "--changelog-per-commit": "read the changes of each commit to this table, including its snapshot; repeatable",
+        "--as-of": "read this table as a whole, at its current snapshot; repeatable",
     }
     for option, text in reads.items():
         command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
@@ -119,7 +126,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         default=[],
         type=_on_break,
         metavar=_ON_BREAK,
-        help=f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of "
+        help=f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
         f"{', '.join(each.value for each in Cause)}; repeatable",
     )
     command.add_argument("--on-missing-checkpoint", choices=[each.value for each in OnBreak], default="fail")

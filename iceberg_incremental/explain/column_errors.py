@@ -79,9 +79,10 @@ def columns_missing(
 def values_do_not_fit(
     target: TableName, model: str, found: Sequence[tuple[str, str, str]], on_schema_change: str, *, promotable: bool
 ) -> ConfigError:
-    """Columns of the table have types that cannot hold all values of the model; ``found``: (name, model's, table's).
+    """Columns of the table have types that cannot represent all values of the model.
 
-    ``promotable``: whether Iceberg can change all of them to the model's types.
+    ``found``: (name, model's type, table's type). ``promotable``: whether Iceberg can change all of them to the
+    model's types.
     """
     widen = "set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"
     ways = [

@@ -74,7 +74,7 @@ def reads_its_target(target: TableName) -> ConfigError:
 
 @indexed
 def unreadable_run(where: str, why: str) -> ConfigError:
-    """The input is not a captured run."""
+    """The input of a command is not a captured run."""
     return ConfigError(
         f"{where} does not contain a captured run.\n"
         "  Expected: the JSON output of `iceberg-incremental capture` of this version.\n"

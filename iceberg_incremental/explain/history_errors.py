@@ -174,7 +174,7 @@ def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyEr
 
 @indexed
 def ids_repeated(model: str, column: str) -> DuplicateKeyError:
-    """Valid versions of a history cannot be told apart by their ids."""
+    """Valid versions of a history cannot be distinguished by their ids."""
     return DuplicateKeyError(
         f"The history of {model} has two valid versions with the same {column} and the same key.\n"
         f"  Expected: each valid version has its own {column}.\n"

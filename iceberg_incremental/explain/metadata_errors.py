@@ -22,7 +22,7 @@ def unknown_reader(mode: str, modes: Sequence[str]) -> ConfigError:
 
 @indexed
 def no_configuration(catalog: str, reason: str) -> MetadataAccessError:
-    """PyIceberg's properties of a catalog are not known; ``reason`` reads after 'because'."""
+    """PyIceberg's properties of a catalog are unknown; ``reason`` reads after 'because'."""
     return MetadataAccessError(
         f"PyIceberg has no configuration for catalog {catalog}, because {reason}.\n"
         f"  To fix: set PyIceberg's properties under pyiceberg: {catalog}: in the profile, or set metadata_reader: "

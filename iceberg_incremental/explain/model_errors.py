@@ -150,7 +150,7 @@ def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigEr
 
 @indexed
 def reads_itself(macro: str, model: str) -> ConfigError:
-    """A model captures its own table, so the next run would read each of its commits as new."""
+    """A model captures its own table, so each run would read the previous run's commit as new rows."""
     return ConfigError(
         f"{macro}() was called in {model} on the model's own table.\n"
         "  Expected: another table, whose commits drive the model.\n"

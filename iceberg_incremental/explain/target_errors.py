@@ -40,7 +40,7 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
 
 @indexed
 def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
-    """A model that reads net changes cannot be set back, because its table has later rows than the new position."""
+    """A model that reads net changes cannot be set back, because its table has rows from after the new position."""
     return CheckpointError(
         f"{model} reads the net changes of {source}, so it cannot be set back to an earlier snapshot.\n"
         f"  Expected: a position that is not before {described(before)}.\n"
@@ -106,7 +106,7 @@ def _few_metadata_files(keeps_metadata: int) -> str:
 
 @indexed
 def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
-    """The checkpoint from which a run started can no longer be proven at publication.
+    """At publication, a run can no longer prove the checkpoint from which it started.
 
     ``keeps_metadata``: how many older metadata files the table keeps.
     """
@@ -144,7 +144,7 @@ def _keep_more_sql(target: TableName) -> str:
 
 @indexed
 def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
-    """This version cannot read the checkpoint that was found."""
+    """This version of the package cannot read the checkpoint of a table."""
     place = f"the property '{KEY}' of {error.place.table}"
     if error.place.snapshot_id is not None:
         place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"
@@ -232,7 +232,7 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
 
 @indexed
 def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
-    """A table is not partitioned as its model's insert_overwrite expects."""
+    """A table does not have the partitioning that its model's ``insert_overwrite`` requires."""
     return ConfigError(
         f"The partitions of {target} differ from partition_by of {model}, so insert_overwrite would replace the wrong "
         "rows.\n"

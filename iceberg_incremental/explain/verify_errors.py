@@ -26,7 +26,7 @@ def nothing_to_compare(model: str, table: TableName, found: str) -> Incomparable
 
 @indexed
 def events_incomplete(model: str) -> IncomparableError:
-    """The log of a history may not have all events that the versions in the table are from."""
+    """The log of a history may lack events from which versions in the table were created."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: its log may not have all events any more.\n"
         "  Expected: a history whose runs have read each commit of the log since all versions were last built.\n"
@@ -61,7 +61,7 @@ def source_replaced(source: TableName, model: str) -> IncomparableError:
 
 @indexed
 def source_not_recorded(source: TableName, model: str) -> IncomparableError:
-    """A model's SQL reads a source that its table's checkpoint does not have."""
+    """A model's SQL reads a source that its table's checkpoint does not contain."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: its SQL reads {source}, which its table has never read.\n"
         "  Expected: the sources that the checkpoint records.\n"

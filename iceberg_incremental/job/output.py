@@ -134,8 +134,7 @@ class Output:
         return log, rows
 
     def _columns_of(self, relation: str) -> list[Column]:
-        rows = self._spark.rows(f"describe query select * from {relation}")
-        return [Column(str(name), str(type_)) for name, type_, *_ in rows]
+        return [Column(name, type_) for name, type_ in self._spark.columns(f"select * from {relation}")]
 
     def _partition_fields(self) -> list[str]:
         """The current partition fields of the table, in Spark's notation. Empty if it does not exist."""

@@ -40,6 +40,9 @@ class Spark(Protocol):
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a SELECT."""
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """The names and SQL types of the columns of a SELECT, which is not executed."""
+
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """The current values of settings of the session. Settings without a value are omitted."""
 

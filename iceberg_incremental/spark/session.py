@@ -54,6 +54,11 @@ class SessionSpark:
         with _statement():
             return [tuple(row) for row in self._session.sql(sql).collect()]
 
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """The names and SQL types of the columns of a SELECT, which Spark only analyzes."""
+        with _statement():
+            return [(each.name, each.dataType.simpleString()) for each in self._session.sql(query).schema.fields]
+
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """The current values of settings of the session. Settings without a value are omitted."""
         found = {key: self._session.conf.get(key, None) for key in keys}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sql import sql_name, sql_string
 from ..table.history import TableName
+from .java import exists, java_class
 from .scans import Rows
 
 if TYPE_CHECKING:
@@ -83,9 +84,15 @@ class StagedScans:
             logger.debug(f"This session cannot read single data files: {error}")
             return None
 
-    @property
-    def _iceberg(self) -> Any:
-        return self._session._jvm.org.apache.iceberg  # type: ignore[union-attr]
+    def _java(self, name: str) -> Any:
+        return java_class(self._session, name)
+
+    def _iceberg(self, name: str) -> Any:
+        return self._java(f"org.apache.iceberg.{name}")
+
+    @cached_property
+    def _is_before_1_12(self) -> bool:
+        return not exists(self._java(_CATALOG_CLASS))
 
     @cached_property
     def _table_cache(self) -> Any:
@@ -93,9 +100,11 @@ class StagedScans:
 
         Its class has a static and a non-static ``get``, and Py4J finds the one that the JVM lists first.
         """
-        jvm, gateway = self._session._jvm, self._session.sparkContext._gateway
-        cache = jvm.py4j.reflection.ReflectionUtil.classForName(_TABLE_CACHE)  # type: ignore[union-attr]
-        no_types, no_values = (gateway.new_array(each, 0) for each in (jvm.java.lang.Class, jvm.java.lang.Object))  # type: ignore[union-attr]
+        cache = self._java("py4j.reflection.ReflectionUtil").classForName(_TABLE_CACHE)
+        gateway: Any = self._session.sparkContext._gateway
+        no_types, no_values = (
+            gateway.new_array(self._java(each), 0) for each in ("java.lang.Class", "java.lang.Object")
+        )
         return cache.getMethod("get", no_types).invoke(None, no_values)
 
     def _stage(
@@ -105,18 +114,18 @@ class StagedScans:
         if planned is None or paths.isdisjoint(planned[1]):
             return None
         tasks, locations = planned
-        chosen = self._session._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+        chosen = self._java("java.util.ArrayList")()
         for place, location in enumerate(locations):
             if location in paths:
                 chosen.add(tasks.get(place))
-        schema = self._iceberg.util.SnapshotUtil.schemaFor(self._table(table), columns_of)
+        schema = self._iceberg("util.SnapshotUtil").schemaFor(self._table(table), columns_of)
         if self._compares_others(table, snapshot_id, chosen, schema):
             return None
         # A # in the name would start an option of the older catalog.
         name = re.sub(r"\W", "_", f"{table.name}_{next(_numbers)}")
         given = self._static(self._table(table), schema, name, _split(chosen, self._slots), deleted)
         self._table_cache.add(name, given)
-        self._iceberg.spark.ScanTaskSetManager.get().stageTasks(given, name, chosen)
+        self._iceberg("spark.ScanTaskSetManager").get().stageTasks(given, name, chosen)
         self._sets[name] = given
         relation = self._relation(name)
         self.files[relation] = chosen.size()
@@ -124,7 +133,7 @@ class StagedScans:
 
     def _relation(self, name: str) -> str:
         """The relation of a set of tasks for a SELECT, with the columns of row lineage as normal columns."""
-        is_old = type(self._iceberg.spark.SparkRewriteTableCatalog).__name__ == "JavaPackage"
+        is_old = self._is_before_1_12
         if self._session.conf.get(_SETTING, None) is None:
             self._session.conf.set(_SETTING, _CATALOG_CLASS_BEFORE_1_12 if is_old else _CATALOG_CLASS)
         if is_old:
@@ -143,12 +152,12 @@ class StagedScans:
 
     def _drop(self, sets: Mapping[str, Any]) -> None:
         for name, table in sets.items():
-            self._iceberg.spark.ScanTaskSetManager.get().removeTasks(table, name)
+            self._iceberg("spark.ScanTaskSetManager").get().removeTasks(table, name)
             self._table_cache.remove(name)
 
     def _table(self, table: TableName) -> Any:
         if table not in self._tables:
-            load = self._iceberg.spark.Spark3Util.loadIcebergTable
+            load = self._iceberg("spark.Spark3Util").loadIcebergTable
             self._tables[table] = load(self._session._jsparkSession, table.sql)
         return self._tables[table]
 
@@ -160,10 +169,10 @@ class StagedScans:
         return self._planned[key]
 
     def _plan(self, table: TableName, snapshot_id: int) -> tuple[Any, list[str]]:
-        tasks = self._session._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+        tasks = self._java("java.util.ArrayList")()
         found = self._table(table).newBatchScan().useSnapshot(snapshot_id).planFiles()
         try:
-            self._iceberg.relocated.com.google.common.collect.Iterables.addAll(tasks, found)
+            self._iceberg("relocated.com.google.common.collect.Iterables").addAll(tasks, found)
         finally:
             found.close()
         # One call for all, because each call takes a quarter of a millisecond.
@@ -180,16 +189,16 @@ class StagedScans:
         """
         known = table.operations().current()
         version = 2 if deleted else known.formatVersion()
-        metadata = self._iceberg.TableMetadata.buildFromEmpty(version)
+        metadata = self._iceberg("TableMetadata").buildFromEmpty(version)
         metadata.assignUUID()
         metadata.setLocation(known.location())
         metadata.setCurrentSchema(schema, max(schema.highestFieldId(), known.lastColumnId()))
-        metadata.setDefaultPartitionSpec(self._iceberg.PartitionSpec.unpartitioned())
-        metadata.setDefaultSortOrder(self._iceberg.SortOrder.unsorted())
+        metadata.setDefaultPartitionSpec(self._iceberg("PartitionSpec").unpartitioned())
+        metadata.setDefaultSortOrder(self._iceberg("SortOrder").unsorted())
         metadata.setProperties({**dict(known.properties()), _SPLIT_SIZE: str(split)})
         metadata.discardChanges()
-        operations = self._iceberg.StaticTableOperations(metadata.build(), table.io())
-        return self._iceberg.BaseTable(operations, name)
+        operations = self._iceberg("StaticTableOperations")(metadata.build(), table.io())
+        return self._iceberg("BaseTable")(operations, name)
 
     @property
     def _slots(self) -> int:

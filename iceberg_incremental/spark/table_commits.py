@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
 from ..table.history import MAIN, TableName
+from .java import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,8 +65,8 @@ class TableCommits:
             self._session.sql(f"refresh table {table.sql}")
 
     def _loaded(self, table: TableName) -> Any:
-        spark = self._session._jvm.org.apache.iceberg.spark  # type: ignore[union-attr]
-        return spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, table.sql)
+        util = java_class(self._session, "org.apache.iceberg.spark.Spark3Util")
+        return util.loadIcebergTable(self._session._jsparkSession, table.sql)
 
 
 @contextmanager

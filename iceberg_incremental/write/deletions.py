@@ -103,8 +103,7 @@ class RememberedDeletions:
     def types_of(self, table: TableName, columns: Sequence[Typed], snapshot_id: int | None = None) -> list[str]:
         """The types of columns in the table of recorded deletions. '' for a column that it lacks."""
         pinned = "" if snapshot_id is None else f" VERSION AS OF {snapshot_id}"
-        rows = self._spark.rows(f"describe query select * from {table.sql}{pinned}")
-        types = {str(row[0]).lower(): str(row[1]) for row in rows}
+        types = {name.lower(): type_ for name, type_ in self._spark.columns(f"select * from {table.sql}{pinned}")}
         return [types.get(column.name.lower(), "") for column in columns]
 
 

@@ -141,13 +141,16 @@ class PlainSqlWriter:
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""
-        summary, target, scans = kept.summary, self._plan.target, kept.scans_to_continue(self._changed)
-        if summary is None or scans is None or target is None or not can_continue(summary, columns, target):
+        summary, target, free = kept.summary, self._plan.target, self._plan.policy.rebuild_above is None
+        if summary is None or target is None or not can_continue(summary, columns, target):
             return None
-        if summary.may_overflow and self._spark.settings((ANSI,)).get(ANSI, "true") != "true":
+        if free and choose_to_continue(self._fewest_reads(kept), 0).rebuilds:
+            return None
+        scans = kept.scans_to_continue(self._changed)
+        if scans is None or (summary.may_overflow and self._spark.settings((ANSI,)).get(ANSI, "true") != "true"):
             return None
         reads = self._reads(kept, scans)
-        if self._plan.policy.rebuild_above is None and choose_to_continue(reads, 0).rebuilds:
+        if free and choose_to_continue(reads, 0).rebuilds:
             return None
         exact = self._spark.scans
         try:
@@ -167,9 +170,12 @@ class PlainSqlWriter:
 
     def _replaced(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
         """A plan that replaces the rows of the affected keys, or all."""
+        free = self._plan.policy.rebuild_above is None
+        # of a small table, the keys are not even looked for in the SQL, which costs as much as to write the table
+        if free and not count and (at_once := rebuild_at_once(self._fewest_reads(kept))) is not None:
+            return UpdatePlan(at_once)
         if not kept.finds_keys(self._changed):
             return UpdatePlan(Choice(True, "each change affects all rows"))
-        free = self._plan.policy.rebuild_above is None
         at_once = rebuild_at_once(self._least_reads(kept)) if free else None
         if at_once is not None and not count:
             return UpdatePlan(at_once)
@@ -185,6 +191,14 @@ class PlainSqlWriter:
         found = summarized(self._spark, views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
+
+    def _fewest_reads(self, kept: IncrementalQuery) -> Reads:
+        """What both ways read and write, if finding the affected keys were free."""
+        target, tables = self._plan.target, kept.reading.tables.values()
+        rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
+        written = _rows(None if target is None else target.current)
+        sorted_rows = sum(_rows(self._sources[table].planned.end) for table in kept.sorted_tables)
+        return Reads(written, rows, 0, 0, (0,) * len(rows), sorted_rows)
 
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
         """What both ways read and write, with the key that is the cheapest to find."""
@@ -226,14 +240,11 @@ class PlainSqlWriter:
 
     def _reads(self, kept: IncrementalQuery, scans: Scans) -> Reads:
         """What both ways read and write."""
-        target, tables = self._plan.target, kept.reading.tables.values()
-        return Reads(
-            _rows(None if target is None else target.current),
-            tuple(_rows(self._sources[table].planned.end) for table in tables),
-            sum(self._sources[table].rows_searched for table in self._changed),
-            scans.views,
-            tuple(scans.tables[table] for table in tables),
-            sum(_rows(self._sources[table].planned.end) for table in kept.sorted_tables),
+        return replace(
+            self._fewest_reads(kept),
+            searched=sum(self._sources[table].rows_searched for table in self._changed),
+            views=scans.views,
+            scans=tuple(scans.tables[table] for table in kept.reading.tables.values()),
         )
 
     def _continue(self, continued: Continued, columns: _Columns) -> Published:

@@ -234,8 +234,7 @@ class SnapshotWriter:
 
     def _described(self, relation: str) -> list[tuple[str, str]]:
         """The columns of a relation with their types."""
-        rows = self._spark.rows(f"describe query select * from {relation}")
-        return [(str(name), str(type_)) for name, type_, *_ in rows]
+        return self._spark.columns(f"select * from {relation}")
 
     @property
     def _seen(self) -> str:

@@ -1,4 +1,4 @@
-"""Run the tests in each environment in turn, and print what came of it as a table."""
+"""Run the tests in each environment in turn, and print the results as a table."""
 
 from __future__ import annotations
 
@@ -41,11 +41,17 @@ def main() -> int:
     """Return 1 if a test failed, or an environment whose Python is installed could not be made."""
     parser = argparse.ArgumentParser(prog="python -m tests.compat", description=__doc__)
     known = {each.name: each for each in ENVIRONMENTS}
-    parser.add_argument("environments", nargs="*", metavar="environment", help=f"of {', '.join(known)}; default: all")
     parser.add_argument(
-        "--tests", action="extend", nargs="+", default=[], help="these in place of each environment's own selection"
+        "environments", nargs="*", metavar="environment", help=f"one or more of {', '.join(known)} (default: all)"
     )
-    parser.add_argument("--pytest", default="", help="options of pytest")
+    parser.add_argument(
+        "--tests",
+        action="extend",
+        nargs="+",
+        default=[],
+        help="tests to run instead of each environment's own selection",
+    )
+    parser.add_argument("--pytest", default="", help="options for pytest")
     given = parser.parse_args()
     if unknown := [name for name in given.environments if name not in known]:
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(known)}")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
+from iceberg_incremental.spark.java import java_class
 from iceberg_incremental.spark.one_partition import known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.spark.table_commits import TableCommits
@@ -174,7 +175,7 @@ class SessionConnection(OwnSession):
         """Make the session PySpark's active session, of which there is one per process."""
         from pyspark.sql import SparkSession
 
-        java = self.session._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+        java = java_class(self.session, "org.apache.spark.sql.classic.SparkSession")
         before = SparkSession._activeSession
         SparkSession._activeSession = self.session
         java.setActiveSession(self.session._jsparkSession)
@@ -218,12 +219,13 @@ def _close_catalogs(session: SparkSession) -> None:
 
     try:
         manager = session._jsparkSession.sessionState().catalogManager()
-        loaded = manager.listCatalogs(session._jvm.scala.Option.empty())  # type: ignore[union-attr]
+        loaded = manager.listCatalogs(java_class(session, "scala.Option").empty())
+        closeable = java_class(session, "java.lang.Class").forName("java.io.Closeable")
         for i in range(loaded.size()):
             catalog = manager.catalog(loaded.apply(i))
             if catalog.getClass().getName() == "org.apache.iceberg.spark.SparkCatalog":
                 inner = catalog.icebergCatalog()
-                if session._jvm.java.lang.Class.forName("java.io.Closeable").isInstance(inner):  # type: ignore[union-attr]
+                if closeable.isInstance(inner):
                     inner.close()
     except (Py4JError, OSError) as error:
         # The JVM may have ended when dbt is interrupted. Then there is nothing to close.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -76,3 +77,21 @@ def joins_read_one_state_only(monkeypatch):
     state = module.State
     careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, CAME=state.CAME, GONE=state.GONE)
     monkeypatch.setattr(module, "State", careless)
+
+
+def relations_that_are_left_out_are_not_followed(monkeypatch):
+    """A changed row of a relation that the keys do not need affects nothing."""
+    monkeypatch.setattr(import_module("iceberg_incremental.query.matching").Matching, "_matched_sql", lambda *_: None)
+
+
+def where_is_part_of_an_optional_join(monkeypatch):
+    """A changed row of the right side of a LEFT JOIN affects nothing if WHERE does not hold for it."""
+    module = import_module("iceberg_incremental.query.fewer_relations")
+    match = module._Fewer._match
+
+    def careless(fewer: Any, alias: str, *relation: Any) -> Any:
+        other, found = match(fewer, alias, *relation)
+        mine = tuple(each for each in fewer._conditions() if module._aliases(each) == {alias})
+        return other, found if found is None else replace(found, filters=mine)
+
+    monkeypatch.setattr(module._Fewer, "_match", careless)

@@ -59,7 +59,7 @@ def test_the_tables():
 
     by_hand = [pipeline.by_hand_name(name) for name in BY_HAND_MODELS]
     found = {KEPT: [one(list(MODELS), 1.0)], BY_HAND: [one(by_hand, 0.5)], REBUILT: [one(list(MODELS), 4.0)]}
-    whole, models, others = tables(found, 1000)
+    whole, models, others = tables(found, 1000, 61.5)
     assert whole.rows[0] == ["whole CPU", "1.00 s", "4.00 s", "0.25", "≤ 0.20 missed"]
     assert models.rows[0] == ["events", KEPT_UP, "3", "1", "1.00 s", "1.00 s", "1.00 s", "4.00 s", "0.25"]
     assert others.rows[0][-4:] == ["0.50 s", "2.00", "≤ 1.30 missed", "2.00"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,6 +34,7 @@ def test_a_ratio_is_the_median_of_the_pairs():
 @pytest.fixture
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(results, "load", lambda: 0.4)
     result = results.begin("example")
     table = Table("What", ["case", "figure"])
     table.add("one", "1.00 s")
@@ -44,6 +46,15 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_result_is_read_as_it_was_saved(saved: Path):
     assert results.read(saved).tables == [Table("What", ["case", "figure"], [["one", "1.00 s"]])]
     assert json.loads(saved.read_text())["versions"]["pyiceberg"]
+
+
+@pytest.mark.parametrize(("loads", "recorded"), [([0.4], 0.4), ([3.0, 1.1, 0.9], 0.9), ([3.0] * 60, 3.0)])
+def test_a_benchmark_waits_until_the_load_has_faded(monkeypatch, loads: list[float], recorded: float):
+    slept: list[float] = []
+    monkeypatch.setattr(results, "load", lambda: loads[min(len(slept), len(loads) - 1)])
+    monkeypatch.setattr(results, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append))
+    assert results.begin("example").load_before == recorded
+    assert sum(slept) <= 180
 
 
 @pytest.mark.parametrize(("load", "busy"), [(0.2, False), (3.0, True)])

@@ -33,6 +33,10 @@ def from_clause(writer: Writer, depth: int, outer: Scope | None, count: int | No
     rng = writer.rng
     first, sql, rows = _relation(writer, depth, [])
     found = From(sql, Scope([first], [*first.columns], {}, outer), rows)
+    if count is None and rng.random() < 0.12:
+        for _ in range(rng.choice((2, 2, 3))):
+            _join_dimension(writer, depth, found)
+        return found
     for _ in range((count or rng.choices((1, 2, 3), (45, 40, 15))[0]) - 1):
         _join(writer, depth, found)
     _lateral_view(writer, found)
@@ -79,6 +83,25 @@ def _join(writer: Writer, depth: int, found: From) -> None:
         found.sql += f" {kind} {sql} on {condition(writer, found.scope.visible, [other], found.scope)}"
         if not is_half:
             _see(found, other)
+    found.rows = _joined_rows(kind, found.rows, rows)
+
+
+def _join_dimension(writer: Writer, depth: int, found: From) -> None:
+    """A join by equal columns with the first relation, or sometimes the last one."""
+    rng = writer.rng
+    other, sql, rows = _relation(writer, depth, found.scope.visible, 300)
+    kind = rng.choice(("left join", "left join", "left join", "join"))
+    side = [found.scope.visible[rng.choice((0, 0, 0, -1))]]
+    leaves = Scope([*side, other]).leaves(rng)
+    pairs = _pairs(_side(leaves, side), _side(leaves, [other]))
+    parts = [
+        f"{rng.choice(a.spellings)} {rng.choice(('=', '=', '=', '<=>'))} {rng.choice(b.spellings)}"
+        for a, b in rng.sample(pairs, min(len(pairs), 1))
+    ]
+    if not parts or rng.random() < 0.2:
+        parts.append(f"({Expressions(rng, _side(leaves, [other]) or leaves).condition(1)})")
+    found.sql += f" {kind} {sql} on {' and '.join(parts)}"
+    _see(found, other)
     found.rows = _joined_rows(kind, found.rows, rows)
 
 
