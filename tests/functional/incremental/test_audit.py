@@ -260,7 +260,7 @@ def test_what_is_ephemeral_is_left_to_dbt_test(shop):
     shop.insert(events, "(1, 'a')", "(2, 'b')")
     found = shop.dbt("build")
     assert (
-        "is not part of the audit of model.shop.staged, as it reads model.shop.known, which is ephemeral"
+        "is not part of the audit of model.shop.staged, because it reads model.shop.known, which is ephemeral"
         in found.printed
     )
     assert {name: str(each.status) for name, each in found.nodes.items()} == {

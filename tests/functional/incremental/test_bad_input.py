@@ -102,7 +102,7 @@ def test_a_misspelt_argument_names_the_model(shop):
     shop.model("staged", "select * from {{ ip_changelog(source('raw', 'events'), uniquekey='id') }}")
     found = shop.dbt("parse")
     said = str(found.exception)
-    assert "write unique_key for uniquekey" in said and "model staged (models/staged.sql)" in said
+    assert "write unique_key instead of uniquekey" in said and "model staged (models/staged.sql)" in said
 
 
 def test_a_view_and_a_source_that_does_not_exist(shop):
@@ -211,9 +211,13 @@ def test_an_ephemeral_model(shop):
 @pytest.mark.parametrize(
     ("call", "expected", "found"),
     [
-        ("ip_changes(source('raw', 'events'), 'id')", "ip_changes(relation)", "1 argument too many"),
-        ("ip_changelog(source('raw', 'events'), key='id')", "ip_changelog(relation, unique_key)", "'key'"),
-        ("ip_changed_groups(source('raw', 'events'), key='id')", "(relation, keys, changes_of)", "write keys for key"),
+        ("ip_changes(source('raw', 'events'), 'id')", "ip_changes(relation)", "1 extra argument"),
+        ("ip_changelog(source('raw', 'events'), key='id')", "ip_changelog(relation, unique_key, per)", "'key'"),
+        (
+            "ip_changed_groups(source('raw', 'events'), key='id')",
+            "(relation, keys, changes_of)",
+            "write keys instead of key",
+        ),
     ],
 )
 def test_a_macro_with_an_argument_that_it_does_not_take(shop, call, expected, found):
@@ -230,7 +234,7 @@ def test_an_operation_with_an_argument_that_it_does_not_take(shop):
     assert not found.success
     assert (
         "Expected: ip_status(format, model, select, output)" in found.printed
-        and "write model for models" in found.printed
+        and "write model instead of models" in found.printed
     )
 
 

@@ -180,7 +180,7 @@ def test_another_key_under_sequence_by_is_refused(shop, src):
     shop.run()
     shop.model("m", rows, **{**KEYED, "unique_key": ["id", "v"]}, sequence_by="at", on_sql_change="ignore")
     shop.insert(src, "(1, 2)")
-    assert "The unique_key of model.shop.m has changed" in shop.fails()
+    assert "The unique_key of model.shop.m, which has sequence_by, has changed." in shop.fails()
     shop.run("--full-refresh")
     assert values(shop) == [(1, 1), (1, 2)]
 
