@@ -103,9 +103,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         note="The history has commits of one to four files, commits without rows, overwrites of empty partitions "
         "and compactions. Aim: a run reads exactly the committed files.",
     )
-    table.add("ranges that announced and read exactly the committed files", f"{equal} of {options.ranges}")
+    table.add("ranges whose planned and read files are exactly the committed files", f"{equal} of {options.ranges}")
     table.add("distinct files from which rows were read", f"{read_in_all:,}")
-    table.add("files announced by the captured ranges", f"{announced_in_all:,}")
+    table.add("files planned for the captured ranges", f"{announced_in_all:,}")
     result.tables.append(table)
     result.measured["equal"] = [equal]
     if equal != options.ranges:

@@ -28,7 +28,7 @@ _CHANGES = (1, 5, 20)
 _CHANGES_A_FILE = {"INSERT": 3, "DELETE": 3}
 """The numbers of rows added and deleted by one updated, one deleted, one merged and one inserted row in a file."""
 
-_LAYOUTS = ("partitioned by day, whole days", "sorted by day, neighbouring files", "sorted by day, files far apart")
+_LAYOUTS = ("partitioned by day, whole days", "sorted by day, neighboring files", "sorted by day, files far apart")
 
 
 @dataclass(frozen=True)

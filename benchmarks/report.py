@@ -15,13 +15,13 @@ MOST_COLUMNS = 10
 _INTRODUCTION = """\
 # Benchmarks
 
-This page compares the cost of the package with hand-written statements and with common alternatives. `make bench`
-measures everything in about three hours and generates this page from `benchmarks/results/*.json`. The two methods of a
-pair are measured one after the other, in alternating order, in one process and one Spark. A ratio is the median of the
-ratios of all pairs.
+This page compares the cost of the package with that of hand-written statements and common alternatives. `make bench`
+measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Two methods are
+compared in pairs of measurements, one after the other, in alternating order, in one process and one Spark. A ratio is
+the median of the ratios of all pairs.
 
-This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet its
-aim.
+This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. If an aim is in a table, `missed` marks a figure
+that does not meet it. If an aim is in the text above a table, compare the figures with it.
 """
 
 

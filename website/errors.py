@@ -58,7 +58,8 @@ _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
 """The part of a docstring that describes the function's parameters."""
 _LINK = re.compile(r"\[(?P<text>[^]]+)\]\((?P<file>[^)]+)\)")
 _MORE = {
-    "history-break": "[Breaks in a source's history](behavior.md#breaks-in-a-sources-history) lists what is recovered.",
+    "history-break": "[Breaks in a source's history](behavior.md#breaks-in-a-sources-history) lists the recoverable "
+    "breaks.",
     "rewritten": "[Commits of a source](behavior.md#commits-of-a-source) describes each policy. "
     "[Patterns](patterns.md#which-pattern-for-a-source-that-is-merged-into) shows which one to choose.",
     "missing-checkpoint": "[Migration](migration.md#keep-the-table) shows how to take over a table.",

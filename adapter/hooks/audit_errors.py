@@ -14,7 +14,7 @@ from ..project.data_tests import Audit, DataTest
 
 @indexed
 def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
-    """Data tests of severity error failed on the rows that a run was about to publish."""
+    """Data tests with severity ``error`` failed on the rows that a run was about to publish."""
     lines = "".join(f"\n    - {_found(audit)}, error_if {audit.test.error_if}" for audit in audits)
     return AuditError(
         f"The new rows of {model} were not published: its data tests failed on them.\n"

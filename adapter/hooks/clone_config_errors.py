@@ -11,7 +11,7 @@ from iceberg_incremental.explain.entries import indexed
 
 @indexed
 def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigError:
-    """The config clone_as has an unknown value."""
+    """The config ``clone_as`` has an unknown value."""
     return ConfigError(
         f"clone_as of {node} is {found!r}.\n"
         f"  Expected: {', '.join(map(repr, known))}. The default is {known[0]!r}.\n"
@@ -21,7 +21,7 @@ def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigEr
 
 @indexed
 def unknown_retention(node: str, found: object) -> ConfigError:
-    """The config clone_retention is not a duration."""
+    """The config ``clone_retention`` is not a duration."""
     return ConfigError(
         f"clone_retention of {node} is {found!r}.\n"
         f"  Expected: a duration above 0, {EXAMPLES}. The default is '7 days'.\n"

@@ -13,7 +13,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 
 @indexed
 def unknown_format(found: str, known: Sequence[str]) -> ConfigError:
-    """The argument format has an unknown value."""
+    """The argument ``format`` has an unknown value."""
     return ConfigError(f"format is {found!r}.\n  Expected: {' or '.join(map(repr, known))}.\n  To fix: correct it.")
 
 
@@ -40,7 +40,7 @@ def not_a_whole_number(name: str, found: str) -> ConfigError:
 
 @indexed
 def not_a_time(found: str) -> ConfigError:
-    """The argument timestamp is not a timestamp."""
+    """The argument ``timestamp`` is not a timestamp."""
     return ConfigError(
         f"timestamp is {found!r}.\n  Expected: ISO 8601, for example 2026-01-31T04:05:06 (UTC) or with an "
         "offset such as +02:00.\n  To fix: correct it."

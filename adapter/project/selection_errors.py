@@ -15,7 +15,7 @@ from iceberg_incremental.table.history import TableName
 def not_one_model(
     name: object, found: int, known: Sequence[str], materializations: Collection[str] = (MATERIALIZATION,)
 ) -> ConfigError:
-    """A name matches no model with this materialization, or several."""
+    """A name matches no model with the expected materialization, or several."""
     return ConfigError(
         f"model is {argument(name)}, which matches {f'{found} models' if found else 'no model'} materialized as "
         f"{_either(materializations)}.\n"
@@ -31,7 +31,7 @@ def wrong_selection(
     known: Sequence[str],
     materializations: Collection[str] = (MATERIALIZATION,),
 ) -> ConfigError:
-    """A selection matches no model with this materialization, or has unknown terms."""
+    """A selection matches no model with the expected materialization, or has unknown terms."""
     wrong = f"which matches no model materialized as {_either(materializations)}"
     if unknown:
         wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not support"

@@ -149,12 +149,12 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "over the table or in one range of keys. Then each method updates its own table. Tables of this package's "
         "models have the default layout, v3 merge-on-read. Other tables have the layout of the dimension. Figures are "
         "executor CPU time. The columns `whole CPU` show the CPU time of dbt's process and Spark's JVM. Rebuilds are "
-        "in seconds. The figures of other methods are shares of the rebuild of the same table. The plain cases, which "
-        f"are shown in detail below, have means of {_rounds(sizes.rounds)}, and the other cases have "
-        f"{_rounds(sizes.other_rounds)}, after {WARM_UP_ROUNDS} warm-up rounds, in one long-lived Spark. At the end of "
-        "each case, every table equals the dimension or the rebuilt aggregate, as compared by the sum of its row "
-        "hashes. The exceptions are `upserts` and `updated_at`, which do not detect deletes. All other rows of their "
-        "tables are equal."
+        "in seconds. The figures of other methods are shares of the rebuild of the same table. Figures of the cases "
+        f"that are shown in detail below are means of {_rounds(sizes.rounds)}. Figures of all other cases are from "
+        f"{_rounds(sizes.other_rounds)}. Each case begins with {WARM_UP_ROUNDS} warm-up rounds. All cases run in one "
+        "long-lived Spark. At the end of each case, every table equals the dimension or the rebuilt aggregate, as "
+        "compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
+        "deletes. All other rows of their tables are equal."
     )
     found[2].note = (
         "In the compacted cases, all files of the dimension are compacted in every range, after its rows have changed."

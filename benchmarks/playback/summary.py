@@ -213,10 +213,10 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
         "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
         f"with those of the lookback, an `insert_overwrite` of the events of the last {WINDOW} days. "
         "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "
-        "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark, which caches the "
-        "generated code of all statements (`spark.sql.codegen.cache.maxEntries`), as it would for a single method. At "
-        "the end, every table except the watermark's equals the table of the lookback. This package's tables are "
-        "compared row by row."
+        "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark. Its cache of "
+        "generated code (`spark.sql.codegen.cache.maxEntries`) holds the code of all statements, as it would for a "
+        "single method. At the end, every table except the watermark's equals the table of the lookback. This "
+        "package's tables are compared row by row."
     )
     found[1].note = "Stage 2 aggregates seconds and plays by account and date."
     found[2].note = "Stage 2 also aggregates distinct titles and the longest play. New rows alone cannot update them."
@@ -224,8 +224,8 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
     sizes = grow.sizes
     last = growth(grow.steps)
     last.note = (
-        f"{sizes.growth_events:,} events land each day, and every history gets the same events. Figures are means of "
-        f"{sizes.growth_days} daily runs, or of one for the full rebuild. The last history is as long as the shortest "
-        f"one, but has {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
+        f"{sizes.growth_events:,} events land each day, and every history gets the same new events. Figures are means "
+        f"of {sizes.growth_days} daily runs, or of one for the full rebuild. The last history is as long as the "
+        f"shortest one, but has {grow.rows[f'files_{sizes.growth_files}.files']:,} files."
     )
     return [*found, last]

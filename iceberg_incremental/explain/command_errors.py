@@ -108,7 +108,7 @@ def target_replaced(target: TableName, name: str) -> ConcurrentRunError:
 
 @indexed
 def not_from_capture(history: History, name: str, branch: str) -> StagingError:
-    """The branch of a run does not start at the snapshot where capture created it."""
+    """The branch of a run does not start at the snapshot where ``capture`` created it."""
     return StagingError(
         f"Branch {branch} of {history.table} is not the branch that the capture of {name} created.\n"
         "  Expected: commits on top of the snapshot at which capture created the branch.\n"
@@ -149,7 +149,7 @@ def written_elsewhere(history: History, name: str, branch: str, captured_at: int
 
 @indexed
 def rows_staged(history: History, name: str, branch: str) -> StagingError:
-    """A run is committed with --no-rows, but its branch has rows."""
+    """A run is committed with ``--no-rows``, but its branch has rows."""
     return StagingError(
         f"The run of {name} is committed with --no-rows, but branch {branch} of {history.table} has new commits.\n"
         "  Expected: a branch without changes since the capture.\n"

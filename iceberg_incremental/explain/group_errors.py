@@ -54,7 +54,7 @@ def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError
 
 @indexed
 def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
-    """A model reads changed groups with different keys or different changed relations."""
+    """A model calls ``ip_changed_groups`` several times, with different keys or different changed relations."""
     ways = (
         f"{', '.join(groups.keys)} in {', '.join(sorted(str(table) for table in groups.relations))}"
         for groups in (before, found)
@@ -81,7 +81,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
 
 @indexed
 def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
-    """The keys of groups have different types; ``types``: those of all keys, by table."""
+    """The keys of groups differ in type between the relations and the table; ``types``: those of all keys, by table."""
     found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
     listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
     return ConfigError(

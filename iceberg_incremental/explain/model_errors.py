@@ -248,7 +248,7 @@ def wrong_partition_by(model: str, value: object, found: str) -> ConfigError:
 
 @indexed
 def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """More than one new row has the same unique_key; ``found``: which, and how often."""
+    """More than one new row has the same ``unique_key``; ``found``: which, and how often."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
         f"More than one new row of {model} has the same unique_key, {listed}.\n"

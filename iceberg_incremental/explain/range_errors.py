@@ -11,7 +11,7 @@ from .entries import indexed
 
 @indexed
 def no_such_bound(name: str, known: Sequence[str]) -> ArgumentsError:
-    """The result of ``ip_range`` does not have an attribute."""
+    """The result of ``ip_range`` does not have the requested attribute."""
     meant = next((each for each in known if name.lower().startswith(each)), None) or next(
         iter(get_close_matches(name, known, n=1, cutoff=0.4)), known[0]
     )
@@ -48,7 +48,7 @@ def no_range_with_nan(column: str) -> ConfigError:
 
 @indexed
 def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
-    """``ip_range`` was called with strings that are not UTF-8, and are greater than any valid string."""
+    """A column passed to ``ip_range`` has strings that are not UTF-8 and are greater than any valid string."""
     return ConfigError(
         f"ip_range() was called with {column}, which has bytes that are not UTF-8.\n"
         "  Expected: text. Spark compares the bytes, and Iceberg compares the decoded text, so no string is a bound of "

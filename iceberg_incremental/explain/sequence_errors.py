@@ -63,7 +63,7 @@ def _tie(
 
 @indexed
 def null_in_sequence(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
-    """A new row or deletion has NULL in a column of sequence_by."""
+    """A new row or deletion has NULL in a column of ``sequence_by``."""
     return SequenceError(
         f"New rows of {model} have NULL in sequence_by, {', '.join(sequence)}, so their order is unknown.\n"
         "  Expected: a value in each of these columns, also in deletions.\n"
@@ -75,7 +75,7 @@ def null_in_sequence(model: str, keys: Sequence[str], sequence: Sequence[str], f
 
 @indexed
 def null_in_sequence_of_table(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
-    """A row of the table has NULL in a column of sequence_by."""
+    """A row of the table has NULL in a column of ``sequence_by``."""
     ways = [
         f"rebuild the model: {full_refresh(model)}",
         "set the column in these rows of the table with UPDATE",
@@ -145,7 +145,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
 
 @indexed
 def other_key(target: TableName, model: str, wanted: Sequence[str], found: Sequence[str]) -> ConfigError:
-    """The table was built with another unique_key, so rows that were older for that key are missing for the new one."""
+    """The table was built with another ``unique_key``, so it lacks rows that were older only for that key."""
     name = short(model)
     return ConfigError(
         f"The unique_key of {model}, which has sequence_by, has changed.\n"

@@ -203,7 +203,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
 
 @indexed
 def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> RewriteError:
-    """An overwrite that only added rows cannot be read, because of schema changes and delete files or column names."""
+    """After a schema change, an overwrite that only added rows cannot be read, due to delete files or column names."""
     return RewriteError(
         f"{model} cannot read the rows that {described(commit)} added to {source}.\n"
         "  Expected: an append, or an overwrite that only added rows. After such an overwrite, the table must keep "

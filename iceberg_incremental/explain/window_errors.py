@@ -29,7 +29,7 @@ def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
 
 @indexed
 def window_cuts_partitions(window: EventWindow, model: str, event_time: str, partition_by: object) -> ConfigError:
-    """With insert_overwrite, the window does not consist of whole partitions."""
+    """With ``insert_overwrite``, the window does not consist of whole partitions."""
     return ConfigError(
         f"The window {window} does not consist of whole partitions of {model}.\n"
         f"  Expected: with insert_overwrite, a partition_by on the model's event_time, {event_time}, and a window that "
@@ -53,7 +53,7 @@ def window_of_itself(model: str) -> ConfigError:
 
 @indexed
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
-    """With insert_overwrite, sources have a different event_time from the model."""
+    """With ``insert_overwrite``, sources have a different ``event_time`` from the model."""
     return ConfigError(
         f"{model} cannot overwrite the partitions of an event-time window.\n"
         f"  Expected: with insert_overwrite, each source with an event_time has the same event_time as the model, "
@@ -65,7 +65,7 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
 
 @indexed
 def no_event_time(source: TableName, model: str) -> ConfigError:
-    """A source of a window has no event_time."""
+    """A source of a window has no ``event_time``."""
     return ConfigError(
         f"{model} cannot reprocess an event-time window: {source} has no event_time.\n"
         "  Expected: the config event_time on every source and model whose changes it reads.\n"
