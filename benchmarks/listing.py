@@ -35,6 +35,7 @@ _COLUMNS = (
 _ROW = "select 1, 2, timestamp'2026-01-01', date'2026-01-01', 3.25, 0.5, 'name', 'code', true, 'note'"
 _MODEL = "select 1 as id"
 _DBT_ALONE = ("--empty-catalog", "--no-populate-cache")
+_AIM = 5
 _LISTS = {_OURS: SparkIcebergAdapter, _THEIRS: SparkAdapter}
 
 
@@ -148,10 +149,14 @@ def measure(lake: Lake, models: int, tables: int, rounds: int, result: Result) -
 
 def _of_listing(found: dict[str, Figures], tables: int) -> Table:
     ours, theirs = found[_OURS], found[_THEIRS]
-    table = Table(f"Listing a schema of {tables:,} Iceberg tables", ["", *found], note="Aim: ≥ 5 times faster.")
+    table = Table(
+        f"Listing a schema of {tables:,} Iceberg tables",
+        ["", *found],
+        note=f"Aim for the listing: ≥ {_AIM} times faster.",
+    )
     table.add("listing", *(results.seconds(each.listing) for each in found.values()))
     table.add("whole `dbt run` of one view", *(results.seconds(each.run) for each in found.values()))
-    table.add(f"listing, relative to {_OURS}", "1.0", _times(theirs.listing, ours.listing))
+    table.add(f"listing, relative to {_OURS}", "1.0", _times(theirs.listing, ours.listing, _AIM))
     table.add(f"`dbt run`, relative to {_OURS}", "1.0", _times(theirs.run, ours.run))
     return table
 
@@ -161,19 +166,20 @@ def _of_docs(found: dict[str, Figures], models: int, tables: int) -> Table:
     table = Table(
         f"`dbt docs generate` of {models} models, in a schema of {tables:,} tables",
         ["", *found],
-        note="`dbt alone` compiles the same models and reads no table. Aim: ≥ 5 times faster.",
+        note="`dbt alone` compiles the same models and reads no table. Aim for the listing and the catalog: "
+        f"≥ {_AIM} times faster.",
     )
     table.add("listing, for dbt's cache", *(results.seconds(each.cache) for each in found.values()))
     table.add("catalog", *(results.seconds(each.catalog) for each in found.values()))
     table.add("whole `dbt docs generate`", *(results.seconds(each.docs) for each in found.values()))
     table.add("dbt alone", *(results.seconds(each.dbt_alone) for each in found.values()))
-    table.add(f"listing and catalog, relative to {_OURS}", "1.0", _times(theirs.from_spark, ours.from_spark))
+    table.add(f"listing and catalog, relative to {_OURS}", "1.0", _times(theirs.from_spark, ours.from_spark, _AIM))
     table.add(f"`dbt docs generate`, relative to {_OURS}", "1.0", _times(theirs.docs, ours.docs))
     return table
 
 
-def _times(theirs: Sequence[float], ours: Sequence[float]) -> str:
-    return f"{results.paired_ratio(theirs, ours):.1f}"
+def _times(theirs: Sequence[float], ours: Sequence[float], aim: float = 0) -> str:
+    return results.times(results.paired_ratio(theirs, ours), aim)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

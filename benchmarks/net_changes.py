@@ -166,9 +166,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"Data files that a changelog reads from a table of {_FILES:,} files",
         ["table and rewritten files", *(f"{percent}% rewritten" for percent in _CHANGES)],
         note="In each rewritten file, one row is updated, one deleted, one merged and one inserted, by UPDATE, DELETE "
-        "and MERGE. Each cell has three figures. For example, `12 of 12; 922` means that 12 files differ between the "
+        "and MERGE. Each cell has three figures. For example, `12 of 12; 912` means that 12 files differ between the "
         "two ends of the range, and that `method: session` reads 12 files. On other connections, Spark cannot read a "
-        "file by its name, and all scans of the SQL together plan 922 files. Aim: `method: session` reads "
+        "file by its name, and all scans of the SQL together plan 912 files. Aim: `method: session` reads "
         "only changed files. If distant files of a table without partitions are rewritten, one new file contains rows "
         "of all of them, and its bounds span all values in between.",
     )

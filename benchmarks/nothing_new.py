@@ -15,6 +15,7 @@ from .lake import CATALOG, RAW, Invocation, Lake, Project, open_lake
 from .results import Result, Table
 
 NAME = "nothing_new"
+_AIM = 10
 _SOURCES = 10
 _COMMITS = 5
 _OURS, _DBT_SPARK = "ip_changes", "watermark"
@@ -112,14 +113,15 @@ def measure(lake: Lake, models: int, rounds: int, result: Result) -> None:
         f"`dbt run` of {models} models without new commits, {rounds} rounds, one thread",
         ["", "ip_changes", "dbt-spark's incremental"],
         note=f"The models read {_SOURCES} sources. The `incremental` models append with `where id > (select max(id) "
-        "from this)`. Aims: the models run ≥ 10 times faster, and send no statements.",
+        f"from this)`. Aims: the models run ≥ {_AIM} times faster, and send no statements.",
     )
     columns = [found[name] for name in projects]
     table.add("all models", *(results.seconds(runs.models) for runs in columns))
     table.add("whole `dbt run`", *(results.seconds(runs.wholes) for runs in columns))
     table.add(
         "all models, relative to ip_changes",
-        *(f"{results.paired_ratio(runs.models, ours.models):.1f}" for runs in columns),
+        "1.0",
+        results.times(results.paired_ratio(columns[1].models, ours.models), _AIM),
     )
     table.add(
         "whole `dbt run`, relative to ip_changes",

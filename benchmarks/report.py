@@ -20,8 +20,8 @@ measures everything in about three hours and generates this page from `benchmark
 compared in pairs of measurements, one after the other, in alternating order, in one process and one Spark. A ratio is
 the median of the ratios of all pairs.
 
-This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. If an aim is in a table, `missed` marks a figure
-that does not meet it. If an aim is in the text above a table, compare the figures with it.
+This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet an
+aim of this kind.
 """
 
 

@@ -147,3 +147,8 @@ def milliseconds(values: Sequence[float]) -> str:
 def at_most(aim: float, ratio: float) -> str:
     """The text of an aim, and whether a ratio misses it."""
     return f"≤ {aim:.2f}" + (" missed" if ratio > aim else "")
+
+
+def times(ratio: float, aim: float) -> str:
+    """The text of how many times faster something is, and whether this misses an aim."""
+    return f"{ratio:.1f}" + (" missed" if ratio < aim else "")

@@ -31,6 +31,11 @@ def test_a_ratio_is_the_median_of_the_pairs():
     assert results.paired_difference([2.0, 6.0, 3.0], [1.0, 2.0, 3.0]) == 1.0
 
 
+def test_a_missed_aim_is_marked():
+    assert (results.at_most(0.2, 0.2), results.at_most(0.2, 0.21)) == ("≤ 0.20", "≤ 0.20 missed")
+    assert (results.times(5.0, 5), results.times(4.9, 5)) == ("5.0", "4.9 missed")
+
+
 @pytest.fixture
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "FOLDER", tmp_path)
