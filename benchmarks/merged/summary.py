@@ -156,7 +156,7 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
         "deletes. All other rows of their tables are equal."
     )
-    found[2].note = "In the compacted cases, every range compacts all files of the dimension after its rows have changed."
+    found[2].note = "In compacted cases, each range compacts all files of the dimension after its rows have changed."
     found[3].note = (
         "Over a connection to a server, such as Thrift, models cannot read single files or cache rows, so they send "
         "different statements. This benchmark runs these statements in the same Spark, without the server."
