@@ -215,11 +215,11 @@ def publish(found: dict[str, Outcome]) -> Result:
         f"Three stages, day by day: {_EVENTS:,} events and about {_CORRECTED} late corrections per day",
         ["", *WAYS.values()],
         note="Each day, between two runs, a writer expires all source snapshots that Iceberg can expire. The "
-        "retention of the stages' tables is equally short. `ip_maintain` runs after each `dbt run`, and `hold_source` "
-        "holds the position in the source. On one day per week, the last stage is not run. At the end, the tables of "
-        "the last two stages equal the source, row by row. `days without a break` counts the days until the error, or "
-        "all measured days if there is no error. `first` and `last` are means of the first and the last 10 days. "
-        "`files` counts the data files and delete files of all three stages.",
+        "stages' tables also have the shortest possible retention. `ip_maintain` runs after each `dbt run`, and "
+        "`hold_source` holds the position in the source. On one day per week, the last stage is not run. At the end, "
+        "the tables of the last two stages equal the source, row by row. `days without a break` counts the days until "
+        "the error, or all measured days if there is no error. `first` and `last` are means of the first and the last "
+        "10 days. `files` counts the data files and delete files of all three stages.",
     )
     columns = list(found.values())
 

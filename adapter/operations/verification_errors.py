@@ -65,7 +65,7 @@ def rows_left_out(model: str) -> IncomparableError:
 
 @indexed
 def sources_not_pinned(model: str) -> IncomparableError:
-    """The SQL of a model with the strategy ``auto`` cannot be parsed, so its sources cannot be pinned."""
+    """The SQL of an ``auto`` model cannot be parsed, so its sources cannot be read at the checkpoint's snapshots."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: its SQL cannot be parsed.\n"
         "  Expected: SQL that this package can parse, to read the sources at the snapshots of the checkpoint.\n"

@@ -59,7 +59,7 @@ def unknown_read(macro: str, model: str) -> ConfigError:
 
 @indexed
 def not_read(model: str, calls: Iterable[str]) -> ConfigError:
-    """The code of a model did not execute calls whose changes were captured; ``calls``: their source text."""
+    """The code of a model did not execute all calls that read captured changes; ``calls``: the missing ones as text."""
     listed = ", ".join(sorted(calls))
     return ConfigError(
         f"The code of {model} did not execute {listed}.\n"

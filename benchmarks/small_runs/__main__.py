@@ -31,7 +31,8 @@ def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -
         ["", "whole CPU", "ratio", "aim", "wall", "ratio", "executors' CPU", "ratio", "CPU of `dbt run`", "ratio"],
         note=f"Medians of {size.rounds} rounds in one long-lived Spark, from the start to the end of each model. "
         "`whole CPU` is the CPU time of dbt's process and the JVM, including planning, compilation and garbage "
-        "collection. Ratios are relative to a `materialized='table'` model of the same rows.",
+        "collection. Ratios are relative to a `materialized='table'` model of the same rows. The feed is a second "
+        "source, which only receives new rows.",
     )
     for way in WAYS:
         ours, rebuilt = costs[way.name], costs[way.rebuild]

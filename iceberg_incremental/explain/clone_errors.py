@@ -54,7 +54,7 @@ def not_registered(origin: TableName, catalog: str, said: str) -> ConfigError:
 
 @indexed
 def no_longer_kept(origin: TableName, clone: TableName, first: TableName) -> ConfigError:
-    """The table to clone is itself a clone, whose origin no longer keeps its files."""
+    """The table to clone is itself a clone, and its origin no longer keeps the clone's files."""
     return ConfigError(
         f"{clone} cannot be cloned from {origin}.\n"
         f"  Expected: a table whose files are kept.\n"

@@ -67,7 +67,7 @@ def dropped_meanwhile(table: TableName) -> MetadataAccessError:
 
 @indexed
 def changed_meanwhile(table: TableName, head: int) -> MetadataAccessError:
-    """The head of a table is not among the snapshots that were read after it."""
+    """A table changed while Spark was reading its metadata, and the snapshot that was current no longer exists."""
     return MetadataAccessError(
         f"{table} changed while Spark was reading its metadata: main was at snapshot {head}, which no longer exists.\n"
         f"{_TO_FIX}: run again."

@@ -22,7 +22,7 @@ def not_incremental(model: str, construct: str, instead: str) -> NotIncrementalE
 
 @indexed
 def reads_changes_itself(model: str, macro: str) -> ConfigError:
-    """A model with the strategy ``auto`` calls an incremental macro."""
+    """A model with the strategy ``auto`` calls ``is_incremental()`` or an ``ip_`` macro."""
     return ConfigError(
         f"{model} calls {macro}(), which incremental_strategy 'auto' does not support.\n"
         "  Expected: plain SQL over ref() and source(), without is_incremental() and macros that start with ip_.\n"

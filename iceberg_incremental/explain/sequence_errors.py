@@ -15,7 +15,7 @@ _ADD = "add a column to sequence_by that orders these rows, such as the position
 
 @indexed
 def tied(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
-    """Several different new rows of one key are the newest."""
+    """Several different new rows of one key share the newest sequence."""
     expected = "one newest row for each key, or rows that are equal"
     return _tie("several new rows have the same {}", model, keys, sequence, found, expected)
 
@@ -91,7 +91,7 @@ def null_in_sequence_of_table(model: str, keys: Sequence[str], sequence: Sequenc
 
 @indexed
 def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
-    """Columns of sequence_by have types that Spark cannot order; ``found``: (name, type)."""
+    """Columns of ``sequence_by`` have types that Spark cannot order; ``found``: (name, type)."""
     return ConfigError(
         f"sequence_by of {model} names columns that cannot be ordered.\n"
         "  Expected: columns such as timestamps, numbers or text.\n"
@@ -145,7 +145,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
 
 @indexed
 def other_key(target: TableName, model: str, wanted: Sequence[str], found: Sequence[str]) -> ConfigError:
-    """The table was built with another ``unique_key``, so it lacks rows that were older only for that key."""
+    """The table was built with another ``unique_key``, so it contains only the newest row of each old key."""
     name = short(model)
     return ConfigError(
         f"The unique_key of {model}, which has sequence_by, has changed.\n"

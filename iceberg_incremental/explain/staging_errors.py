@@ -36,7 +36,7 @@ def not_on_the_branch(
 
 @indexed
 def on_main(history: History, model: str, found: Snapshot) -> StagingError:
-    """A commit of a run is on main before the run was published."""
+    """A commit of a run was on main before the run was published."""
     return StagingError(
         f"{history.table} contains only a part of a run of {model}: a statement that should have been staged on a "
         "branch was committed to main.\n"
@@ -49,7 +49,7 @@ def on_main(history: History, model: str, found: Snapshot) -> StagingError:
 
 @indexed
 def half_published(history: History, model: str, found: Snapshot) -> StagingError:
-    """The table that a run continues contains only a part of an earlier run."""
+    """The target contains only a part of an earlier run."""
     return StagingError(
         f"{history.table} contains only a part of an earlier run of {model}.\n"
         "  Expected: after each commit with ip.part-of-epoch in its summary, a commit with the checkpoint of that "

@@ -84,7 +84,7 @@ def outside_window(window: EventWindow, event_time: str) -> str:
 
 @indexed
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
-    """The snapshot for reading a source's window no longer exists."""
+    """The snapshot at which a source's window must be read no longer exists."""
     return HistoryBreakError(
         f"{model} cannot reprocess a window of {source}, because the snapshot that it has read no longer exists.\n"
         f"  Expected: {described(position)}, the position in the model's checkpoint.\n"
