@@ -23,14 +23,15 @@ def not_incremental(model: str, construct: str, instead: str) -> NotIncrementalE
 @indexed
 def reads_changes_itself(model: str, macro: str) -> ConfigError:
     """A model with the strategy ``auto`` calls ``is_incremental()`` or an ``ip_`` macro."""
+    plain = "write {{ ref('…') }} instead of {{ " + f"{macro}(ref('…')) " + "}}"
+    if macro == "is_incremental":
+        plain = "remove the conditions with is_incremental()"
     return ConfigError(
         f"{model} calls {macro}(), which incremental_strategy 'auto' does not support.\n"
         "  Expected: plain SQL over ref() and source(), without is_incremental() and macros that start with ip_.\n"
         f"  Found: a call of {macro}().\n"
-        "  To fix: write {{ ref('…') }} instead of {{ "
-        f"{macro}(ref('…')) "
-        "}}, or set incremental_strategy to 'append', 'merge', 'insert_overwrite' or 'apply_changes', which support "
-        "the macros."
+        f"  To fix: {plain}, or set incremental_strategy to 'append', 'merge', 'insert_overwrite' or 'apply_changes', "
+        "which support the macros."
     )
 
 

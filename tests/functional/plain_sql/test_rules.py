@@ -65,12 +65,19 @@ def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, 
 
 
 @pytest.mark.parametrize(
-    "sql",
-    ["select * from {{{{ ip_changes(source('raw', 'orders')) }}}}", "select 1 as x -- {{{{ is_incremental() }}}}"],
+    ("sql", "instead"),
+    [
+        (
+            "select * from {{{{ ip_changes(source('raw', 'orders')) }}}}",
+            "write {{ ref('…') }} instead of {{ ip_changes(",
+        ),
+        ("select 1 as x -- {{{{ is_incremental() }}}}", "remove the conditions with is_incremental()"),
+    ],
 )
-def test_macros_of_incremental_processing_are_refused(auto, sql):  # noqa: F811
+def test_macros_of_incremental_processing_are_refused(auto, sql, instead):  # noqa: F811
     auto.model("mixed", sql)
-    assert "which incremental_strategy 'auto' does not support" in auto.shop.fails()
+    said = auto.shop.fails()
+    assert "which incremental_strategy 'auto' does not support" in said and f"To fix: {instead}" in said
 
 
 def test_models_in_python_are_refused(auto):  # noqa: F811
