@@ -41,10 +41,10 @@ CONFIGS = {
         "how rows are written to the table. `auto` keeps the table equal to plain SQL without macros "
         "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces rows with the same `unique_key`. "
         "`insert_overwrite` replaces the partitions that contain the rows, as defined by `partition_by`. "
-        "`apply_changes` applies an `ip_changelog`, including deletions. Its SQL must return `_change_type`, which is "
-        "not stored, and a row that its SQL no longer returns is deleted. `history` keeps all versions of each row of "
-        "an `ip_changelog`, like dbt snapshots ([guide](history.md)). See the "
-        "[comparison](behavior.md#strategies)",
+        "`apply_changes` applies an `ip_changelog`, including deletions. The model's SQL must return `_change_type`, "
+        "which is not stored. A changed row that no longer passes the SQL's filters is deleted. `history` keeps all "
+        "versions of each row of an `ip_changelog` or of a log of events, like dbt snapshots ([guide](history.md)). "
+        "See the [comparison](behavior.md#strategies)",
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
@@ -90,16 +90,17 @@ CONFIGS = {
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),
-        "what `ip_changes` does when commits changed or deleted rows of the source. `fail` still reads a range that "
-        "changes only its own rows ([rules](behavior.md#rows-that-a-range-adds-and-changes)). `upserts` returns each "
-        "new or changed row once, as it is at the end of the range, and omits deleted rows; use it with `merge`, "
-        "because `append` keeps the old version too. `ignore` reads only appended rows",
+        "what `ip_changes` does when commits changed or deleted rows of the source. `fail` still accepts changes and "
+        "deletions of rows that were added since the last run "
+        "([rules](behavior.md#rows-that-a-range-adds-and-changes)). `upserts` returns each new or changed row once, as "
+        "it is at the end of the range, and omits deleted rows; use it with `merge`, because `append` keeps the old "
+        "version too. `ignore` reads only appended rows",
     ),
     "aggregates_of_changes": Config(
         _either(*(choice.value for choice in OnAggregates)),
-        "what to do when a strategy other than `append` writes aggregates of captured changes that are not added to "
-        "the table's existing rows. `allow` is correct only if no group has rows in more than one run "
-        "([rules](patterns.md#aggregates-of-the-changes-alone))",
+        "what to do when the SQL aggregates captured changes and does not add the results to the table's existing "
+        "rows. With `append`, such SQL is always allowed. `allow` is correct only if no group has rows in more than "
+        "one run ([rules](patterns.md#aggregates-of-the-changes-alone))",
     ),
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",
@@ -136,8 +137,9 @@ CONFIGS = {
     ),
     "hold_source": Config(
         "none; a duration, such as `14 days` or `36h`",
-        "tags, in each source, the snapshot from which the model continues, so that no `expire_snapshots` removes "
-        "unread rows. The duration starts again with each run ([rules](behavior.md#held-positions))",
+        "tags, in each source whose changes the model reads, the snapshot from which the model continues, so that no "
+        "`expire_snapshots` removes unread rows. The duration starts again with each run "
+        "([rules](behavior.md#held-positions))",
     ),
     "audit": Config(
         "`false`, `true`",
@@ -168,8 +170,8 @@ CONFIGS = {
     ),
     "tblproperties": Config(
         "none; a mapping",
-        "properties of the Iceberg table. By default, tables of `auto`, `merge` and `apply_changes` are format v3 and "
-        "merge-on-read",
+        "properties of the Iceberg table. By default, tables of `auto`, `merge`, `apply_changes` and `history` are "
+        "format v3 and merge-on-read",
     ),
     "full_refresh": Config("none; `true`, `false`", "as in dbt. With `false`, policies never rebuild the model"),
     "catalog_name": Config(
