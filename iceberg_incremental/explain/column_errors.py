@@ -102,7 +102,7 @@ def values_do_not_fit(
 
 @indexed
 def compared_types_differ(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
-    """Columns that are used to compare rows have types that compare values differently.
+    """The model and its table have incompatible types for columns that are used to compare rows.
 
     ``differing``: (config, name, type in the model, type in the table).
     """

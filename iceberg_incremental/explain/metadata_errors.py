@@ -76,7 +76,10 @@ def changed_meanwhile(table: TableName, head: int) -> MetadataAccessError:
 
 @indexed
 def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[object, object]) -> MetadataAccessError:
-    """Columns may have changed in a range, and Spark does not identify them. ``schemas``: the ids, None if unknown."""
+    """Columns may have changed in a range, and Spark does not show which ones.
+
+    ``schemas``: the ids, None if unknown.
+    """
     at_start, at_end = ("unknown" if schema is None else schema for schema in schemas)
     return MetadataAccessError(
         f"The net changes of {table} from snapshot {start} to {end} cannot be read, because its schema changed.\n"
