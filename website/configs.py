@@ -59,8 +59,9 @@ CONFIGS = {
     ),
     "rebuild_above": Config(
         "none; a number from 0 to 1",
-        "the share of affected keys above which `auto` replaces all rows: with `0` always, with `1` never. By default, "
-        "the run compares estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
+        "the share of affected keys above which `auto` replaces all rows: with `0` always, with `1` only if "
+        "[necessary](plain-sql.md#when-all-rows-are-replaced). By default, the run compares estimated costs "
+        "([rules](plain-sql.md#how-a-run-chooses))",
     ),
     "check_cols": Config(
         "`all`; a list of columns",
@@ -124,7 +125,7 @@ CONFIGS = {
         "returns is an error. With every value, a column whose type cannot represent every value of the model's type "
         "is an error, unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, "
         "`sequence_by`, `merge_fixed_columns`, and the partition columns of `insert_overwrite`) keep their types, "
-        "except for the size of numbers",
+        "but numbers may change in size, for example from `int` to `bigint`",
     ),
     "max_snapshots_per_run": Config(
         "none; a whole number above 0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 FIELDS = {
     "method": "how dbt connects to Spark. `session` (default) runs Spark in dbt's process. `connect` uses a Spark "
     "Connect server. `thrift`, `http` and `odbc` work as in dbt-spark ([where Spark runs](production.md))",
-    "catalog": "the Spark catalog of the models, dbt's `database`. Sources and models can use other catalogs",
+    "catalog": "the default Spark catalog, which is dbt's `database`. Sources and models can use other catalogs",
     "schema": "the schema that dbt builds in",
     "warehouse": "with `session`: the folder of an [embedded lakehouse](lakehouse.md). A relative path is "
     "resolved from the folder of the dbt project. Omit this field if you configure your own catalogs",

@@ -48,13 +48,13 @@ Add these generic tests to a model under `data_tests` in its properties.
 _CONFIGS = """## Configs
 
 These configs apply to models with `materialized='iceberg_incremental_snapshot'`. Set them in the model's file, its
-properties or `dbt_project.yml`. The first value is the default. If a name in this table is misspelled, dbt stops with
-an error that suggests the correct name.
+properties or `dbt_project.yml`. The first value is the default. If you misspell the name of a config, dbt stops with an
+error that suggests the correct name.
 """
 _FURTHER = """The following configs are not limited to this materialization:
 """
 _AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as in
-dbt's `incremental`.
+dbt's `incremental`. Open-source Spark [does not support grants](conformance.md#what-differs-from-other-databases).
 """
 _PROFILE = """## Profile
 
