@@ -17,8 +17,8 @@ _INTRODUCTION = """\
 
 This page compares the cost of the package with that of hand-written statements and common alternatives. `make bench`
 measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Two methods are
-measured in pairs, one directly after the other, in one process and one Spark. The order alternates from pair to pair. A
-ratio is the median of the ratios of all pairs.
+measured in pairs, one directly after the other, in alternating order. Unless a section says otherwise, they share a
+process and its Spark. A ratio is the median of the ratios of all pairs.
 
 This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet an
 aim of this kind.

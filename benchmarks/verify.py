@@ -79,8 +79,8 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
             *("model", "rows", "rounds", "executor CPU, rebuild", "verify / rebuild", "aim", "sample / rebuild"),
             *("wall, rebuild", "verify / rebuild", "sample / rebuild"),
         ],
-        note="A rebuild computes the rows and writes them. `ip_verify` computes the rows, reads the table's rows, and "
-        "shuffles both.",
+        note="The model `rows` copies a table, and `groups` aggregates it. A rebuild computes the rows and writes "
+        "them. `ip_verify` computes the rows, reads the table's rows, and shuffles both.",
     )
     result.tables.append(table)
     for model in _MODELS:

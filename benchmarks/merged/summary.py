@@ -37,7 +37,7 @@ MIB = 1 << 20
 _SCATTERED_AIMS = {UPSERTS: 0.25, APPLY_CHANGES: 0.35, SIGNED_SUMS: 0.5, GROUPS_SUM: 2.5, GROUPS_DISTINCT: 1.0}
 _STRETCH_AIMS = {UPSERTS: 0.10, APPLY_CHANGES: 0.10, SIGNED_SUMS: 0.5}
 _MANY_AIM = 1.5
-_HEADER = ("executor time", "ratio", "CPU time", "ratio", "aim", "of the floor")
+_HEADER = ("executor time", "ratio", "CPU time", "ratio", "aim", "relative to the floor")
 _SIZES = ("rows read", "MiB read", "shuffled", "written", "wall time", "ratio", "whole CPU", "ratio")
 
 
@@ -157,9 +157,9 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
         "deletes. All other rows of their tables are equal."
     )
-    found[2].note = "In compacted cases, each range compacts all files of the dimension after its rows have changed."
+    found[2].note = "In compacted cases, all files of the dimension are compacted once its rows have changed."
     found[3].note = (
-        "Over a connection to a server, such as Thrift, models cannot read single files or cache rows, so they send "
-        "different statements. This benchmark runs these statements in the same Spark, without the server."
+        "Over a connection to a server, models cannot read single files, so they send different statements. This "
+        "benchmark runs these statements in the same Spark, without the server."
     )
     return found

@@ -52,7 +52,7 @@ def _pipeline_table(found: Mapping[str, Sequence[Round]], rows: int, first_day: 
 def _models_table(found: Mapping[str, Sequence[Round]]) -> Table:
     table = Table(
         "The models of the pipeline",
-        ["model", "way taken", "files read", "statements", "executors' CPU", "wall", "whole CPU", "`table`", "ratio"],
+        ["model", "method", "files read", "statements", "executors' CPU", "wall", "whole CPU", "`table`", "ratio"],
         note="Figures cover each model from start to end. `whole CPU` is the CPU time of dbt's process and the JVM.",
     )
     for name in MODELS:

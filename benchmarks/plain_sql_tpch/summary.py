@@ -37,7 +37,7 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
         [
             "query",
             "affected keys",
-            "way taken",
+            "method",
             "files read",
             "executors' CPU",
             "wall",

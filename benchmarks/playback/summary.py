@@ -214,8 +214,8 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
         f"with those of the lookback, an `insert_overwrite` of the events of the last {WINDOW} days. "
         "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "
         "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark. Its cache of "
-        "generated code (`spark.sql.codegen.cache.maxEntries`) holds the code of all statements, as it would for a "
-        "single method. At the end, every table except the watermark's equals the table of the lookback. This "
+        "generated code (`spark.sql.codegen.cache.maxEntries`) is so large that no method evicts the code of "
+        "another. At the end, every table except the watermark's equals the table of the lookback. This "
         "package's tables are compared row by row."
     )
     found[1].note = "Stage 2 aggregates seconds and plays by account and date."
