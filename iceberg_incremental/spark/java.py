@@ -17,8 +17,8 @@ def java_class(session: SparkSession, name: str) -> Any:
     return getattr(session._jvm, name)
 
 
-def exists(java_class: Any) -> bool:
-    """Whether a class was found."""
+def exists(found: Any) -> bool:
+    """Whether the result of ``java_class`` is a class."""
     from py4j.java_gateway import JavaPackage
 
-    return not isinstance(java_class, JavaPackage)
+    return not isinstance(found, JavaPackage)

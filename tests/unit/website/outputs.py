@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from unittest.mock import patch
 
 from click.testing import CliRunner
@@ -87,7 +88,7 @@ def _way(model: str, choice: Choice | None, added: str | None = None) -> str:
     return log_line(f"model.shop.{model}", UpdatePlan(choice, added))
 
 
-_REPLACED_ALL = _way("sales", rebuild_at_once(_TUTORIAL))
+_REPLACED_ALL = _way("sales", rebuild_at_once(replace(_TUTORIAL, searched=0, views=0)))
 _REPLACED = _way("sales", Choice(False, choose(_TUTORIAL, 8).reason))
 
 
