@@ -128,7 +128,7 @@ def look(lake: Lake, run: Invocation, maintenance: Invocation | None) -> Day:
 
 def play(way: str, until: int) -> None:
     """Run the remaining days of a variant, and save each. Raises ValueError if a stage differs from the source."""
-    outcome = read(way) or Outcome(load_before=results.load())
+    outcome = read(way) or Outcome(load_before=results.load_by_others())
     folder = SCRATCH / way
     folder.mkdir(parents=True, exist_ok=True)
     lake = Lake(folder, {"spark.sql.shuffle.partitions": "1"})

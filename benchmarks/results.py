@@ -74,11 +74,16 @@ class Result:
 
 
 def begin(name: str) -> Result:
-    """A new result. Records the machine's load by other work, once the load of an earlier benchmark has faded."""
+    """A new result. Records the machine's load by other work."""
+    return Result(name, load_by_others())
+
+
+def load_by_others() -> float:
+    """The load before a benchmark. Waits at most three minutes for the load of an earlier benchmark to fade."""
     until = time.monotonic() + _MOST_WAIT
-    while load() > QUIET and time.monotonic() < until:
+    while (now := load()) > QUIET and time.monotonic() < until:
         time.sleep(5)
-    return Result(name, load())
+    return now
 
 
 def read(path: Path) -> Result:

@@ -245,17 +245,19 @@ def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int
 
 
 def publish(
-    cases: Mapping[str, Measured], versions: Mapping[str, Mapping[int, Sequence[float]]], rows: int, keys: int
-) -> Result:
-    """The result with all tables."""
-    result = results.begin(NAME)
+    result: Result,
+    cases: Mapping[str, Measured],
+    versions: Mapping[str, Mapping[int, Sequence[float]]],
+    rows: int,
+    keys: int,
+) -> None:
+    """Add all tables to a result."""
     result.tables = [cases_table(cases, rows)] if cases else []
     result.tables += [versions_table(versions, keys)] if versions else []
     result.measured = {
         **{f"{name}.{kind}": getattr(each, kind) for name, each in cases.items() for kind in ("changes", "whole")},
         **{f"{name}.{count}": list(each) for name, by in versions.items() for count, each in by.items()},
     }
-    return result
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -271,12 +273,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     cases: dict[str, Measured] = {}
     versions: dict[str, dict[int, list[float]]] = {}
+    result = results.begin(NAME)
     with open_metered_lake(SCRATCH / "cases") as (lake, meter):
         if options.rows:
             cases = measure_cases(lake, meter, options.rows, options.rounds, options.cases)
         if options.keys:
             versions = measure_versions(lake, meter, options.keys, options.rounds, options.versions)
-    result = publish(cases, versions, options.rows, options.keys)
+    publish(result, cases, versions, options.rows, options.keys)
     if options.save or not arguments:
         result.save()
         return

@@ -20,7 +20,7 @@ from .ways import ACCOUNT_DAYS, FLOOR, IPS, LOOKBACK, WATERMARK, Way
 
 def compare(folder: Path, sizes: Sizes, names: Sequence[str] = ways.ALL) -> Outcome:
     """The named methods on one history. Raises ValueError if their tables differ at the end."""
-    outcome = Outcome(sizes, results.load())
+    outcome = Outcome(sizes, results.load_by_others())
     with open_metered_lake(folder) as (lake, meter):
         pipeline = Pipeline(lake, meter, Stream(sizes.events), "compare")
         pipeline.land_history(sizes.history - 1, sizes.history)
@@ -38,7 +38,7 @@ def grow(folder: Path, sizes: Sizes) -> Outcome:
 
     Raises ValueError if the tables of a history differ at the end.
     """
-    outcome = Outcome(sizes, results.load())
+    outcome = Outcome(sizes, results.load_by_others())
     longest = max(sizes.growth_history)
     histories = {f"days_{days}": (days, 0) for days in sizes.growth_history}
     histories[f"files_{sizes.growth_files}"] = (min(sizes.growth_history), sizes.growth_files)
