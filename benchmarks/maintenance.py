@@ -2,8 +2,8 @@
 
 Each day, a writer appends events, corrects some events of the last days, and expires all snapshots of its table that
 Iceberg can expire. Then `dbt run` updates three stages: a log of the changes, a mirror that applies the log, and totals
-of the changed groups, which are not updated on one day per week. Each variant runs in separate processes, one for
-each period of days. After an interruption, it continues with the next period.
+by group. On one day per week, the totals are not updated. Each variant runs in separate processes, one for each period
+of days. After an interruption, it continues with the next period.
 """
 
 from __future__ import annotations

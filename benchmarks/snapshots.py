@@ -109,7 +109,7 @@ class Snapshots:
     def add_versions(self, name: str, versions: int) -> None:
         """Add versions to each key of a snapshot, which ended before the open one began.
 
-        As runs would write them, files have versions of few days.
+        Each file has the versions of a few days, as if runs had written them.
         """
         table = f"{CATALOG}.{NAME}.{name}"
         if versions > 1:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..table.history import TableName
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -15,6 +17,12 @@ def java_class(session: SparkSession, name: str) -> Any:
     opens each jar of its classpath. This takes 1 ms of CPU for each part of the name, each time.
     """
     return getattr(session._jvm, name)
+
+
+def iceberg_table(session: SparkSession, table: TableName) -> Any:
+    """Iceberg's own object for a table, as the session's catalog loads it. Raises Py4JJavaError."""
+    util = java_class(session, "org.apache.iceberg.spark.Spark3Util")
+    return util.loadIcebergTable(session._jsparkSession, table.sql)
 
 
 def exists(found: Any) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sql import sql_name, sql_string
 from ..table.history import TableName
-from .java import exists, java_class
+from .java import exists, iceberg_table, java_class
 from .scans import Rows
 
 if TYPE_CHECKING:
@@ -157,8 +157,7 @@ class StagedScans:
 
     def _table(self, table: TableName) -> Any:
         if table not in self._tables:
-            load = self._iceberg("spark.Spark3Util").loadIcebergTable
-            self._tables[table] = load(self._session._jsparkSession, table.sql)
+            self._tables[table] = iceberg_table(self._session, table)
         return self._tables[table]
 
     def _tasks(self, table: TableName, snapshot_id: int) -> tuple[Any, list[str]] | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..table.history import MAIN, TableName
-from .java import java_class
+from .java import iceberg_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,7 @@ class TableCommits:
     def make_branch(self, table: TableName, branch: str) -> None:
         """Create a branch at the current snapshot of main, or replace an existing one. Raises StatementError."""
         with _refused():
-            loaded = self._loaded(table)
+            loaded = iceberg_table(self._session, table)
             references = loaded.manageSnapshots()  # refresh the table, in case its catalog caches it
             head = loaded.currentSnapshot()
             if head is None:
@@ -45,7 +45,7 @@ class TableCommits:
         StatementError.
         """
         with _refused():
-            loaded = self._loaded(table)
+            loaded = iceberg_table(self._session, table)
             transaction, known = loaded.newTransaction(), loaded.refs()
             references = transaction.manageSnapshots().fastForwardBranch(MAIN, branch)
             for each in dropped:
@@ -63,10 +63,6 @@ class TableCommits:
         """Drop the table's rows from Spark's cache, as Spark's own statements do."""
         if not self._session._jsparkSession.sharedState().cacheManager().isEmpty():
             self._session.sql(f"refresh table {table.sql}")
-
-    def _loaded(self, table: TableName) -> Any:
-        util = java_class(self._session, "org.apache.iceberg.spark.Spark3Util")
-        return util.loadIcebergTable(self._session._jsparkSession, table.sql)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from iceberg_incremental.spark.java import java_class
+from iceberg_incremental.spark.java import iceberg_table
 from iceberg_incremental.table.history import TableName
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def require_columns(session: SparkSession, table: TableName, columns: Collection
     A table with a later snapshot is not changed, because another writer may have added a NULL. Iceberg refuses the
     commit if there is another commit in between. Raises Py4JJavaError.
     """
-    util = java_class(session, "org.apache.iceberg.spark.Spark3Util")
-    loaded = util.loadIcebergTable(session._jsparkSession, table.sql)
+    loaded = iceberg_table(session, table)
     current = loaded.currentSnapshot()
     if current is not None and current.parentId() is not None:
         return
