@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iceberg_incremental.spark.table_commits import TableCommits
+from iceberg_incremental.spark import table_commits
 from iceberg_incremental.table.history import TableName
 
 
@@ -40,6 +40,6 @@ class Held:
 @pytest.mark.parametrize("branch", ["new", "stays"])
 def test_a_branch_begins_at_the_head_that_the_table_has_now(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:
     held = Held()
-    monkeypatch.setattr(TableCommits, "_loaded", lambda self, table: held)
-    TableCommits(None).make_branch(TableName("lake", "db", "t"), branch)  # type: ignore[arg-type]
+    monkeypatch.setattr(table_commits, "iceberg_table", lambda session, table: held)
+    table_commits.TableCommits(None).make_branch(TableName("lake", "db", "t"), branch)  # type: ignore[arg-type]
     assert held.branches[branch] == 2
