@@ -78,7 +78,7 @@ def outside_window(window: EventWindow, event_time: str) -> str:
     """The message for a model that returns rows outside the window."""
     return (
         f"The model returns rows with {event_time} outside the window {window}, which would replace a whole partition "
-        "by a part of its rows"
+        "with a part of its rows"
     )
 
 
