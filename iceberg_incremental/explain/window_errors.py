@@ -16,7 +16,11 @@ from .wording import described, full_refresh, short
 @indexed
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A run with an event-time window cannot reprocess it."""
-    found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
+    found = (
+        "--full-refresh, which builds the whole table"
+        if full_refresh
+        else f"incremental_strategy '{policy.strategy.value}'"
+    )
     return ConfigError(
         f"{model} cannot reprocess an event-time window.\n"
         "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
