@@ -189,9 +189,10 @@ def bounded(names: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]
     return [(name, type_) for name, type_ in zip(names, types, strict=True) if has_ends(type_)]
 
 
-def all_ends_sql(columns: Sequence[tuple[str, str]]) -> list[str]:
-    """The expressions for the lowest and highest values of columns, for ``bounds_of``."""
-    ends = (ends_sql(type_, f"min({sql_name(name)})", f"max({sql_name(name)})") for name, type_ in columns)
+def all_ends_sql(columns: Sequence[tuple[str, str]], condition: str = "") -> list[str]:
+    """The expressions for the lowest and highest values of columns, for ``bounds_of``. ``condition``: of the rows."""
+    only = f" filter (where {condition})" if condition else ""
+    ends = (ends_sql(type_, *(f"{end}({sql_name(name)}){only}" for end in ("min", "max"))) for name, type_ in columns)
     return [each for pair in ends for each in pair]
 
 

@@ -20,6 +20,7 @@ from .ordered import has_null
 from .replacement import TARGET
 
 CHANGE_TYPE = "dbt_change_type"
+_IS_NEW = f"{CHANGE_TYPE} = 'insert'"
 _CAME, _GONE, _ROWS = "DBT_INTERNAL_CAME", "DBT_INTERNAL_GONE", "DBT_INTERNAL_ROWS"
 _KEYS = "ip_keys"
 KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp", "timestamp_ntz", "boolean")
@@ -55,7 +56,8 @@ class ChangedKeys:
     ``view``: the view of the distinct keys. ``keys``: their number. ``most_came``: the maximum number of added rows of
     one key. ``nulls``: the number of keys with a NULL. ``divided``: the number of keys that contain the separator of
     dbt's version ids. ``keys_only_added``: the number of keys that have only added rows. ``now``: Spark's time, in
-    microseconds since the epoch. ``types``: the types of the key columns. ``bounds``: satisfied by all keys.
+    microseconds since the epoch. ``types``: the types of the key columns. ``bounds``: satisfied by all keys;
+    ``added_bounds``: by all keys that have only added rows.
     """
 
     view: str
@@ -67,6 +69,7 @@ class ChangedKeys:
     now: int
     types: tuple[str, ...]
     bounds: tuple[Bound, ...]
+    added_bounds: tuple[Bound, ...]
 
     def exist_sql(self, alias: str, key: Sequence[str], condition: str = "true") -> str:
         """The condition that a row has one of the keys that satisfy ``condition``. ``alias``: the row's relation."""
@@ -100,15 +103,18 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
         f"count_if({_GONE} = 0)",
         "unix_micros(current_timestamp())",
     ]
-    found += all_ends_sql(bounded(key, types))
+    found += [*all_ends_sql(bounded(key, types)), *all_ends_sql(bounded(key, types), f"{_GONE} = 0")]
     return f"select {', '.join(found)} from {view}"
 
 
 def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
     """Parse a row of ``summary_sql``."""
     keys, most_came, nulls, divided, keys_only_added, now = (int(str(value)) for value in row[:6])
-    bounds = bounds_of(bounded(key, types), row[6:], {}) if keys and not nulls else ()
-    return ChangedKeys(view, keys, most_came, nulls, divided, keys_only_added, now, tuple(types), bounds)
+    ends, columns = row[6:], bounded(key, types)
+    half = len(ends) // 2
+    bounds = bounds_of(columns, ends[:half], {}) if keys and not nulls else ()
+    added = bounds_of(columns, ends[half:], {}) if keys_only_added and not nulls else ()
+    return ChangedKeys(view, keys, most_came, nulls, divided, keys_only_added, now, tuple(types), bounds, added)
 
 
 def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:
@@ -118,7 +124,7 @@ def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None
     """
     listed, condition = sql_names(key), "true"
     if keys is not None:
-        bounds = [bound.of_column(bound.column) for bound in keys.bounds]
+        bounds = [bound.of_column(bound.column) for bound in keys.added_bounds]
         condition = " and ".join([*bounds, keys.exist_sql("ip_rows", key, f"{_GONE} = 0")])
     return (
         f"select coalesce(max({_ROWS}), 0), count_if({has_null(key)}), count_if({_is_divided(key)})"
@@ -137,15 +143,13 @@ def open_versions_sql(table: str, columns: Columns, keys: ChangedKeys, bounds: S
 class Versions:
     """The staged changes: ``total`` changes of ``distinct`` versions, of which ``new`` are inserted.
 
-    The bound is None where no literals bound the times. ``known``: how many keys have only added rows, and an open
-    version.
+    ``known``: how many keys have only added rows, and an open version.
     """
 
     total: int
     distinct: int
     new: int
     known: int
-    bound: Bound | None
 
     @property
     def ended(self) -> int:
@@ -153,28 +157,52 @@ class Versions:
         return self.total - self.new
 
 
-def versions_sql(staged: str, columns: Columns, type_: str, open_versions: str, keys: ChangedKeys) -> str:
-    """The query for what ``versions`` takes. ``type_``: of the column that says when a version was updated.
-
-    ``open_versions``: those of the changed keys.
-    """
-    is_new = f"{CHANGE_TYPE} = 'insert'"
-    time = f"if({is_new}, {sql_name(columns.updated_at)}, null)"
-    low, high = (f"{end}({time})" for end in ("min", "max"))
-    ends = ends_sql(type_, _shifted(low, type_, -1), _shifted(high, type_, 1)) if has_ends(type_) else ("null", "null")
+def versions_sql(staged: str, columns: Columns, open_versions: str, keys: ChangedKeys) -> str:
+    """The query whose row is ``Versions``. ``open_versions``: those of the changed keys."""
     known = "0"
     if keys.keys_only_added:
         is_known = keys.exist_sql(TARGET, columns.key, f"{_GONE} = 0")
         known = f"(select count(*) from {open_versions} as {TARGET} where {is_known})"
-    counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({is_new}), {known}, count({time})"
-    return f"select {counts}, {', '.join(ends)} from {staged}"
+    counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({_IS_NEW}), {known}"
+    return f"select {counts} from {staged}"
 
 
-def versions(columns: Columns, type_: str, row: Sequence[object]) -> Versions:
-    """What a row of ``versions_sql`` says."""
-    total, distinct, new, known, timed = (int(str(value)) for value in row[:5])
-    bound = bound_of(columns.updated_at, type_, row[5], row[6], new - timed) if has_ends(type_) else None
-    return Versions(total, distinct, new, known, bound)
+def places_sql(staged: str, columns: Columns, type_: str, keys: ChangedKeys) -> str:
+    """The query for where versions can be that have the ids of new ones, for ``places``.
+
+    ``type_``: of the column that says when a version was updated. New keys often have values of their own, and times of
+    any kind, so their row is separate.
+    """
+    is_added = f"coalesce({_KEYS}.{_GONE} = 0, false)"
+    same = same_key("ip_staged", _KEYS, columns.key, keys.types, nulls=False)
+    values = [f"ip_staged.{sql_name(name)}" for name in dict.fromkeys((columns.updated_at, *columns.key))]
+    rows = (
+        f"select {', '.join(values)}, {is_added} as {_CAME} from {staged} as ip_staged"
+        f" left join {keys.view} as {_KEYS} on {same} where {_IS_NEW}"
+    )
+    time = sql_name(columns.updated_at)
+    low, high = (_shifted(f"{end}({time})", type_, days) for end, days in (("min", -1), ("max", 1)))
+    ends = ends_sql(type_, low, high) if has_ends(type_) else ("null", "null")
+    found = [f"count_if({has_null(columns.key)})", f"count(*) - count({time})", *ends]
+    found += all_ends_sql(_with_one_text(columns.key, keys.types))
+    return f"select {', '.join(found)} from ({rows}) group by {_CAME}"
+
+
+def places(
+    columns: Columns, type_: str, keys: ChangedKeys, rows: Sequence[Sequence[object]]
+) -> tuple[tuple[Bound, ...], ...]:
+    """Parse the rows of ``places_sql``. Each version with the id of a new one satisfies all bounds of one of them."""
+    found = []
+    for keyless, timeless, low, high, *ends in rows:
+        time = bound_of(columns.updated_at, type_, low, high, int(str(timeless))) if has_ends(type_) else None
+        bounds = () if int(str(keyless)) else bounds_of(_with_one_text(columns.key, keys.types), ends, {})
+        found.append(bounds if time is None else (time, *bounds))
+    return tuple(found)
+
+
+def _with_one_text(key: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:
+    """The columns of a key of which two values never have the same text, which is what dbt's ids contain."""
+    return [(name, type_) for name, type_ in bounded(key, types) if type_ != "timestamp"]
 
 
 def _shifted(time: str, type_: str, days: int) -> str:
@@ -192,18 +220,27 @@ def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
     return f"select count(*) from (select 1 from {table} where {condition} limit 1)"
 
 
-def new_sql(staged: str, columns: Columns, listed: Sequence[str], there: str | None, bound: Bound | None = None) -> str:
+def new_sql(
+    staged: str,
+    columns: Columns,
+    listed: Sequence[str],
+    there: str | None,
+    places: Sequence[Sequence[Bound]] = (),
+) -> str:
     """The query of the new versions that the table does not have, by their ids.
 
     ``listed``: the columns of the table; those that are not staged are NULL. ``there``: the table; None where it is
-    known to have none of the versions. ``bound``: of the times of versions that can have their ids.
+    known to have none of the versions. ``places``: where versions with their ids can be; anywhere if there are none.
     """
     scd_id = sql_name(columns.scd_id)
-    new = f"select * from {staged} where {CHANGE_TYPE} = 'insert'"
+    new = f"select * from {staged} where {_IS_NEW}"
     sql = f"select {', '.join(listed)} from ({new}) as ip_new"
     if there is None:
         return sql
-    within = "" if bound is None else f" where {bound.of_column(columns.updated_at)}"
+    within = ""
+    if places and all(places):
+        each = (" and ".join(bound.of_column(bound.column) for bound in bounds) for bounds in places)
+        within = f" where ({') or ('.join(each)})"
     known = (
         f"select /*+ broadcast(ip_ids) */ ip_there.{scd_id} from {there} as ip_there"
         f" join (select {scd_id} from ({new})) as ip_ids on ip_there.{scd_id} = ip_ids.{scd_id}{within}"

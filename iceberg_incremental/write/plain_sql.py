@@ -172,11 +172,12 @@ class PlainSqlWriter:
         """A plan that replaces the rows of the affected keys, or all."""
         free = self._plan.policy.rebuild_above is None
         # of a small table, the keys are not even looked for in the SQL, which costs as much as to write the table
-        if free and not count and (at_once := rebuild_at_once(self._fewest_reads(kept))) is not None:
+        at_once = rebuild_at_once(self._fewest_reads(kept)) if free else None
+        if at_once is not None and not count:
             return UpdatePlan(at_once)
         if not kept.finds_keys(self._changed):
             return UpdatePlan(Choice(True, "each change affects all rows"))
-        at_once = rebuild_at_once(self._least_reads(kept)) if free else None
+        at_once = at_once or (rebuild_at_once(self._least_reads(kept)) if free else None)
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         types = {column.name.lower(): column.dtype for column in columns}

@@ -144,9 +144,8 @@ class SnapshotWriter:
         given = {name.lower() for name, _ in self._described(staged)} - {*sql.internal_columns(columns.key)}
         if not given <= {name.lower() for name in self._types}:
             return snapshot_reasons.SOURCE_ALTERED
-        updated_at = self._types[columns.updated_at]
-        query = sql.versions_sql(staged, columns, updated_at, self._view("open"), self.keys)
-        found = sql.versions(columns, updated_at, self._spark.rows(query)[0])
+        (row,) = self._spark.rows(sql.versions_sql(staged, columns, self._view("open"), self.keys))
+        found = sql.Versions(*(int(str(value)) for value in row))
         if found.total != found.distinct:
             return snapshot_reasons.REPEATED_VERSIONS
         reason = self.reason_to_repeat(self.keys) if found.known and self._makes_new_ids else None
@@ -155,13 +154,21 @@ class SnapshotWriter:
         if not found.total:
             return self.advance()
         there = None if self._makes_new_ids else self._seen
-        bound = found.bound if self.run.plan.recorded_reading == IDS_FOLLOW_TIMES else None
+        places = self._places(self.keys) if found.new and there is not None else ()
         listed = [sql_name(name) if name.lower() in given else f"null as {sql_name(name)}" for name in self._types]
-        new = sql.new_sql(staged, columns, listed, there, bound)
+        new = sql.new_sql(staged, columns, listed, there, places)
         self.run.state.reading = self.run.plan.recorded_reading
         first, settings, then = self._statements(new, found)
         published = self._publisher.apply(self.run, first, settings, then, self._require_unmoved)
         return replace(published, rows=found.total)
+
+    def _places(self, keys: sql.ChangedKeys) -> tuple[tuple[Bound, ...], ...]:
+        """Where the table can have versions with the ids of new ones. Empty if they can be anywhere."""
+        if self.run.plan.recorded_reading != IDS_FOLLOW_TIMES:
+            return ()
+        updated_at = self._types[self._columns.updated_at]
+        query = sql.places_sql(self._view("staged"), self._columns, updated_at, keys)
+        return sql.places(self._columns, updated_at, keys, self._spark.rows(query))
 
     def _statements(self, new: str, found: sql.Versions) -> tuple[str, Mapping[str, str], FollowUp | None]:
         """What writes the versions: a statement, the settings of the session for it, and one that follows it.

@@ -21,6 +21,12 @@ def versions_are_not_looked_up(monkeypatch):
     monkeypatch.setattr(sql, "new_sql", lambda *args: new_sql(*args[:3], None))
 
 
+def versions_of_new_keys_are_not_looked_up(monkeypatch):
+    """Versions are looked for only where those of updated keys can be."""
+    places_sql = sql.places_sql
+    monkeypatch.setattr(sql, "places_sql", lambda *args: f"{places_sql(*args)} having not {sql._CAME}")
+
+
 def other_writers_are_not_noticed(monkeypatch):
     """Rows that somebody has deleted from the table, or changed in it, do not come back."""
     monkeypatch.setattr(opened, "same_rows", lambda history, start, end: True)
@@ -60,6 +66,7 @@ def closed_versions_stay_open(monkeypatch):
 SHOWN_BY = {
     rows_that_went_do_not_count: ("delete", "put_aside"),
     versions_are_not_looked_up: ("bring_back",),
+    versions_of_new_keys_are_not_looked_up: ("bring_back",),
     other_writers_are_not_noticed: ("target_delete", "target_update"),
     altered_columns_are_not_noticed: ("target_alter",),
     edits_are_not_noticed: ("edit",),
@@ -68,5 +75,5 @@ SHOWN_BY = {
 }
 """The bugs, each with the steps that can show it."""
 
-OF_TIMES = {versions_are_not_looked_up}
+OF_TIMES = {versions_are_not_looked_up, versions_of_new_keys_are_not_looked_up}
 """The bugs that concern only versions whose ids follow from a time of the source."""

@@ -9,7 +9,7 @@ COLUMNS = sql.Columns(("id",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
 UNTIL = sql.Columns(("id",), "until", "version", "updated", "to_date('9999-12-31')", "gone")
 
 
-def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9"), key=("id",), types=("int",)):
+def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9", "8", "9"), key=("id",), types=("int",)):
     return sql.changed_keys("v_keys", key, types, row)
 
 
@@ -19,11 +19,15 @@ def test_what_a_summary_says():
     assert [bound.sql for bound in found.bounds] == [
         "DBT_INTERNAL_DEST.`id` between cast('4' as int) and cast('9' as int)"
     ]
+    assert [bound.sql for bound in found.added_bounds] == [
+        "DBT_INTERNAL_DEST.`id` between cast('8' as int) and cast('9' as int)"
+    ]
+    assert "string(min(`id`) filter (where DBT_INTERNAL_GONE = 0))" in sql.summary_sql("v", ["id"], ["int"])
 
 
 def test_keys_without_bounds():
-    assert keys((0, 0, 0, 0, 0, 1, None, None)).bounds == ()
-    assert keys((2, 1, 1, 0, 0, 1, "4", "9")).bounds == ()  # one of them is NULL
+    assert keys((0, 0, 0, 0, 0, 1, None, None, None, None)).bounds == ()
+    assert keys((2, 1, 1, 0, 0, 1, "4", "9", "8", "9")).bounds == ()  # one of them is NULL
     assert keys((2, 1, 0, 0, 0, 1), ("ok",), ("array<int>",)).bounds == ()
 
 
@@ -43,26 +47,38 @@ def test_ids_are_looked_up_where_versions_may_have_them():
         "select `id`, `dbt_scd_id`, null as `old` from (select * from v where dbt_change_type = 'insert') as ip_new"
     )
     assert "left anti join (select" in sql.new_sql(*given, "t.s")
-    row = (3, 3, 2, 0, 1, "1767225600000000", "1767225600000001")
-    bound = sql.versions(COLUMNS, "timestamp", row).bound
-    found = sql.new_sql(*given, "t.s", bound)
-    assert "where (`dbt_updated_at` between " in found and "or `dbt_updated_at` is null)" in found
+    times = ("1767225600000000", "1767225600000001")
+    rows = [(0, 1, *times, "4", "5"), (0, 0, *times, "7", "9")]
+    places = sql.places(COLUMNS, "timestamp", keys(), rows)
+    found = sql.new_sql(*given, "t.s", places)
+    assert "where ((`dbt_updated_at` between " in found
+    assert "or `dbt_updated_at` is null) and `id` between cast('4' as int) and cast('5' as int)) or (" in found
+    assert found.count("`id` between") == 2
+    assert sql.new_sql(*given, "t.s", [*places, ()]) == sql.new_sql(*given, "t.s")
 
 
-def test_times_of_versions():
-    assert "timestampadd(day, -1, min(if(" in sql.versions_sql("v", COLUMNS, "timestamp", "o", keys())
-    assert "min(if(" in sql.versions_sql("v", COLUMNS, "date", "o", keys())
-    assert sql.versions_sql("v", COLUMNS, "array<int>", "o", keys()).endswith(", null, null from v")
-    found = sql.versions(COLUMNS, "array<int>", (4, 3, 2, 1, 2, None, None))
-    assert (found.total, found.distinct, found.new, found.ended, found.known, found.bound) == (4, 3, 2, 2, 1, None)
+def test_places_of_the_ids_of_new_versions():
+    found = sql.places_sql("v", COLUMNS, "timestamp", keys())
+    assert "timestampadd(day, -1, min(`dbt_updated_at`))" in found
+    assert "left join v_keys as ip_keys on ip_staged.`id` = ip_keys.`id` where dbt_change_type = 'insert'" in found
+    assert "timestampadd" not in sql.places_sql("v", COLUMNS, "date", keys())
+    assert ", null, null, string(min(`id`))" in sql.places_sql("v", COLUMNS, "array<int>", keys())
+    assert len(sql.places(COLUMNS, "array<int>", keys(), [(0, 2, None, None, "4", "9")])[0]) == 1
+    assert sql.places(COLUMNS, "array<int>", keys(), [(1, 2, None, None, "4", "9")]) == ((),)  # a key is NULL
+
+
+def test_keys_whose_text_stands_for_several_values_are_no_bounds():
+    times = keys((3, 1, 0, 0, 1, 1, "4", "9", "8", "9"), ("at",), ("timestamp",))
+    columns = sql.Columns(("at",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
+    assert sql.places(columns, "array<int>", times, [(0, 2, None, None)]) == ((),)
 
 
 def test_keys_that_only_came_and_have_an_open_version():
-    found = sql.versions_sql("v", COLUMNS, "date", "o", keys())
+    found = sql.versions_sql("v", COLUMNS, "o", keys())
     assert "(select count(*) from o as DBT_INTERNAL_DEST where exists (" in found
     assert "where DBT_INTERNAL_GONE = 0 and DBT_INTERNAL_DEST.`id` = ip_keys.`id`" in found
-    none = keys((3, 1, 0, 0, 0, 1_767_225_600_000_000, "4", "9"))
-    assert " o " not in sql.versions_sql("v", COLUMNS, "date", "o", none)
+    none = keys((3, 1, 0, 0, 0, 1_767_225_600_000_000, "4", "9", "8", "9"))
+    assert " o " not in sql.versions_sql("v", COLUMNS, "o", none)
 
 
 def test_ids_of_other_times():
@@ -90,7 +106,7 @@ def test_versions_end_by_their_ids_and_are_written_again():
 def test_repeated_keys_are_looked_for_in_the_whole_query_or_beside_new_rows():
     assert "where true group by `id`" in sql.repeated_sql("select * from t", ["id"])
     found = sql.repeated_sql("select * from t", ["id"], keys())
-    assert "where `id` between" in found and "DBT_INTERNAL_GONE = 0" in found
+    assert "where `id` between cast('8' as int)" in found and "DBT_INTERNAL_GONE = 0" in found
 
 
 def test_keys_of_several_columns_may_have_what_divides_them():
