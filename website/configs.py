@@ -139,8 +139,8 @@ CONFIGS = {
     "hold_source": Config(
         "none; a duration, such as `14 days` or `36h`",
         "tags, in each source whose changes the model reads, the snapshot from which the model continues, so that no "
-        "`expire_snapshots` removes unread rows. The duration starts again with each run "
-        "([rules](behavior.md#held-positions))",
+        "`expire_snapshots` removes unread rows. After each run, the tag remains for at least three quarters of the "
+        "duration ([rules](behavior.md#held-positions))",
     ),
     "audit": Config(
         "`false`, `true`",

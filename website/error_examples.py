@@ -174,6 +174,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "half_published": {"found": _snapshot(8)},
     "history_break": {"broken": _BREAK},
     "ignored_sign": {"signed": (Captured("ip_signed_changes", FLIGHTS),)},
+    "ids_repeated": {"column": "dbt_scd_id"},
     "incomparable": {"found": Incomparable(Unreadable.TYPES, (("shape", "geometry"),))},
     "key_taken": {"found": _ONE_KEY},
     "last_change_expired": {"known": _snapshot(3)},

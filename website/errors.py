@@ -96,8 +96,8 @@ _ELSEWHERE = "Connections, seeds and other checks"
 _HEAD = """# Errors
 
 Each error states what is wrong, what was expected, what was found, and how to fix it. When an error is raised, the run
-has published neither rows nor a checkpoint. The exceptions are some errors about [staged commits](#staged-commits),
-whose messages state which rows are in the table.
+has published neither rows nor a checkpoint. The exceptions are some errors about [staged commits](#staged-commits), and
+errors of steps after the publication, such as `grants`. Their messages state which rows are in the table.
 
 The last line of a run's error names the command that prints its entry on this page, for example
 `More: dbt-spark-iceberg explain lost-race`. The command needs no network. Without a name, it lists all entries.
@@ -106,8 +106,8 @@ This page is generated from the code. The messages on this page refer to a sampl
 """
 _INLINE = """## Before a model runs
 
-The profile, the connection and the catalogs are checked before a model runs. In these messages, ‹› encloses parts that
-vary.
+The profile, the connection and the catalogs are checked before a model runs. In these messages, `‹name›` and `…` stand
+for parts that vary.
 """
 _STATEMENTS = """## While a statement runs
 

@@ -54,7 +54,8 @@ error that suggests the correct name.
 _FURTHER = """The following configs are not limited to this materialization:
 """
 _AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as in
-dbt's `incremental`. Open-source Spark [does not support grants](conformance.md#what-differs-from-other-databases).
+dbt's `incremental`, except that `history` does not support contracts. Open-source Spark [does not support
+grants](conformance.md#what-differs-from-other-databases).
 """
 _PROFILE = """## Profile
 

@@ -76,7 +76,7 @@ def ledger_broken(text: str, target: str, wrong: Line | None, broken: Totals | N
     if wrong is not None:
         found.append(
             f"{'' if wrong.finding is None else wrong.finding.value} at epoch {wrong.epoch} in {wrong.source}: it "
-            f"starts at {wrong.from_snapshot_id}, which is not where the previous commit ended"
+            f"starts at {wrong.from_snapshot_id}, which is not where the previous range ended"
         )
     if broken is not None:
         found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not add up")

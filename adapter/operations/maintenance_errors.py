@@ -14,6 +14,7 @@ def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
     listed = "\n".join(f"    {table}: {error.splitlines()[0]}" for table, error in failed)
     return MaintenanceError(
         f"ip_maintain failed for {len(failed):,} of the tables:\n{listed}\n"
-        "  Found: these errors, which the report shows in full. Each step is one commit or none, so no row is lost.\n"
+        "  Found: these errors, which the report shows in full. Each step makes one commit or none, so no row is "
+        "lost.\n"
         "  To fix: run ip_maintain again if another commit interfered. Otherwise, fix the cause that the error names."
     )

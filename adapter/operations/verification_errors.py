@@ -13,8 +13,11 @@ from iceberg_incremental.explain.wording import command
 def tables_differ(models: Sequence[str]) -> DifferenceError:
     """Some tables differ from their rebuilds."""
     listed = "\n".join(f"    {model}" for model in models)
+    differ = f"The tables of {len(models):,} models differ from their rebuilds"
+    if len(models) == 1:
+        differ = "The table of 1 model differs from its rebuild"
     return DifferenceError(
-        f"The tables of {len(models):,} models differ from their rebuilds.\n"
+        f"{differ}.\n"
         "  Expected: the rows that the SQL returns for the snapshots of the checkpoint.\n"
         f"  Found:\n{listed}\n"
         "  To fix: run a full refresh to replace the rows. The report has examples, and SQL that shows all differences."

@@ -68,8 +68,8 @@ def _meta_columns(value: object, wrong: list[str]) -> MetaColumns:
     found = [str(names.get(each, each)).lower() for each in META_COLUMNS]
     if not isinstance(value, Mapping) or not is_known or len(set(found)) < len(found):
         wrong.append(
-            f"snapshot_meta_column_names is {value!r}: expected a mapping from {', '.join(META_COLUMNS)} to names, "
-            "each another one"
+            f"snapshot_meta_column_names is {value!r}: expected a mapping from {', '.join(META_COLUMNS)} to "
+            "distinct names"
         )
         return MetaColumns()
     return MetaColumns(**{key: str(name) for key, name in names.items()})

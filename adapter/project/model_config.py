@@ -46,7 +46,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     unique_key = read.columns("unique_key")
     if strategy.is_keyed and not unique_key:
         wrong.append(
-            f"incremental_strategy '{strategy.value}' needs a unique_key, none is set: "
+            f"incremental_strategy '{strategy.value}' needs a unique_key, but none is set: "
             "set unique_key to the column (or list of columns) that identifies the target's rows"
         )
     if strategy is Strategy.APPEND and unique_key:
@@ -57,8 +57,8 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(
-            "incremental_strategy 'insert_overwrite' needs partition_by, none is set: without partitions each run "
-            "would replace the whole table by its new rows"
+            "incremental_strategy 'insert_overwrite' needs partition_by, but it is not set. Without partitions, each "
+            "run would replace the whole table with its new rows"
         )
     if read.columns("merge_update_columns") and read.columns("merge_exclude_columns"):
         wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
@@ -176,7 +176,7 @@ class _Configs:
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
             return float(value) if is_number and 0 <= value <= 1 else None  # type: ignore[operator,arg-type]
 
-        return self.read(key, None, from_0_to_1, "a number from 0 (always rebuild) to 1 (never)")
+        return self.read(key, None, from_0_to_1, "a number from 0 (always rebuild) to 1 (rebuild only if necessary)")
 
     def flag(self, key: str) -> bool:
         return self.read(key, False, lambda value: value if isinstance(value, bool) else None, "true or false")

@@ -34,7 +34,7 @@ def wrong_selection(
     """A selection matches no model with the expected materialization, or has unknown terms."""
     wrong = f"which matches no model materialized as {_either(materializations)}"
     if unknown:
-        wrong = f"with {', '.join(map(repr, unknown))}, which ip_status does not support"
+        wrong = f"with {', '.join(map(repr, unknown))}, which operations do not support"
     return ConfigError(
         f"select is {select!r}, {wrong}.\n"
         "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space is the union of two sets, and a "

@@ -268,6 +268,6 @@ def _line(source: SourceStatus) -> str:
         pending = f"pending: {source.pending}"
     risk = ""
     if source.expiry_risk == "due":
-        since = "" if source.expires_at_ms is None else f" since {instant(source.expires_at_ms)}"
-        risk = f"; unread snapshots may expire{since}: run soon"
+        since = "" if source.expires_at_ms is None else f" (since {instant(source.expires_at_ms)})"
+        risk = f"; unread snapshots may expire at any time{since}: run soon"
     return f"{source.source}: {where}; {pending}{risk}"

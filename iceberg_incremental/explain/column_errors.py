@@ -191,8 +191,8 @@ def out_of_sync(
 def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
     """The log line for columns that the table does not have, with ``on_schema_change: ignore``."""
     return (
-        f"{model} returns {', '.join(added)}, which {target} does not have: left out, since on_schema_change is "
-        "'ignore'. append_new_columns would add new columns."
+        f"{model} returns {', '.join(added)}, which {target} does not have. These values are not written, since "
+        "on_schema_change is 'ignore'. To add new columns, set it to append_new_columns."
     )
 
 

@@ -45,7 +45,7 @@ def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError
     listed = ", ".join(keys)
     return ConfigError(
         f"{model} returns rows of groups in which nothing changed.\n"
-        f"  Expected: {listed} as ip_changed_groups() returns it, since the rows of other groups are not all read.\n"
+        f"  Expected: {listed} as returned by ip_changed_groups(), since the rows of other groups are not all read.\n"
         f"  Found: {found}.\n"
         f"  To fix: return {listed} unchanged. If the groups depend on an expression, such as coalesce(k, 'none') or "
         "date_trunc('month', day), compute it in an upstream model, and pass its column to ip_changed_groups()."
@@ -70,9 +70,9 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
 @indexed
 def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
     """Keys of changed groups now refer to different columns, so every group may have changed without a commit."""
+    refers = "which refers to a different column" if len(keys) == 1 else "which refer to different columns"
     return ConfigError(
-        f"{model} groups {source} by {', '.join(keys)}, which refers to a different column than in the model's last "
-        "run.\n"
+        f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.\n"
         "  Expected: a column that was not renamed, or dropped and added again, since the last run.\n"
         "  To fix: if the column was renamed, correct the model's SQL. Then rebuild the model, since its groups are "
         f"those of the old column: dbt run --full-refresh --select {short(model)}"

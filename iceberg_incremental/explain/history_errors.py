@@ -178,7 +178,7 @@ def ids_repeated(model: str, column: str) -> DuplicateKeyError:
     return DuplicateKeyError(
         f"The history of {model} has two valid versions with the same {column} and the same key.\n"
         f"  Expected: each valid version has its own {column}.\n"
-        "  Found: as the run deleted the versions that change, the number of deleted rows was another one.\n"
+        "  Found: the number of rows that the run deleted differs from the number of versions that change.\n"
         "  To fix: end all but one of these versions with an UPDATE of the table, or delete them."
     )
 

@@ -28,8 +28,8 @@ def logic_changed_warning(model: str, after: int, differences: Sequence[str], *,
     """The warning of a run that continues a table with rows from different logic."""
     if not is_new:
         return (
-            f"Rows of {model} up to run {after} were written by different logic. "
-            f"{' Or '.join(way[0].upper() + way[1:] + '.' for way in _ways(model))}"
+            f"Rows of {model} up to run {after} were written by different logic. To fix, either "
+            f"{', or '.join(_ways(model))}."
         )
     ways = [*_ways(model), "to choose what happens in such cases, set on_sql_change"]
     return (

@@ -80,11 +80,11 @@ def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[objec
 
     ``schemas``: the ids, None if unknown.
     """
-    at_start, at_end = ("unknown" if schema is None else schema for schema in schemas)
+    at_start, at_end = ("an unknown schema" if schema is None else f"schema {schema}" for schema in schemas)
     return MetadataAccessError(
         f"The net changes of {table} from snapshot {start} to {end} cannot be read, because its schema changed.\n"
         "  Expected: the same schema at both snapshots, since Spark's metadata tables have only the names of columns.\n"
-        f"  Found: schema {at_start} and schema {at_end}.\n"
+        f"  Found: {at_start} and {at_end}.\n"
         "  To fix: configure PyIceberg to read the metadata, with its properties under "
         f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
     )

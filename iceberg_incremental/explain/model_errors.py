@@ -89,10 +89,10 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
     listed = ", ".join(sorted(map(str, sources)))
     return ConfigError(
         f"{model} reads the changes of {listed} only under is_incremental(), so this run, which builds the whole "
-        "table, does not capture it.\n"
+        "table, does not capture them.\n"
         "  Expected: a first build or full refresh also captures every source whose changes are read, so that the "
         "next run knows where to continue.\n"
-        f"  Found: no ip_ macro around {listed} outside of the condition.\n"
+        f"  Found: no ip_ macro around {listed} outside the condition.\n"
         f"{_MOVE_OUT}"
     )
 
@@ -255,8 +255,8 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
         "  Expected: one new row for each key, since it replaces the existing row with this key.\n"
         f"  Found: {found}.\n"
         "  To fix, one of:\n"
-        f"    1. keep one row of each key, for example the newest: where row_number() over (partition by {listed} "
-        "order by … desc) is 1\n"
+        "    1. keep one row of each key, for example the newest: in a subquery, return row_number() over "
+        f"(partition by {listed} order by … desc) as n, and select the rows with n = 1\n"
         "    2. add a column to unique_key in which these rows differ\n"
         "    3. remove the duplicates from the table that the model reads"
     )

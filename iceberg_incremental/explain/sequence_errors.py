@@ -113,14 +113,14 @@ def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
 
 @indexed
 def needs_same_rows(model: str) -> ConfigError:
-    """A model with ``sequence_by`` has SQL that is not deterministic, on a server that cannot cache its rows."""
+    """A model with ``sequence_by`` has SQL that is not deterministic, which this connection may compute again."""
     return ConfigError(
         f"{model} has sequence_by, but its SQL is not deterministic.\n"
-        "  Expected: SQL that returns the same rows each time, since a Spark server may compute them more than once "
-        "to compare them with the table.\n"
+        "  Expected: SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
+        "them more than once in a run.\n"
         "  Found: an expression that Spark marks as nondeterministic, such as uuid() or rand().\n"
         "  To fix: compute these values from columns of the row, for example sha2(id, 256) instead of uuid(); or "
-        "run the model with method: session, which computes the rows once."
+        "run the model with method: session or connect, which compute the rows once."
     )
 
 

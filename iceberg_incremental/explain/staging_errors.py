@@ -69,7 +69,7 @@ def published_twice(history: History, model: str, head: Snapshot, again: Snapsho
         "rows.\n"
         f"  Expected: {described(head)} as the last commit of this run.\n"
         f"  Found: {described(again)} of the same run.\n"
-        "  To fix: if nothing was committed after these, "
+        "  To fix: if nothing was committed after these commits, run "
         f"`{_rollback(history.table, head.snapshot_id)}`; otherwise {rebuild(model)}."
     )
 

@@ -28,9 +28,9 @@ def nothing_to_compare(model: str, table: TableName, found: str) -> Incomparable
 def events_incomplete(model: str) -> IncomparableError:
     """The log of a history may lack events from which versions in the table were created."""
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild: its log may not have all events any more.\n"
+        f"{model} cannot be compared with its rebuild: its log may no longer have all events.\n"
         "  Expected: a history whose runs have read each commit of the log since all versions were last built.\n"
-        "  Found: a run that may have passed over commits of the log, or a position that was set by hand.\n"
+        "  Found: a run that may have skipped commits of the log, or a position that was set by hand.\n"
         f"  To fix: if the log still has all events, build all versions again: {drops_history(model)}"
     )
 
@@ -44,7 +44,8 @@ def snapshot_expired(source: TableName, model: str, position: Position) -> Incom
         "  Expected: the snapshot up to which the model has read the source.\n"
         f"  Found: {source} without snapshot {position.snapshot_id}{time}.\n"
         "  To fix: run the model, and verify it before the snapshot expires. hold_source: '2 days' keeps the snapshot "
-        "with a tag in a source whose changes the model reads; a longer snapshot retention keeps those of all sources."
+        "with a tag in a source whose changes the model reads; a longer snapshot retention keeps the snapshots of "
+        "every source."
     )
 
 
@@ -54,7 +55,7 @@ def source_replaced(source: TableName, model: str) -> IncomparableError:
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: {source} has been dropped and created again.\n"
         "  Expected: the table that the model has read.\n"
-        f"  Found: {source} with a different table UUID from the checkpoint's.\n"
+        f"  Found: {source} with a table UUID that differs from the checkpoint's.\n"
         "  To fix: run the model. By default, the run rebuilds it."
     )
 

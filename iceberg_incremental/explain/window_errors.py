@@ -16,7 +16,11 @@ from .wording import described, full_refresh, short
 @indexed
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A run with an event-time window cannot reprocess it."""
-    found = "--full-refresh, which builds the whole table" if full_refresh else f"'{policy.strategy.value}'"
+    found = (
+        "--full-refresh, which builds the whole table"
+        if full_refresh
+        else f"incremental_strategy '{policy.strategy.value}'"
+    )
     return ConfigError(
         f"{model} cannot reprocess an event-time window.\n"
         "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
@@ -78,7 +82,7 @@ def outside_window(window: EventWindow, event_time: str) -> str:
     """The message for a model that returns rows outside the window."""
     return (
         f"The model returns rows with {event_time} outside the window {window}, which would replace a whole partition "
-        "by a part of its rows"
+        "with a part of its rows"
     )
 
 

@@ -126,7 +126,7 @@ def full_refresh_way(name: str, may_rebuild: bool) -> str:
     """How to rebuild a model, and which config to remove first if it forbids a rebuild."""
     what = by_caller("model", "table", "table")
     command = f"rebuild the {what} from the source as it is now: {full_refresh(name)}"
-    return command if may_rebuild else command + " (its config has full_refresh: false: remove that first)"
+    return command if may_rebuild else command + " (first remove full_refresh: false from its config)"
 
 
 def numbered(ways: Sequence[str]) -> str:
@@ -210,7 +210,8 @@ def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
         "  Expected: a tag in the source, since `hold_source` is set.\n"
         f"  Found: {error.msg.strip()}\n"
         "  To fix: allow dbt's user to alter this table, or remove `hold_source`. This run continues. Without the tag, "
-        "an expiry of the source's snapshots can remove commits that are not read yet. The next run then reports it."
+        "an expiry of the source's snapshots can remove commits that have not been read yet. The next run then reports "
+        "this."
     )
 
 

@@ -68,7 +68,7 @@ class AnyServer:
             assert [r.identifier for r in project.adapter.list_relations_without_caching(relation)] == ["far"]
             project.adapter.drop_schema(relation)
 
-    def test_an_maintenance_calls_iceberg_s_procedures(self, project):
+    def test_a_maintenance_calls_iceberg_s_procedures(self, project):
         table = f"lake.{project.test_schema}.staged"
         run_dbt(["build", "--select", "given", "staged"])
         for number in range(5):

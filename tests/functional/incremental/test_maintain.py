@@ -232,7 +232,7 @@ MIRROR = "select id, v, at, _change_type from {{ ip_changelog(source('raw', 'eve
         pytest.param(2, "copy-on-write", marks=pytest.mark.thorough),
     ],
 )
-def test_every_pattern_continues_exactly_beside_an_maintenance_of_everything(shop, version, mode):
+def test_every_pattern_continues_exactly_beside_a_maintenance_of_everything(shop, version, mode):
     """A random history with a maintenance run after each round, of the source too, and by the least retention."""
     properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
     properties += ", 'history.expire.max-snapshot-age-ms'='1'"

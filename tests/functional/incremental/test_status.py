@@ -165,7 +165,7 @@ def test_what_may_expire_is_said_with_the_date(shop):
     (source,) = shop.statuses()["late"]["sources"]
     assert source["expiry_risk"] == "due"
     assert source["expires_at_ms"] == source["position_timestamp_ms"] + 1
-    assert "unread snapshots may expire since 20" in shop.operation("ip_status").printed
+    assert "unread snapshots may expire at any time (since 20" in shop.operation("ip_status").printed
     shop.run()
     (source,) = shop.statuses()["late"]["sources"]
     assert (source["expiry_risk"], source["expires_at_ms"]) == ("none", None)

@@ -87,7 +87,7 @@ def test_columns_where_the_schema_stayed():
 
 
 @pytest.mark.parametrize(
-    ("log", "found"), [([(1, 0), (2, 1)], "schema 0 and schema 1"), ([(2, 1)], "schema unknown and")]
+    ("log", "found"), [([(1, 0), (2, 1)], "schema 0 and schema 1"), ([(2, 1)], "an unknown schema and")]
 )
 def test_columns_where_the_schema_changed_or_is_unknown(log, found):
     rows = {**TABLE_ROWS, ".metadata_log_entries": log}

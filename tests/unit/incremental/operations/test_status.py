@@ -166,4 +166,4 @@ def test_the_oldest_commit_that_waits_is_later_than_what_was_read(found, history
 def test_the_line_of_what_may_expire_has_the_date():
     due = status(plan_changes(SOURCE, h.at(1), SOURCE.current), now=DUE_AT + 1)
     shown = as_text([ModelStatus("m", "t", 1, "applies", None, [due])])
-    assert shown.endswith("; unread snapshots may expire since 2026-01-06 00:00:01 UTC: run soon")
+    assert shown.endswith("; unread snapshots may expire at any time (since 2026-01-06 00:00:01 UTC): run soon")

@@ -124,8 +124,8 @@ def test_models_by_a_selection(select, expected):
         ("", "matches no model"),
         ("days,stg_planes", "matches no model"),
         (5, "select is 5, which matches no model materialized as"),
-        ("+days", "'\\+days', which ip_status does not support\\."),
-        ("state:modified days", "'state:modified', which ip_status does not support"),
+        ("+days", "'\\+days', which operations do not support\\."),
+        ("state:modified days", "'state:modified', which operations do not support"),
     ],
 )
 def test_a_selection_that_names_nothing(select, said):
