@@ -95,3 +95,18 @@ def where_is_part_of_an_optional_join(monkeypatch):
         return other, found if found is None else replace(found, filters=mine)
 
     monkeypatch.setattr(module._Fewer, "_match", careless)
+
+
+SHOWN_BY = {
+    optional_sides_are_not_followed: r"(left|right) join",
+    subqueries_are_not_followed: r"exists \(|in \(select|\(select (count|max)|(semi|anti) join",
+    nulls_in_a_list_do_not_count: r"not in \(select",
+    groups_are_made_of_changed_rows: r"\(select .*(group by|over \().*\)",
+    rows_of_the_old_state_do_not_count: r" join ",
+    rows_of_the_new_state_do_not_count: r" join ",
+    groups_in_doubt_are_updated: r"sum\(.* group by ",
+    joins_read_one_state_only: r"(sum|count)\(.* join .* group by ",
+    relations_that_are_left_out_are_not_followed: r" join .* join ",
+    where_is_part_of_an_optional_join: r"left join .* where ",
+}
+"""The bugs, each with a pattern of the SQL that can show it."""

@@ -166,6 +166,18 @@ class Tables:
         return kept, query.rows_sql(changes, keys)
 
 
+def require_exact(sql: str, seed: int, rounds: int) -> None:
+    """Raise AssertionError unless a query's result equals its rebuild after each round of changes, by each key."""
+    tables = Tables(seed)
+    query = tables.kept(sql)
+    narrower = query.narrower()
+    for number in range(rounds):
+        tables.change()
+        expected = tables.fetch(tables.on(sql, "new"))
+        for each in (query, *(narrower if number == 0 else ())):
+            assert tables.update_method(each) == expected, f"round {number}, by {each.key}: {sql}"
+
+
 def _taken(rows: Sequence[Row], wanted: Counter[str]) -> list[Row]:
     left, found = Counter(wanted), []
     for row in rows:

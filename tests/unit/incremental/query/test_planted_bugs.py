@@ -1,0 +1,64 @@
+"""Each step of the rule is left out once: some results are then not those of a rebuild; on DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.functional.fuzz import plain_holes as holes
+
+from . import test_summary_delta
+from .kept_tables import require_exact
+from .random_joins import random_join
+from .test_exact import QUERIES
+
+Check = Callable[[], None]
+ROUNDS = 4
+
+
+def joins() -> Iterator[Check]:
+    """Random joins."""
+    return (partial(require_exact, random_join(seed), seed, ROUNDS) for seed in range(100))
+
+
+def query(name: str) -> Iterator[Check]:
+    """A query on many tables."""
+    return (partial(require_exact, QUERIES[name], seed, ROUNDS) for seed in range(100))
+
+
+def continued_groups() -> Iterator[Check]:
+    """Groups that continue by the rows that came and went."""
+    names = (name for name in test_summary_delta.GROUPS if name != "extremes")
+    return (partial(test_summary_delta.test_groups_continue, name, test_summary_delta.Signed) for name in names)
+
+
+SHOWN_BY: dict[Callable[[Any], None], Callable[[], Iterator[Check]]] = {
+    holes.optional_sides_are_not_followed: joins,
+    holes.subqueries_are_not_followed: joins,
+    holes.nulls_in_a_list_do_not_count: partial(query, "not in, with nulls"),
+    holes.groups_are_made_of_changed_rows: partial(query, "groups of groups"),
+    holes.rows_of_the_old_state_do_not_count: joins,
+    holes.rows_of_the_new_state_do_not_count: joins,
+    holes.groups_in_doubt_are_updated: continued_groups,
+    holes.joins_read_one_state_only: continued_groups,
+    holes.relations_that_are_left_out_are_not_followed: joins,
+    holes.where_is_part_of_an_optional_join: partial(query, "an anti-join"),
+}
+
+
+def test_every_bug_is_planted() -> None:
+    assert SHOWN_BY.keys() == holes.SHOWN_BY.keys()
+
+
+@pytest.mark.parametrize("plant", SHOWN_BY, ids=lambda plant: plant.__name__)
+def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch, plant: Callable[[Any], None]) -> None:
+    plant(monkeypatch)
+    for check in SHOWN_BY[plant]():
+        try:
+            check()
+        except AssertionError:
+            return
+    pytest.fail("no result is wrong")
