@@ -116,7 +116,7 @@ class Snapshots:
     def add_versions(self, name: str, versions: int) -> None:
         """Add versions to each key of a snapshot, which ended before the open one began.
 
-        Each file has the versions of a few days, as if runs had written them.
+        As if runs had written them, each file has the versions of a few days, and ids follow from the times.
         """
         table = f"{CATALOG}.{NAME}.{name}"
         if versions > 1:
@@ -125,7 +125,8 @@ class Snapshots:
                 "select t.* except (dbt_valid_from, dbt_valid_to, dbt_updated_at, dbt_scd_id),"
                 " timestampadd(day, -n, dbt_valid_from) as dbt_valid_from,"
                 " timestampadd(day, 1 - n, dbt_valid_from) as dbt_valid_to,"
-                " timestampadd(day, -n, dbt_updated_at) as dbt_updated_at, md5(concat(id, '|', n)) as dbt_scd_id"
+                " timestampadd(day, -n, dbt_updated_at) as dbt_updated_at,"
+                " md5(concat(id, '|', timestampadd(day, -n, dbt_updated_at))) as dbt_scd_id"
                 f" from {table} t lateral view explode(sequence(1, {versions - 1})) as n)"
             )
 

@@ -37,6 +37,9 @@ _python_lock = threading.Lock()
 _CANCEL_INTERVAL = 0.2
 """Seconds."""
 
+_static: set[str] = set()
+"""Settings that no session can change. Spark takes longer to refuse one than to open a session."""
+
 CursorDescription = list[tuple[str, str, None, None, None, None, bool]]
 
 
@@ -62,12 +65,13 @@ def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str
         if cache not in wanted and settings.get(cache) != "false":
             changes[cache] = "false"
     for key, value in changes.items():
-        if key.startswith("spark.sql."):
+        if key.startswith("spark.sql.") and key not in _static:
             try:
                 session.conf.set(key, value)
                 settings[key] = value
             except AnalysisException as error:
-                # A static setting, which another program has determined when Spark started.
+                # A static setting, which was determined when Spark started.
+                _static.add(key)
                 logger.debug(f"{key} stays {settings.get(key)}: {describe(error)}")
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
                 raise checks.refused_setting(key, describe(error)) from cause(error)

@@ -19,8 +19,9 @@ from ..capture.run import Run
 from ..explain import group_errors, model_errors
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Strategy
-from ..plan.ranges import PER_COMMIT, NetChanges, PerCommit, Range
+from ..plan.ranges import PER_COMMIT, NetChanges, Nothing, PerCommit, Range
 from ..spark.port import Spark, require_settings
+from ..spark.scans import ExactScans
 from ..sql import plain_name
 from ..table.history import TableName
 from . import per_commit, relations
@@ -47,12 +48,21 @@ class Captures:
         self._cuts = cuts
         self._spark = spark
         self._columns = columns
-        self._exact = None if shows_sql else spark.scans
+        self._shows_sql = shows_sql
 
     @property
     def model(self) -> str:
         """The model that captures."""
         return self._run.plan.model
+
+    @property
+    def _exact(self) -> ExactScans | None:
+        """Reads individual data files, where that can be. The first use opens the connection of a dbt model."""
+        return None if self._shows_sql else self._spark.scans
+
+    def _exact_for(self, planned: Range) -> ExactScans | None:
+        """As ``_exact``, for a range. One without commits reads no files, so its run opens no connection."""
+        return None if isinstance(planned, Nothing) else self._exact
 
     def changes(self, source: TableName) -> str:
         """``ip_changes``."""
@@ -60,7 +70,7 @@ class Captures:
         self._run.plan = capture_changes(self._run.plan, self._cuts, source)
         planned = self._run.plan.ranges[source]
         self._note_reading(planned)
-        return relations.changes_sql(planned, self._exact)
+        return relations.changes_sql(planned, self._exact_for(planned))
 
     def as_of(self, source: TableName) -> str:
         """``ip_as_of``."""
@@ -85,7 +95,7 @@ class Captures:
             model_errors.require_columns(self.macro, unique_key, planned.net.changed.end, source, self.model)
         elif unique_key and plan.is_rebuild:
             self._types_of(source, unique_key)
-        sql = relations.changelog_sql(planned, unique_key, self._exact)
+        sql = relations.changelog_sql(planned, unique_key, self._exact_for(planned))
         return sql if plan.policy.history is None else relations.with_commit_sql(sql, planned.end)
 
     def _per_commit(self, source: TableName, unique_key: Sequence[str]) -> str:
@@ -98,7 +108,7 @@ class Captures:
             self._run.plan = replace(plan, readings={**plan.readings, planned.table: reading})
         elif unique_key and plan.is_rebuild:
             self._types_of(source, unique_key)
-        return relations.per_commit_sql(planned, unique_key, self._exact)
+        return relations.per_commit_sql(planned, unique_key, self._exact_for(planned))
 
     def signed_changes(self, source: TableName) -> str:
         """``ip_signed_changes``."""
@@ -106,7 +116,7 @@ class Captures:
         self._run.plan = capture_signed(self._run.plan, self._cuts, source)
         planned = self._run.plan.changelogs[source]
         self._note_reading(planned)
-        return relations.signed_sql(planned, self._exact)
+        return relations.signed_sql(planned, self._exact_for(planned))
 
     def changed_groups(self, source: TableName, keys: Sequence[str], changing: Sequence[TableName]) -> str:
         """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""
@@ -147,7 +157,9 @@ class Captures:
     def value_range(self, sources: Sequence[TableName], column: str) -> ValueRange:
         """``ip_range``."""
         self._require_other(*sources)
-        self._run.plan, found = capture_range(self._run.plan, self._cuts, column, sources, self._first_row, self._exact)
+        self._run.plan, found = capture_range(
+            self._run.plan, self._cuts, column, sources, self._first_row, lambda: self._exact
+        )
         return found
 
     def value_range_of(self, rows: Sequence[str], column: str) -> ValueRange:

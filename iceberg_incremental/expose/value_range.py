@@ -60,12 +60,12 @@ def capture_range(
     column: str,
     sources: Sequence[TableName],
     query: Callable[[str], Sequence[Any]],
-    exact: ExactScans | None,
+    scans: Callable[[], ExactScans | None],
 ) -> tuple[RunPlan, ValueRange]:
     """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
 
-    ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column. ``exact``: what
-    reads data files by themselves, where that can be.
+    ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column. ``scans``: gives
+    what reads data files by themselves, where that can be; it is not called if nothing has changed.
     Raises as ``capture_changelog`` does, and what ``query`` raises.
     """
     for source in sources:
@@ -73,7 +73,7 @@ def capture_range(
     changes = [planned for planned in map(plan.changelogs.__getitem__, sources) if planned.brings_rows]
     if not changes:
         return plan, EMPTY
-    files = [cuts.files_of(planned) for planned in changes]
+    exact, files = scans(), [cuts.files_of(planned) for planned in changes]
     for planned, of in zip(changes, files, strict=True):
         if of is not None:
             model_errors.require_columns("ip_range", [column], of.end, planned.table, plan.model)

@@ -146,6 +146,32 @@ def test_what_a_macro_stands_for(macro, arguments, first, later, nothing_new):
         assert expected in read(macro, adapter, arguments=arguments, **MERGE)
 
 
+class Unopened:
+    """A connection whose first use is an error."""
+
+    @property
+    def scans(self):
+        raise AssertionError("the connection was opened")
+
+
+@pytest.mark.parametrize(
+    ("macro", "arguments"),
+    [
+        ("ip_changes", {}),
+        ("ip_changelog", {"unique_key": None}),
+        ("ip_changelog", {"unique_key": None, "per": "commit"}),
+        ("ip_signed_changes", {}),
+        ("ip_as_of", {}),
+        ("ip_changed_groups", GROUPS),
+        ("ip_range", {"column": "at"}),
+    ],
+)
+def test_where_nothing_was_committed_no_connection_is_opened(macro, arguments):
+    adapter = lake(h.history(*h.chain(3)), position=3)
+    adapter.spark = Unopened()
+    assert read(macro, adapter, arguments=arguments, **MERGE) is not None
+
+
 def test_unknown_keys_of_groups_stop_the_first_build():
     with pytest.raises(ConfigError, match=r"with dya, which lake.ops.flights does not have(.|\n)*flights: day, at\."):
         read(
