@@ -34,11 +34,9 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Spark")
 
 _python_lock = threading.Lock()
+_static: set[str] = set()  # settings that no session can change; to refuse one takes Spark longer than to open one
 _CANCEL_INTERVAL = 0.2
 """Seconds."""
-
-_static: set[str] = set()
-"""Settings that no session can change. Spark takes longer to refuse one than to open a session."""
 
 CursorDescription = list[tuple[str, str, None, None, None, None, bool]]
 

@@ -22,9 +22,11 @@ def versions_are_not_looked_up(monkeypatch):
 
 
 def versions_of_new_keys_are_not_looked_up(monkeypatch):
-    """Versions are looked for only where those of updated keys can be."""
-    places_sql = sql.places_sql
-    monkeypatch.setattr(sql, "places_sql", lambda *args: f"{places_sql(*args)} having not {sql._CAME}")
+    """Versions with the ids of new keys are looked for at other times."""
+    places_sql, time = sql.places_sql, "ip_staged.`dbt_updated_at`"
+    is_new = f"coalesce({sql._KEYS}.{sql._GONE} = 0, false)"
+    later = f"if({is_new}, timestampadd(day, 99, {time}), {time}) as `dbt_updated_at`"
+    monkeypatch.setattr(sql, "places_sql", lambda *args: places_sql(*args).replace(time, later, 1))
 
 
 def other_writers_are_not_noticed(monkeypatch):
