@@ -2,8 +2,8 @@
 
 Each day, a writer appends events, corrects some events of the last days, and expires all snapshots of its table that
 Iceberg can expire. Then `dbt run` updates three stages: a log of the changes, a mirror that applies the log, and totals
-by group. On one day per week, the totals are not updated. Each variant runs in separate processes, one for each period
-of days. After an interruption, it continues with the next period.
+by group. On one day per week, the totals are not updated. A variant is split into periods of several days, each in its
+own process. If the benchmark is interrupted and started again, completed periods are not repeated.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import argument, full_refresh, short
+from .wording import DETERMINISTIC, argument, full_refresh, short
 
 if TYPE_CHECKING:
     from ..plan.session_settings import Refused
@@ -292,7 +292,7 @@ def not_deterministic(model: str, cause: str) -> ConfigError:
         "twice: to find the files to rewrite, and to write the new files.\n"
         f"  Found: {cause}\n"
         "  To fix, one of:\n"
-        "    1. compute these values from columns of the row, for example sha2(id, 256) instead of uuid()\n"
+        f"    1. {DETERMINISTIC}\n"
         "    2. use merge-on-read, for which Spark computes the rows once: ALTER TABLE … SET TBLPROPERTIES "
         "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
     )

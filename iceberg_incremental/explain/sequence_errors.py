@@ -8,7 +8,7 @@ from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceE
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
 from .entries import indexed
-from .wording import command, full_refresh, numbered, one_run_at_a_time, run_again, short
+from .wording import DETERMINISTIC, command, full_refresh, numbered, one_run_at_a_time, run_again, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the source log"
 
@@ -119,8 +119,9 @@ def needs_same_rows(model: str) -> ConfigError:
         "  Expected: SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
         "them more than once in a run.\n"
         "  Found: an expression that Spark marks as nondeterministic, such as uuid() or rand().\n"
-        "  To fix: compute these values from columns of the row, for example sha2(id, 256) instead of uuid(); or "
-        "run the model with method: session or connect, which compute the rows once."
+        "  To fix, one of:\n"
+        f"    1. {DETERMINISTIC}\n"
+        "    2. set method to session or connect in the profile; these compute the rows only once"
     )
 
 

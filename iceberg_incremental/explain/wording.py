@@ -129,6 +129,10 @@ def full_refresh_way(name: str, may_rebuild: bool) -> str:
     return command if may_rebuild else command + " (first remove full_refresh: false from its config)"
 
 
+DETERMINISTIC = "compute these values from columns of the row, for example sha2(id, 256) instead of uuid()"
+"""How to make SQL deterministic."""
+
+
 def numbered(ways: Sequence[str]) -> str:
     """A numbered list of fixes."""
     return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))

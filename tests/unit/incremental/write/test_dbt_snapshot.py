@@ -73,6 +73,10 @@ def test_keys_whose_text_stands_for_several_values_are_no_bounds():
     assert sql.places(columns, "array<int>", times, [(0, 2, None, None)]) == ((),)
 
 
+def test_staged_changes_that_are_not_new_versions_end_one():
+    assert sql.Versions(total=4, distinct=3, new=2, known=1).ended == 2
+
+
 def test_keys_that_only_came_and_have_an_open_version():
     found = sql.versions_sql("v", COLUMNS, "o", keys())
     assert "(select count(*) from o as DBT_INTERNAL_DEST where exists (" in found
