@@ -145,7 +145,7 @@ def _following(
 def _by_present_names(
     checkpoint: Checkpoint, history: History, cuts: Cuts, sources: Collection[TableName]
 ) -> Checkpoint:
-    """A table's checkpoint, which a clone copied from its origin, with the names of sources that are clones too."""
+    """The table's checkpoint. If the table is a clone, cloned sources have the names of their clones."""
     if clone_of(history) is None:
         return checkpoint
     found = {}
@@ -158,7 +158,10 @@ def _by_present_names(
 
 
 def _without_snapshots(run: RunPlan, found: CheckpointState) -> tuple[RunPlan, CheckpointState]:
-    """A history continues the table of a dbt snapshot like a table without a checkpoint."""
+    """The run and the state without the checkpoint of a dbt snapshot, if the model is a history.
+
+    A history continues the table of a dbt snapshot like a table without a checkpoint.
+    """
     known = found.checkpoint
     if known is None or run.policy.history is None or not known.model.startswith("snapshot."):
         return run, found
@@ -194,7 +197,7 @@ def _keeping(
 
 
 def require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
-    """Raise ConfigError if the table was built with another ``sequence_by`` or ``unique_key`` than the model has."""
+    """Raise ConfigError if the table was built with another ``sequence_by`` or ``unique_key``."""
     wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
     if wanted is None or run.policy.history is not None:  # a history records its own order
         return

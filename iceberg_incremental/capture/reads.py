@@ -163,7 +163,10 @@ def _readable(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool, 
 
 
 def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
-    """The invocation's cut of a source, or an earlier snapshot by the run's limits, and the number of commits left."""
+    """The invocation's cut of a source, and the number of commits that the run's limits leave to later runs.
+
+    The cut ends at an earlier snapshot if there is a limit, and at the model's position for an event-time window.
+    """
     try:
         cut = cuts.of(source)
     except NotIcebergError as error:
