@@ -44,8 +44,8 @@ def bounds_sql(changed: ChangedFiles, files: Sequence[DataFile]) -> str | None:
 def _boxes_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str | None:
     """A disjunction of boxes. None if it would not exclude anything.
 
-    If the intervals of a column are similar in all boxes, their hull is written once, before the disjunction. Spark
-    evaluates every condition that partitions do not decide for each row, so a short predicate is faster. For example,
+    If the intervals of a column are similar in all boxes, their hull is written once, before the disjunction. For each
+    row, Spark evaluates all conditions that the partitions do not decide, so a short predicate is faster. For example,
     daily partitions with about the same accounts become a list of days and one range of accounts.
     """
     common: list[str] = []
@@ -91,8 +91,9 @@ def _rounded(interval: Interval, type_: str) -> Interval:
     """An interval of integers whose bounds are moved outward by at most 1/64 of its width, if it is at or near zero.
 
     Such a column usually contains numbers of which every commit covers nearly all, such as account ids, so Spark reads
-    few additional files. Numbers that increase with each commit are far from zero. The rounded bounds are likely to be
-    the same in the next run. A long-running Spark then reuses its compiled code, which contains the literals.
+    few additional files. Numbers that increase with each commit are far from zero, and are not rounded. The rounded
+    bounds are likely to be the same in the next run. A long-running Spark then reuses its compiled code, which contains
+    the literals.
     """
     lower, upper, bits = interval.lower, interval.upper, _BITS.get(type_)
     if lower is None or upper is None or bits is None:

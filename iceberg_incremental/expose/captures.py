@@ -30,7 +30,7 @@ from .parts import readings_of
 from .value_range import ValueRange, capture_range, from_query
 
 ColumnTypes = Callable[[TableName], Mapping[str, str]]
-"""Returns the types of a table's columns by name, as Spark reports both."""
+"""Returns the names and types of a table's columns, as reported by Spark."""
 
 
 class Captures:
@@ -135,7 +135,7 @@ class Captures:
         pinned = plan.pinned[source]
         self._run.plan, groups = capture_groups(plan, self._cuts, keys, changing, lambda: self._key_types(keys, both))
         if plan.is_rebuild:
-            # The keys are not used yet. The next run would fail if one of them did not exist.
+            # The keys are not used yet, but the next run would fail on a column that does not exist.
             for table in both:
                 self._types_of(table, keys)
             return relations.as_of_sql(pinned)

@@ -19,7 +19,7 @@ MOST_BROADCAST_KEYS = 1_000_000
 """Up to this many keys are broadcast to every executor, so that the large side is not shuffled."""
 
 MOST_BROADCAST_NUMBERS = 4_000_000
-"""The same limit for keys of whole numbers and dates of at most 8 bytes. A driver with 1 GiB has room for this many."""
+"""The limit for keys of integers and dates with at most 8 bytes in total. A driver of 1 GiB has room for this many."""
 
 
 def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:

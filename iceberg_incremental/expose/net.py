@@ -70,9 +70,10 @@ def change_type_sql(kind: str, unique_key: Sequence[str]) -> str:
 
 
 def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
-    """The added and removed rows, each with its sign. Rows are not compared, so pairs may cancel out.
+    """The added and removed rows, each with its sign.
 
-    Spark reads only the columns that the caller uses.
+    Rows are not compared, so the result may contain pairs that cancel out. Spark reads only the columns that the caller
+    uses.
     """
     names = names_of(net)
     if net.start_id is None:

@@ -12,7 +12,7 @@ _FEW_ROWS = 50_000
 """One task processes up to this many rows, regardless of what a model's SQL does with each of them."""
 
 _FEW_READ = 100_000
-"""If at most this many rows are read to find them, one task also reads the rows."""
+"""If at most this many rows are read to find them, one task also reads these rows."""
 
 
 def in_one_task(rows: int, read: int) -> str:

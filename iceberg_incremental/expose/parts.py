@@ -1,4 +1,4 @@
-"""The parts of net changes: the rows of added files, the rows that were deleted in place, and those of removed files.
+"""The parts of net changes: rows of added files, rows that were deleted in place, and rows of removed files.
 
 The two ends of a range differ only by the rows of these parts. A row that a commit moved unchanged to another file is
 in none of them if format v3's row lineage identifies it. Otherwise, it is in two parts and cancels out.
@@ -30,7 +30,7 @@ _ROW_ID = "_row_id"
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that one end of a range has, and the other end does not have, or has fewer times.
+    """Rows that one end of a range has, and the other end does not have or has less often.
 
     ``sign``: an expression, 1 for a row of the end and -1 for a row of the start. ``join``: a join in the FROM clause
     that excludes some of the rows; ``hint``: its hint; ``keys``: the expressions that it uses, by name.
@@ -86,7 +86,7 @@ def readings_of(net: NetRange, exact: ExactScans | None) -> list[Reading]:
 def _cheapest(
     net: NetRange, exact: ExactScans | None, index: int, *, apart: bool = False
 ) -> tuple[Reading, Callable[[], list[Part]]]:
-    """The way to read a range that reads the least, and a function that returns the parts.
+    """The way to read a range that reads the least data, and a function that returns the parts.
 
     ``index``: the index of the range among those that the statement reads together.
     """
@@ -210,7 +210,7 @@ def _some(at_end: Rows, net: NetRange, files: Sequence[DataFile]) -> Rows:
 
 
 def changelog_name(number: int) -> str:
-    """A spelling of the name of Iceberg's changelog table in upper and lower case. ``relations`` explains its purpose.
+    """A spelling of the name of Iceberg's changelog table in upper and lower case. See ``relations`` for the reason.
 
     Additions count from 0 upwards, and the ranges of net changes count from the last number downwards.
     """

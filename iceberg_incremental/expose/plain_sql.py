@@ -48,7 +48,7 @@ class Source:
         return self.rows_searched if rows is None else rows
 
     def states(self, changes: str) -> TableStates:
-        """The source's states. ``changes``: the relation of the rows that differ. Not used if there are none."""
+        """The source's states. ``changes``: the relation of the rows that differ. Ignored for an unchanged source."""
         new, end = as_of_sql(self.planned), self.planned.end
         rows = None if end is None else total(end)[1]
         if not self.has_changed:
@@ -114,7 +114,7 @@ class Source:
 
 
 _FEW_OF = 8
-"""Few rows are at most one of this many rows of a table."""
+"""A range wrote few rows if it wrote at most one row for each of this many rows of the table."""
 
 
 def _typed_sql(signed: str) -> str:

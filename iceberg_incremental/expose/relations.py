@@ -92,7 +92,7 @@ def per_commit_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactS
 
 
 def with_commit_sql(relation: str, commit: Snapshot | None) -> str:
-    """The rows of a relation with the columns of one commit. With None, its id and its time are NULL."""
+    """The rows of a relation with the columns of one commit. Without a commit, its id and time are NULL."""
     snapshot, time = ("null", "null") if commit is None else (f"{commit.snapshot_id}L", f"{commit.timestamp_ms}L")
     return (
         f"(select *, cast({snapshot} as bigint) as {COMMIT_SNAPSHOT}, timestamp_millis({time}) as {COMMIT_TIME},"

@@ -16,11 +16,13 @@ def fits_one_number(types: Sequence[str]) -> bool:
 
 
 def same_key(left: str, right: str, names: Sequence[str], types: Sequence[str], *, nulls: bool) -> str:
-    """The condition that rows of two aliases have the same key. ``types``: Spark types. ``nulls``: NULL equals NULL.
+    """The condition that rows of two aliases have the same key.
 
-    If keys of whole numbers fit into one long, Spark packs them (HashJoin.rewriteKeyExpr), and its hash map for longs
-    costs half as much. Spark does not pack dates, which are therefore converted to numbers of days, and does not pack
-    keys that are compared by <=>.
+    ``types``: the Spark types of the key columns. ``nulls``: whether NULL equals NULL.
+
+    If keys of integers fit into one long, Spark packs them (HashJoin.rewriteKeyExpr). Its hash map for longs costs half
+    as much as that for rows. Spark does not pack dates, which are therefore converted to numbers of days. It also does
+    not pack keys that are compared by <=>.
     """
     sign = "<=>" if nulls else "="
     packs = not nulls and fits_one_number(types)

@@ -185,7 +185,7 @@ _NUMBERED = {
 }
 _ICEBERG_TIMES = {"date": "date", "timestamp": "timestamptz", "timestamp_ntz": "timestamp"}
 _NAMES = {"timestamp": "timestamp_ltz"}
-"""Other names for types whose names depend on session settings."""
+"""The unambiguous names of types whose usual names depend on session settings."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
