@@ -151,7 +151,7 @@ class Cuts:
             return self._added[key]
 
     def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
-        """Whether the table may contain a file twice at the last of some commits. ``added``: the files that they added.
+        """Whether the table may list one of the ``added`` files twice, at the last of the ``commits`` that added them.
 
         Raises MetadataAccessError, as the reader does.
         """

@@ -109,7 +109,7 @@ def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
 
 
 def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
-    """Raise ConfigError if the table is not a history, or was built with other configs than those of the model.
+    """Raise ConfigError if the table is a history and the model is not, or if it was built with other configs.
 
     ``compares``: whether the run compares the valid versions with the whole source, so that ``check_cols`` may differ.
     """

@@ -58,7 +58,7 @@ def open_run(
     ``parents``: the tables that the model's SQL refers to, if known. ``sources``: the tables that it may read,
     including those behind views. In a clone, some of them may also be clones. ``window``: the event-time window to
     process again. ``event_times``: the event-time columns of the parents. ``reads``: the tables whose changes the
-    model's code may read. ``logic``: what determines the model's rows. ``drops_history``: whether a rebuild of a
+    model's code may read. ``logic``: the logic that determines the rows. ``drops_history``: whether a rebuild of a
     history table may drop its versions.
 
     Raises ConfigError if the run cannot process the window, if the table was built with another ``sequence_by`` or

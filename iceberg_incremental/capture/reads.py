@@ -105,8 +105,8 @@ def capture_groups(
 
     ``types``: returns the types of the keys. It is called only if a group has changed.
 
-    Raises ConfigError if the run has already captured other groups, because all groups would be replaced but not all of
-    them read; the errors of ``capture_changelog``; and the errors of ``types``.
+    Raises ConfigError if the run has already captured other groups, because it would replace all of these groups
+    without reading all of their rows. Also raises the errors of ``capture_changelog`` and ``types``.
     """
     for source in sources:
         plan = capture_changelog(plan, cuts, source)

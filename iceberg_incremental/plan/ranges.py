@@ -24,7 +24,7 @@ CHANGELOG_NAMES = 2**7
 """The number of spellings of the name of Iceberg's table ``changes``: seven letters in upper or lower case."""
 
 MOST_SEGMENTS = 32
-"""More segments would make a statement too long, and require the manifests of as many snapshots."""
+"""More segments would make a statement too long, and require reading the manifests of too many snapshots."""
 
 MAX_ADDITIONS = CHANGELOG_NAMES - MOST_SEGMENTS - 1
 """The number of separate additions that one statement can read. Each addition and each segment needs its own spelling

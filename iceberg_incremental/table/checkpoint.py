@@ -52,7 +52,7 @@ class Position:
 
 
 def is_later(one: Position | Snapshot, other: Position | Snapshot) -> bool | None:
-    """Whether one was committed after the other, by sequence number or else by time. None if neither is known."""
+    """Whether one was committed after the other, by sequence number or else by time. None if these are unknown."""
     if one.sequence_number and other.sequence_number:
         return one.sequence_number > other.sequence_number
     if one.timestamp_ms is None or other.timestamp_ms is None:
