@@ -56,7 +56,7 @@ def sql_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Decimal):
         text = format(value, "f")
-        # Spark's decimal literals have up to 38 digits; longer ones need a cast from text.
+        # Spark's decimal literals have up to 38 digits. Longer values are written as text.
         return text if len(text.strip("-.")) < _DIGITS else sql_string(text)
     if isinstance(value, (int, float)):
         return str(value)

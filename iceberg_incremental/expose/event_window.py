@@ -1,4 +1,4 @@
-"""Windows of event time as SQL conditions."""
+"""Event-time windows as SQL conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _NO_TEXT = "event_time is a text column, which does not compare as a time. Cast 
 
 
 def inside_sql(window: EventWindow, column: str) -> str:
-    """Whether a row is in a window, by its event time; as dbt compares it, so that Spark casts to the column."""
+    """The condition that a row's event time is in a window.
+
+    The bounds are strings, as in dbt's own filter, so that Spark casts them to the type of the column.
+    """
     name = sql_name(plain_name(column))
     low, high = (sql_string(f"{bound.isoformat(sep=' ')}+00:00") for bound in (window.start, window.end))
     inside = f"{name} >= {low} and {name} < {high}"
