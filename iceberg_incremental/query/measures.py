@@ -12,7 +12,7 @@ from .types import tells_apart
 
 _FIRST_VALUE = ("coalesce", "ifnull", "nvl")
 _WITH_INT = 38 - 10
-"""The fractional digits of a decimal with 38 digits that must also hold any int."""
+"""The maximum number of fractional digits of a decimal with 38 digits that must also hold any int."""
 
 
 class Kind(Enum):

@@ -54,8 +54,8 @@ class SummaryDelta:
     def may_overflow(self) -> bool:
         """Whether a sum may overflow to NULL. With ``spark.sql.ansi.enabled``, an overflow is an error.
 
-        Spark sums decimals of ``p`` digits with ``p + 10`` digits, which hold 10 billion of them, unless this is more
-        than 38. A sum of whole numbers wraps around, and so do sums of sums.
+        Spark sums decimals of ``p`` digits with ``p + 10`` digits, but at most 38. Ten more digits are sufficient for
+        the sum of 10 billion values. Sums of whole numbers wrap around, and so do sums of such sums.
         """
         return any(each.kind.adds_up and each.type.startswith("decimal(38") for each in self.measures)
 
@@ -201,8 +201,8 @@ def summary_delta(
         return None
     found = [measure_of(name, value, types[name]) for name, value in values.items() if name not in keys]
     measures = tuple(each for each in found if each is not None)
-    # a constant stays a constant: round() accepts no column for its digits, and the digits of a quotient depend on the
-    # length of a literal
+    # Constants are not replaced by columns: round() requires a constant for its digits, and the digits of a quotient
+    # depend on the length of a literal.
     known = {value: name for name, value in keys.items() if value.find(exp.Column) is not None}
     known |= {values[each.column]: each.column for each in measures}
     derived = {name: _derived(values[name], known) for name in types if name not in known.values() and name not in keys}
@@ -237,7 +237,7 @@ def _of_delta(measure: Measure, number: int) -> str:
         return f"sum(if({value} is null, 0, {_SIGN}))"
     if not measure.kind.adds_up:
         return f"{measure.kind.value}({value})"
-    # with the type of the result, so that a sum of sums has its scale; a negative value is not multiplied by the sign
+    # The cast gives the sum of sums the scale of the result. Values are negated, not multiplied by the sign.
     typed = f"cast({value} as {measure.type})"
     return f"sum(if({_SIGN} > 0, {typed}, -{typed}))"
 

@@ -173,7 +173,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def window_of(node: exp.Expr) -> exp.Window | None:
-    """The window whose function a node is. None for a part of its PARTITION BY or ORDER BY, and for other nodes."""
+    """The window of a window function. None for parts of its PARTITION BY or ORDER BY, and for other nodes."""
     above: exp.Expr | None = node.parent
     below: exp.Expr = node
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
@@ -183,7 +183,7 @@ def window_of(node: exp.Expr) -> exp.Window | None:
 
 
 def is_generator(node: exp.Expr) -> bool:
-    """Whether a node returns several rows for one."""
+    """Whether a node returns several rows for one row."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in functions.GENERATORS
 
 
