@@ -1,4 +1,4 @@
-"""The errors of a model's SQL and configs: macros, columns, keys of groups."""
+"""The errors of a model's SQL and configs: macros, columns and keys."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def reads_itself(macro: str, model: str) -> ConfigError:
 def require_columns(
     macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
 ) -> None:
-    """Raise ConfigError for column names that the relation does not have, or has more than once in different case."""
+    """Raise ConfigError for names of columns that the relation lacks, or has more than once in different case."""
     known = {column.name.lower() for column in columns}
     twins = column_errors.differing_only_in_case(column.name for column in columns)
     if {name.lower() for name in names} & {name.lower() for name in twins}:
