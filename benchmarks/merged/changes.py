@@ -1,6 +1,7 @@
 """SQL of the rows of a dimension, and of the changes of a round.
 
-All values are computed from the keys, so every run uses the same rows. The initial rows have even keys. Inserted rows have odd keys between them.
+All values are computed from the keys, so every run uses the same rows. The initial rows have even keys. Inserted rows
+have odd keys between them.
 """
 
 from __future__ import annotations

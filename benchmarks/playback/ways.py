@@ -44,7 +44,7 @@ def base(stage: str) -> str:
 
 @dataclass(frozen=True)
 class Way:
-    """A method. ``tables``: the functions that update its tables. ``last``: the number of last days on which it runs."""
+    """A method. ``tables``: the functions that update its tables. ``last``: how many of the last days it runs on."""
 
     name: str
     tables: Mapping[str, Callable[[], None]]
