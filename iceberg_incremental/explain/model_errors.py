@@ -99,7 +99,7 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
 
 @indexed
 def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
-    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: those with one."""
+    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: the names."""
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'extra argument')}")

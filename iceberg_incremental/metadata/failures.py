@@ -17,7 +17,7 @@ _BACKGROUND = re.compile(r"\(Background on this error at: \S+\)")
 
 @contextmanager
 def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
-    """Convert any exception in the block to a MetadataAccessError. ``what``: what was unreachable."""
+    """Convert any exception in the block to a MetadataAccessError. ``what``: the catalog or file, for the message."""
     try:
         yield
     except IncrementalError:

@@ -1,4 +1,4 @@
-"""The fence: the conditions for publishing a run's rows, checked from the target's metadata alone.
+"""The fence: the conditions for publishing a run's rows, checked in the target's metadata only.
 
 If two runs start from the same checkpoint, only one of them may publish, and only the rows that it staged.
 """
