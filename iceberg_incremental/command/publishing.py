@@ -1,7 +1,8 @@
 """The subcommands ``commit`` and ``abort``: publish a run if all conditions are met, or drop it.
 
 The job stages the rows itself. If another writer moves main, they cannot be staged again, unlike in PySpark and dbt
-runs. A run is therefore refused if main has any new commit since the capture.
+runs. A run is therefore refused if main has a new commit since the capture. A rebuild is refused only if main has other
+rows.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class JobRun:
         self._will("merge", frame, Strategy.MERGE, key, sequence_by)
 
     def overwrite_partitions(self, frame: DataFrame) -> None:
-        """Insert rows, and replace the existing rows of all partitions that contain them."""
+        """Replace all partitions that contain new rows by the new rows."""
         self._will("overwrite_partitions", frame, Strategy.INSERT_OVERWRITE)
 
     def apply_changes(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
