@@ -10,7 +10,7 @@ from .results import Result, Table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 MOST_COLUMNS = 10
-"""Tables with more columns are collapsed."""
+"""Tables with more columns are shown collapsed."""
 
 _INTRODUCTION = """\
 # Benchmarks

@@ -1,4 +1,4 @@
-"""The configs of a model in docs/reference.md: their values and meanings."""
+"""The descriptions of configs for docs/reference.md: values and meanings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from iceberg_incremental.plan.policy import (
 
 @dataclass(frozen=True)
 class Config:
-    """A config of a model in the reference, as Markdown with links relative to docs/.
+    """The description of a config, as Markdown with links relative to docs/.
 
-    ``values``: the possible values, the default first. ``meaning``: the effect.
+    ``values``: the possible values, with the default first. ``meaning``: the effect.
     """
 
     values: str

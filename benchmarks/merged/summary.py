@@ -60,7 +60,7 @@ def label(outcome: Outcome, way: Way) -> str:
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """The measured methods. Each rebuild is before those that are compared with it."""
+    """The measured methods. Each rebuild precedes the methods that are compared with it."""
     return [way for name, way in WAYS.items() if name in outcome.steps]
 
 
@@ -102,7 +102,7 @@ def details(outcome: Outcome) -> Table:
 
 
 def compared(title: str, outcomes: Sequence[Outcome]) -> Table:
-    """The CPU time of all methods, case by case: in s for a rebuild, and as a share of their rebuild's for others."""
+    """The CPU time of all methods, case by case: in s for rebuilds, and as a share of the rebuild for other methods."""
     table = Table(title, ["", *(outcome.case.title for outcome in outcomes)])
     for name, way in WAYS.items():
         if any(name in outcome.steps for outcome in outcomes):

@@ -77,7 +77,7 @@ class Days:
         return sum(self.values(name)) / len(self.spent)
 
     def ratio(self, other: Days, name: str) -> float:
-        """The ratio of the sums over the days that both methods have."""
+        """The ratio of one figure's sums over the days on which both methods ran."""
         shared = self.spent.keys() & other.spent.keys()
         ours, theirs = (sum(getattr(each.spent[day], name) for day in shared) for each in (self, other))
         return float(ours / theirs)
@@ -102,7 +102,7 @@ def measured(steps: Iterable[Step]) -> dict[str, list[float]]:
 
 
 def compared(steps: Sequence[Step], stage: str) -> list[Days]:
-    """The methods with the table of a stage, the lookback first."""
+    """The methods that build the table of a stage. The lookback is first."""
     found = [days for days in by_stage(steps).values() if base(days.stage) == stage]
     return sorted(found, key=_order)
 
@@ -118,7 +118,7 @@ def _aim(value: float, aim: float | None) -> str:
 
 
 def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
-    """The methods of a stage, compared with its lookback. ``lost``: the rows that the watermark lacks at the end."""
+    """The methods of a stage, compared with its lookback. ``lost``: the number of rows that the watermark lost."""
     header = [
         "",
         "executor time",
@@ -174,7 +174,7 @@ def lines(steps: Sequence[Step]) -> dict[str, dict[str, dict[int, float]]]:
 
 
 def histories(steps: Iterable[Step]) -> list[str]:
-    """The names of the growing histories, by length. The one with many files is last."""
+    """The names of the histories, by length. The history with many files is last."""
     names = {step.history for step in steps}
     return sorted(names, key=lambda name: (name.startswith("files"), int(name.rpartition("_")[2])))
 

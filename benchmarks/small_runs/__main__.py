@@ -25,7 +25,7 @@ _PIPELINE_AIM = 0.8
 
 
 def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -> Table:
-    """The medians of each method, and of the ratios to its rebuild in the same round."""
+    """The median costs of each method, and the medians of the ratios to its rebuild in the same round."""
     table = Table(
         f"A run of one model: {size.rows:,} rows in {size.files} files, {PERCENT}% changed",
         ["", "whole CPU", "ratio", "aim", "wall", "ratio", "executors' CPU", "ratio", "CPU of `dbt run`", "ratio"],
@@ -52,7 +52,7 @@ def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -
 
 
 def pipeline_table(costs: Mapping[str, Sequence[pipeline.Cost]]) -> Table:
-    """The medians of the projects."""
+    """The median costs of the projects, and the ratios to the rebuilt project."""
     rebuilt = costs[pipeline.REBUILT]
     table = Table(
         f"A pipeline of {pipeline.MODELS} small models in three stages, {PERCENT}% changed",

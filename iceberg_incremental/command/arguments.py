@@ -1,4 +1,4 @@
-"""The arguments of the command, and the run that they request."""
+"""Parses the arguments of the command."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def request_of(given: argparse.Namespace) -> Request:
         None,
     )
     if policy.nets_rewrites:
-        policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, for a job that replaces rows
+        policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, because jobs replace rows
     sources = tuple((options.table("source", name), read) for name, read in given.sources)
     keeps_columns = given.on_schema_change == "fail"
     return Request(target, given.name or f"job.{target}", policy, sources, given.full_refresh, keeps_columns)
@@ -135,7 +135,7 @@ def _add_request(command: argparse.ArgumentParser) -> None:
 
 
 class _SourceOption(argparse.Action):
-    """Collects the sources of all options, in their order on the command line."""
+    """Collects the sources of all options, in the order of the command line."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, given: argparse.Namespace, value: object, option: str | None = None

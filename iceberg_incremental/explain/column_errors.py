@@ -169,7 +169,7 @@ def out_of_sync(
     missing: Sequence[str],
     types: Sequence[tuple[str, str, str]],
 ) -> OutOfSyncError:
-    """The columns differ, and ``on_schema_change`` is ``fail``."""
+    """The columns of the model's SQL and its table differ, and ``on_schema_change`` is ``fail``."""
     found = [
         f"not in the table: {', '.join(added)}" if added else "",
         f"not in the model's SQL: {', '.join(missing)}" if missing else "",
@@ -189,7 +189,7 @@ def out_of_sync(
 
 
 def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
-    """The log line for columns that the table does not have, with ``on_schema_change: ignore``."""
+    """The log line for columns that the table lacks, under ``on_schema_change: ignore``."""
     return (
         f"{model} returns {', '.join(added)}, which {target} does not have. These values are not written, since "
         "on_schema_change is 'ignore'. To add new columns, set it to append_new_columns."

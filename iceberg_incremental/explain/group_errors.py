@@ -81,7 +81,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
 
 @indexed
 def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
-    """The keys of groups differ in type between the relations and the table; ``types``: those of all keys, by table."""
+    """The keys of groups have different types in the relations and the table; ``types``: of all keys, by table."""
     found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
     listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
     return ConfigError(

@@ -12,7 +12,7 @@ from .wording import command, full_refresh, numbered, short
 
 
 def drops_history(model: str, command: str = "run") -> str:
-    """The command that rebuilds a history table without the versions that it has."""
+    """The command that rebuilds a history table without its existing versions."""
     name = short(model)
     return f"`dbt {command} --full-refresh --select {name} --vars '{{ip_drop_history: [{name}]}}'`"
 
@@ -174,7 +174,7 @@ def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyEr
 
 @indexed
 def ids_repeated(model: str, column: str) -> DuplicateKeyError:
-    """Valid versions of a history cannot be distinguished by their ids."""
+    """Two valid versions of a key in a history have the same id."""
     return DuplicateKeyError(
         f"The history of {model} has two valid versions with the same {column} and the same key.\n"
         f"  Expected: each valid version has its own {column}.\n"
@@ -207,7 +207,7 @@ def drops_columns(model: str, columns: Sequence[str]) -> ConfigError:
 
 
 def dropping(model: str, table: TableName, versions: int) -> str:
-    """The warning of a run that drops a history."""
+    """The warning of a run that drops the existing versions of a history."""
     return (
         f"{model} is rebuilt without its history: {counted(versions, 'version')} of {table} are dropped, as requested."
     )

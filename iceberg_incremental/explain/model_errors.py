@@ -1,4 +1,4 @@
-"""The errors of a model's SQL and configs: macros, columns, keys of groups."""
+"""The errors of a model's SQL and configs: macros, columns and keys."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
 
 @indexed
 def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
-    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: those with one."""
+    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: the names."""
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'extra argument')}")
@@ -161,7 +161,7 @@ def reads_itself(macro: str, model: str) -> ConfigError:
 def require_columns(
     macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
 ) -> None:
-    """Raise ConfigError for column names that the relation does not have, or has more than once in different case."""
+    """Raise ConfigError for names of columns that the relation lacks, or has more than once in different case."""
     known = {column.name.lower() for column in columns}
     twins = column_errors.differing_only_in_case(column.name for column in columns)
     if {name.lower() for name in names} & {name.lower() for name in twins}:

@@ -103,7 +103,7 @@ def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
 
 @indexed
 def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
-    """Another run of the model has dropped the table that this run audits its rows in."""
+    """Another run of the model has dropped the table in which this run audits its rows."""
     return ConcurrentRunError(
         f"The rows of {model} were not published: another run of the model has dropped {table}, where they were "
         "audited.\n"

@@ -113,7 +113,7 @@ def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
 
 @indexed
 def needs_same_rows(model: str) -> ConfigError:
-    """A model with ``sequence_by`` has SQL that is not deterministic, which this connection may compute again."""
+    """The SQL of a model with ``sequence_by`` is not deterministic, and Spark may compute it more than once."""
     return ConfigError(
         f"{model} has sequence_by, but its SQL is not deterministic.\n"
         "  Expected: SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
