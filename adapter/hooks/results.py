@@ -1,4 +1,4 @@
-"""Refuses SQL whose result is correct in a first build and wrong in later runs."""
+"""Checks for SQL whose result is correct in a first build, but wrong in later runs."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def require_lasting_results(
 
 
 def doubtful_result(plan: RunPlan, node: Node) -> str | None:
-    """The warning of a model that writes whole tables again, or new rows over old rows. None if neither is likely.
+    """The warning for a model that appends whole tables in each run, or replaces partitions with new rows only.
 
-    Both are correct in some models, which metadata cannot distinguish.
+    None if neither applies. Both are correct in some models, which metadata cannot distinguish.
     """
     if plan.passes_through or reads_itself(node, plan.name):
         return None
