@@ -130,7 +130,7 @@ class ExplainHooks:
         return kept
 
     def _auto(self, found: Explanation, model: ModelContext) -> Explanation:
-        """How a model with the strategy ``auto`` is updated incrementally, and what its next run would do."""
+        """How a model with the strategy ``auto`` is updated incrementally, and the result of its next run."""
         if model.node.get("language") == "python":
             raise plain_sql_errors.auto_in_python(found.model)
         self._require_plain(model.node)

@@ -34,7 +34,7 @@ class ModelHooks(Room):
     """The checks of a model of this package before its first statement, and its held positions in sources."""
 
     def begin(self, node: Node) -> str:
-        """The action of a compiled model's run. Logs what was captured.
+        """The action of a compiled model's run. Logs the captured ranges.
 
         Raises ConfigError for a model whose SQL captures nothing.
         """
@@ -114,7 +114,7 @@ class ModelHooks(Room):
 
 
 def _log(plan: RunPlan, node: Node) -> None:
-    """Log what a run has captured, and warnings about it."""
+    """Log the captured ranges of a run, and warnings."""
     if (doubt := doubtful_result(plan, node)) is not None:
         logger.warning(doubt)
     if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):

@@ -39,7 +39,7 @@ class OperationHooks(Room):
         return show_status.status(reader, names, scope, project, arguments)
 
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """What each commit of a model read: ``show_ledger.show``."""
+        """The ledgers of models: ``show_ledger.show``."""
         return show_ledger.show(self._adapter.metadata_reader(), self._tables.named(graph), arguments)
 
     def clone_source(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:

@@ -85,9 +85,9 @@ class PlainSqlHooks(Room):
             plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
 
     def action(self, node: Node, action: str) -> str:
-        """The action of a run: the one that its sources require.
+        """The action of a run. ``action``: the action that the captured ranges require.
 
-        If they require none, but a view or the columns of a source have changed, the action is ``apply``.
+        If they have no new rows, but a view or the columns of a source have changed, the action is ``apply``.
         """
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)

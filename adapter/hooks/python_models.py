@@ -85,7 +85,7 @@ class PythonModelHooks(Room):
         """Run a Python model. Returns the query of its result, which is in a temporary ``view``.
 
         ``once``: whether several statements read the rows, which are then computed once. Raises ConfigError if the code
-        has not executed calls that were captured, and DbtRuntimeError if it fails.
+        did not execute all calls that read changes, and DbtRuntimeError if it failed.
         """
         name, file = str(node["unique_id"]), str(node["original_file_path"])
         model = PythonModel(

@@ -26,7 +26,7 @@ def require_lasting_results(
     """Raise ConfigError if a model's compiled SQL loses or duplicates rows in later runs.
 
     A first build is checked if later runs have the same SQL. ``given``: the captures of the macros, by the text that
-    they add to the SQL. ``macros``: those of the project. Python code, and SQL that sqlglot cannot parse, is not
+    they add to the SQL. ``macros``: the project's macros. Python code, and SQL that sqlglot cannot parse, is not
     checked.
     """
     policy = plan.policy

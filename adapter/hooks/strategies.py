@@ -52,8 +52,8 @@ class StrategyHooks(Room):
     def reads_rows(self, node: Node) -> bool:
         """Whether the statement of a model may read the view of its new rows.
 
-        The statements of ``apply_changes`` and ``history`` read only the changelog, unless the project has its own
-        macro for the strategy.
+        The statements of ``apply_changes`` and ``history`` read only the changelog. If the project has its own macro
+        for ``apply_changes``, the view is always created.
         """
         strategy = self._invocations.opened(node).run.plan.policy.strategy
         return not strategy.takes_changelog or _OF_CHANGES in self._invocations.jinja_scope().macros

@@ -139,7 +139,7 @@ def new_checkpoint(
             raise operation_errors.position_without_source()
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, found)
-        kept = {name: _by_hand(position) for name, position in present.sources.items()}
+        kept = {name: _set_manually(position) for name, position in present.sources.items()}
         return Checkpoint(
             model,
             present.epoch + 1,
@@ -163,7 +163,7 @@ def new_checkpoint(
         epoch=1 if present is None else present.epoch + 1,
         invocation_id=invocation_id,
         sources={
-            **({} if present is None else {name: _by_hand(each) for name, each in present.sources.items()}),
+            **({} if present is None else {name: _set_manually(each) for name, each in present.sources.items()}),
             str(source): position,
         },
         sequence=sequence,
@@ -181,8 +181,8 @@ def _is_back(position: Position, before: Position) -> bool:
     return position.snapshot_id != before.snapshot_id and is_later(before, position) is True
 
 
-def _by_hand(position: Position) -> Position:
-    """A position that is kept unchanged: no rows were read to reach it."""
+def _set_manually(position: Position) -> Position:
+    """The same position, marked as one that no run has reached by reading rows."""
     return replace(position, continues=False, from_snapshot_id=None)
 
 

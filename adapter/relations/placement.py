@@ -72,6 +72,6 @@ class Placement:
 
 
 def _name(config: Any) -> str | None:
-    """The config ``catalog_name``. Some configs of dbt, such as that of an export, are not mappings."""
+    """The config ``catalog_name``. Some of dbt's configs, such as the config of an export, are not mappings."""
     get = getattr(config, "get", None)
     return get(CATALOG_INTEGRATION_MODEL_CONFIG_NAME) if callable(get) else None

@@ -94,13 +94,13 @@ class OwnSession(ABC):
     """The Spark session of one dbt connection."""
 
     scans: ExactScans | None = None
-    """Reads individual data files. None if Spark's driver is not in this process."""
+    """The reader of individual data files. None if Spark's driver is not in this process."""
 
     commits: TableCommits | None = None
-    """Commits several changes of a table at once. None if Spark's driver is not in this process."""
+    """The object that commits several changes of a table at once. None if Spark's driver is not in this process."""
 
     gone: tuple[type[Exception], ...] = (OSError,)
-    """The errors of a call after Spark has ended."""
+    """The types of errors that calls raise after Spark has ended."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session

@@ -90,7 +90,7 @@ class PythonModel:
         return SimpleNamespace(**given)
 
     def _require_exact(self, result: Any, relations: _LoadedRelations) -> None:
-        """Raise DbtRuntimeError for integers in a pandas DataFrame that were converted to doubles and are too large.
+        """Raise DbtRuntimeError for integers in a pandas DataFrame that are too large for the doubles they became.
 
         pandas converts integers if a join or another operation adds missing values.
         """

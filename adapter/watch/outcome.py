@@ -1,4 +1,4 @@
-"""The result of a ``dbt build``: the nodes that it built, and those that are failing. Pure functions."""
+"""The result of a ``dbt build``: the nodes that it built, and the failing nodes. Pure functions."""
 
 from __future__ import annotations
 

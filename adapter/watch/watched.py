@@ -1,4 +1,4 @@
-"""The status of the models from metadata alone, and what has changed since the last check."""
+"""The status of the models from metadata alone, and the changes since the last check."""
 
 from __future__ import annotations
 

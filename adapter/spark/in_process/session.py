@@ -175,7 +175,7 @@ class SessionConnection(OwnSession):
 
     @contextmanager
     def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
-        """Make the session PySpark's active session, of which there is one per process."""
+        """Make the session PySpark's active session. A process has only one active session."""
         from pyspark.sql import SparkSession
 
         java = java_class(self.session, "org.apache.spark.sql.classic.SparkSession")
