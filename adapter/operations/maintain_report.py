@@ -13,6 +13,8 @@ from iceberg_incremental.maintenance.tables import PlanPart, TablePlan
 from . import maintenance_text as wording
 from .maintain_sql import Step
 
+_VERSION = 1
+
 
 @dataclass(frozen=True)
 class Done:
@@ -69,7 +71,7 @@ def as_json(report: Report) -> str:
         }
         for each in report.tables
     ]
-    return json.dumps({"dry_run": report.dry_run, "tables": tables}, indent=2, default=str)
+    return json.dumps({"version": _VERSION, "dry_run": report.dry_run, "tables": tables}, indent=2, default=str)
 
 
 def planned(part: PlanPart | None) -> Mapping[str, Any]:

@@ -27,6 +27,8 @@ from ..status.ledger import Entry, Ledger, as_text, entries, ledger, to_document
 from . import ledger_errors
 from .arguments import models_of, output_format, whole_number
 
+_VERSION = 1
+
 
 @dataclass(frozen=True)
 class _Accounts:
@@ -63,7 +65,7 @@ def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mappin
     if epoch is not None:
         return "\n".join(_replay(reader, accounts, epoch))
     found = accounts.ledger
-    text = json.dumps(to_document(found), indent=2) if wanted == "json" else as_text(found, accounts.known)
+    text = json.dumps({"version": _VERSION, **to_document(found)}, indent=2) if wanted == "json" else as_text(found, accounts.known)
     _require_sound(text, found)
     return text
 
@@ -85,7 +87,7 @@ def _ledgers(reader: MetadataReader, names: project.ProjectTables, nodes: Sequen
         texts.append(as_text(ledgers[-1], accounts.known))
     text = "\n".join(texts) or "The project has no incremental models."
     if wanted == "json":
-        text = json.dumps({"models": [to_document(found) for found in ledgers]}, indent=2)
+        text = json.dumps({"version": _VERSION, "models": [to_document(found) for found in ledgers]}, indent=2)
     for found in ledgers:
         _require_sound(text, found)
     return text

@@ -16,6 +16,7 @@ from .project import Project
 
 DUE, FAILING, NOTHING = 0, 1, 99
 """Exit codes. By default, Airflow's BashOperator skips a task that exits with 99."""
+_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def as_json(found: Pending) -> str:
         for model, status in sorted(found.statuses.items())
     ]
     shown = {
+        "version": _VERSION,
         "select": as_text(found),
         "exclude": " ".join(found.exclude),
         "due": list(found.due),

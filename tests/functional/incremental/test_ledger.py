@@ -39,7 +39,7 @@ def test_a_model_s_life(shop):
     lines, _ = json.JSONDecoder().raw_decode(shown[shown.index("{\n") :])
     assert [line["kind"] for line in lines["lines"]] == ["whole", "range", "range", "range"]
     assert [total["rows_added"] for total in lines["totals"]] == [2, 2, 3]
-    assert lines["foreign"] == []
+    assert (lines["version"], lines["foreign"]) == (1, [])
     assert "commits of other writers" in shop.operation("ip_ledger", model="copied").printed
 
     shop.model("later", COPY)
@@ -47,7 +47,7 @@ def test_a_model_s_life(shop):
     assert found.success and found.printed.count("4 checkpoints") == 3
     assert f"{CATALOG}.{shop.schema}.later: no checkpoint yet" in found.printed
     shown = shop.operation("ip_ledger", format="json", select="copied latest").printed
-    every, _ = json.JSONDecoder().raw_decode(shown[shown.index('{\n  "models"') :])
+    every, _ = json.JSONDecoder().raw_decode(shown[shown.index('{\n  "version"') :])
     assert [each["target"].rpartition(".")[2] for each in every["models"]] == ["copied", "latest"]
     several = shop.operation("ip_ledger", epoch=2)
     assert "ip_ledger was called with epoch 2, but without a model" in str(several.printed) + str(several.exception)

@@ -26,7 +26,7 @@ def maintain(shop, **arguments):
 
 
 def report_in(printed):
-    report, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "dry_run"'))
+    report, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
     return {each["table"].rpartition(".")[2]: each for each in report["tables"]}
 
 
@@ -66,7 +66,7 @@ def test_a_dry_run_says_what_the_run_then_does(shop, asked_of_spark):
     assert snapshots(shop, staged) == before and files(shop, staged) == 6
 
     printed = shop.operation("ip_maintain", format="json").printed
-    did, announced = report_in(printed)["staged"], printed.partition('{\n  "dry_run"')[0]
+    did, announced = report_in(printed)["staged"], printed.partition('{\n  "version"')[0]
     for step in actions(would):
         assert f"{shop.schema}.staged (1 of 3): {step}: " in announced
     assert [each["planned"].keys() for each in did["actions"]] == [each["planned"].keys() for each in would["actions"]]

@@ -43,6 +43,7 @@ def test_what_is_due_without_a_jvm(shop):
     )
     assert due.returncode == 0, due.stderr
     shown = json.loads(due.stdout)
+    assert shown["version"] == 1
     assert (shown["select"], shown["due"], shown["failing"]) == ("shop.staged", ["model.shop.staged"], [])
     ((model,),) = (shown["models"],)
     assert model["due"] is True

@@ -111,6 +111,7 @@ def test_each_step_is_announced():
 def test_as_json():
     found = json.loads(report(returned={"x": 1}, error="no", dry_run=False, format="json").shown)
     (table,) = found["tables"]
+    assert found["version"] == 1
     assert (found["dry_run"], table["table"], table["left_alone"], table["error"]) == (False, "lake.ops.it's", [], "no")
     by_action = {each["action"]: each for each in table["actions"]}
     assert by_action["drop_branch"]["planned"] == {"branch": "ip_1_0123456789ab"}
