@@ -40,7 +40,7 @@ def audit_test_failed_to_run(model: str, test: DataTest, error: str) -> AuditErr
 
 
 def warned(model: str, audit: Audit) -> str:
-    """The warning of a test on rows that are published."""
+    """The warning for a test that found rows but does not prevent the publication."""
     return f"The audit of {model} warns: {_found(audit)}, warn_if {audit.test.warn_if}. The rows are published."
 
 

@@ -1,4 +1,4 @@
-"""The SQL of a model with the strategy ``auto``, as a run reads it, with the relations that it names."""
+"""The SQL of a model with the strategy ``auto``, and the relations that it names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LEVELS = 20
 
 @dataclass(frozen=True)
 class View:
-    """A view: its query, its columns with their types, and the default catalog and namespace of its names."""
+    """A view: its query, its columns with their types, and the default catalog and namespace for names in the query."""
 
     sql: str
     columns: Mapping[str, str]
@@ -48,7 +48,7 @@ class PlainSql:
         return hashlib.sha256("\n".join(views).encode()).hexdigest()[:32]
 
     def relation(self, table: TableName) -> str:
-        """The relation of a table in a run. The current table if no run has captured it."""
+        """The relation of a table in the run. The current table if the run has not captured it."""
         source = self.sources.get(table)
         return table.sql if source is None else as_of_sql(source.planned)
 
@@ -60,9 +60,10 @@ class PlainSql:
 def plain_sql(
     sql: str, catalog: str, parents: Collection[TableName], view: Callable[[TableName], View | None]
 ) -> PlainSql:
-    """Read a model's SQL. ``catalog``: the default for names. ``parents``: the tables of ref() and source().
+    """Parse a model's SQL. The result contains a refusal if the SQL cannot be updated incrementally.
 
-    ``view``: returns the view with a name; None for other relations. SQL that is not incremental has a refusal.
+    ``catalog``: the default catalog for names. ``parents``: the tables of ref() and source(). ``view``: returns the
+    view with a name; None for other relations.
     """
     inliner = _Inliner(parents, view)
     try:
@@ -78,7 +79,7 @@ def plain_sql(
 
 
 class _Inliner:
-    """Replaces views by their queries, and names by full names."""
+    """Replaces views with their queries, and names with full names."""
 
     def __init__(self, parents: Collection[TableName], view: Callable[[TableName], View | None]) -> None:
         self._parents = parents

@@ -50,12 +50,15 @@ class Tables:
         return {**({} if catalog is None else catalog.tblproperties), **own}
 
     def property_list(self, config: Mapping[str, Any], more: Mapping[str, Any]) -> list[str]:
-        """The properties as ``'name' = 'value'``. ``more`` overrides them."""
+        """The properties as ``'name' = 'value'``. ``more``: additional properties, which override others."""
         properties = {**self.properties(config), **more}
         return [f"{sql_string(name)} = {property_value(value)}" for name, value in properties.items()]
 
     def location(self, model: Mapping[str, Any]) -> str | None:
-        """The location of a model's table: below its ``location_root``, or its catalog's ``external_volume``."""
+        """The location of a model's table: in its ``location_root``, or in its catalog's ``external_volume``.
+
+        None if the catalog chooses the location.
+        """
         if root := model["config"].get("location_root"):
             return f"{root}/{model['alias']}"
         catalog = self._placement.catalog_of(model["config"])

@@ -234,7 +234,7 @@ def _errors_shown() -> Iterator[None]:
 
 
 def _options(given: dict[str, Any]) -> DbtOptions:
-    """The options that are passed on to dbt's commands."""
+    """The options for dbt's commands."""
 
     def flags(*names: str) -> tuple[str, ...]:
         found: list[str] = []

@@ -1,4 +1,4 @@
-"""The SQLite file of the embedded lakehouse's catalog, read without Spark."""
+"""The SQLite file of the embedded lakehouse's catalog. It is read without Spark."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def is_made(file: Path) -> bool:
 
 
 def require_sound(file: Path) -> None:
-    """Raise an error if the file is damaged, before Spark or PyIceberg fails because of it."""
+    """Raise DbtRuntimeError if the file is damaged, before Spark or PyIceberg fails because of it."""
     found = [str(row[0]) for row in _rows(file, "pragma quick_check(1)")]
     if found not in ([], ["ok"]):
         raise _damaged(file, found[0])
 
 
 def require_name(file: Path, catalog: str) -> None:
-    """Raise an error if the file only has catalogs with other names, because their tables use the same folders."""
+    """Raise DbtRuntimeError if the file has only catalogs with other names, whose tables use the same folders."""
     tables = _tables(file).intersection(_TABLES)
     names = sorted({str(row[0]) for table in tables for row in _rows(file, f"select catalog_name from {table}")})
     if not names or catalog in names:
@@ -49,9 +49,10 @@ def require_name(file: Path, catalog: str) -> None:
 
 
 def begin_new(file: Path, warehouse: str) -> None:
-    """Log the folder of a new lakehouse, if none exists. ``warehouse``: as in the profile.
+    """Log the folder of a new lakehouse, if the lakehouse does not exist yet. ``warehouse``: as in the profile.
 
-    If the folder is otherwise empty, a .gitignore hides the lakehouse from Git.
+    If the folder is otherwise empty, a .gitignore excludes the lakehouse from Git. If there is a lakehouse in the
+    working directory, a warning states that it is not used.
     """
     if file.exists():
         return
@@ -68,14 +69,14 @@ def begin_new(file: Path, warehouse: str) -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Let other processes that start on the lakehouse wait, so that only one of them sets it up."""
+    """Within the block, other processes that start on the lakehouse wait, so that only one process sets it up."""
     with (folder / _LOCK_FILE).open("w") as lock:
         _lock(lock.fileno())
         yield
 
 
 def _lock(number: int) -> None:
-    """Lock an open file until it is closed, if the file system has locks."""
+    """Lock an open file until it is closed, if the platform and the file system support locks."""
     if sys.platform != "win32":
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
