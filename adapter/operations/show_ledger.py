@@ -65,7 +65,8 @@ def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mappin
     if epoch is not None:
         return "\n".join(_replay(reader, accounts, epoch))
     found = accounts.ledger
-    text = json.dumps({"version": _VERSION, **to_document(found)}, indent=2) if wanted == "json" else as_text(found, accounts.known)
+    document = {"version": _VERSION, **to_document(found)}
+    text = json.dumps(document, indent=2) if wanted == "json" else as_text(found, accounts.known)
     _require_sound(text, found)
     return text
 
