@@ -30,9 +30,8 @@ def unsteady_sql(sql: str) -> list[str]:
     text = _TEXTS.sub(" '' ", sql)
     found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in VOLATILE]
     found += [f"{name.lower()}()" for name in _WITHOUT_ARGUMENTS.findall(text)]
-    found += [
-        name.lower() for name in _NAME.findall(text) if name.lower() in WITHOUT_PARENTHESES and name not in _COLUMNS_TOO
-    ]
+    names = map(str.lower, _NAME.findall(text))
+    found += [name for name in names if name in WITHOUT_PARENTHESES and name not in _COLUMNS_TOO]
     found += [f"'{name.lower()}'" for name in _MOMENT.findall(sql)]
     found += ["TABLESAMPLE"] * bool(_SAMPLE.search(text))
     return list(dict.fromkeys(found))

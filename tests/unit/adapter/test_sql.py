@@ -41,6 +41,10 @@ def test_a_name_without_quotes_stays():
         (3, "3"),
         (Decimal("1.50"), "1.50"),
         (Decimal("1E+3"), "1000"),
+        (Decimal("-" + "9" * 37 + ".9"), "-" + "9" * 37 + ".9"),
+        (Decimal("9" * 39), "'" + "9" * 39 + "'"),
+        (Decimal("1E-38"), "0." + "0" * 37 + "1"),
+        (Decimal("1E-39"), "'0." + "0" * 38 + "1'"),
         (Decimal("9" * 40), "'" + "9" * 40 + "'"),
         (datetime.date(2020, 1, 2), "date '2020-01-02'"),
         (datetime.datetime(2020, 1, 2, 3, 4, 5), "timestamp '2020-01-02 03:04:05'"),  # noqa: DTZ001

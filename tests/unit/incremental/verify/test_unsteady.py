@@ -17,7 +17,7 @@ from iceberg_incremental.verify.unsteady import choosing_sql, unsteady_jinja, un
         ("select unix_timestamp(d) from t", []),
         ("select * from t where d < timestamp 'now'", ["'now'"]),
         ("select * from t tablesample (10 percent)", ["TABLESAMPLE"]),
-        ("select 'rand()', `uuid()`, t.now, user, version from t -- rand()", []),
+        ("select 'rand()', `uuid()`, t.now, user, USER, version from t -- rand()", []),
         ("select o.current_date, /* uuid() */ random_id from o", []),
         ("select shop.rand(id) from t", []),
     ],
