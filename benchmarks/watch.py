@@ -65,7 +65,7 @@ def _until(holds: Callable[[], bool], process: subprocess.Popen[str], log: Path)
     end = time.monotonic() + 3 * _MINUTE
     while not holds():
         if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"watch did not come so far:\n{log.read_text()[-3000:]}")
+            raise RuntimeError(f"watch did not get this far:\n{log.read_text()[-3000:]}")
         time.sleep(0.05)
 
 
@@ -144,7 +144,7 @@ def polling(lake: Lake, sources: int, seconds: float) -> float:
         used = cpu.whole(process.pid) - before
         java = subprocess.run(["pgrep", "-P", str(process.pid), "java"], check=False, stdout=subprocess.DEVNULL)
         if java.returncode == 0:
-            raise RuntimeError("watch has started Spark, though nothing came")
+            raise RuntimeError("watch started Spark without new commits")
     return used * _MINUTE / seconds
 
 

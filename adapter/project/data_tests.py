@@ -153,10 +153,10 @@ def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any
     """The unique id of a ref() or source() call, among the nodes that the test reads."""
     given = _positional(arguments)
     if given is None:
-        raise ValueError(f"{kind}{arguments}, where an audit takes {kind}() of literal names alone")
+        raise ValueError(f"{kind}{arguments} has arguments that are not literals")
     found = [each for each in sorted({*test.others, test.model}) if _is_named(graph, each, kind, given)]
     if len(found) != 1:
-        raise ValueError(f"{kind}{arguments} names nothing that it reads")
+        raise ValueError(f"{kind}{arguments} refers to no relation that the test reads")
     return found[0]
 
 

@@ -53,7 +53,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append(
             f"unique_key is set to {_listed(unique_key)}, but incremental_strategy 'append' never replaces a row, so "
             "the table would get several rows of a key: set incremental_strategy to 'merge' to replace them, or remove "
-            "unique_key (where dbt_project.yml sets it for many models, set unique_key to none in this one)"
+            "unique_key (if dbt_project.yml sets it for several models, set unique_key to none in this one)"
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(

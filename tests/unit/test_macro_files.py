@@ -63,7 +63,7 @@ def test_a_file_is_formatted(path: Path) -> None:
 def test_jinja_is_laid_out_in_one_way(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for tag in TAG.findall(text):
-        assert not SINGLE_QUOTED.search(DOUBLE_QUOTED.sub("", tag)), f"{tag}: a text stands in double quotes"
+        assert not SINGLE_QUOTED.search(DOUBLE_QUOTED.sub("", tag)), f"{tag}: text is in double quotes"
         assert "do return(" not in tag, f"{tag}: a macro gives its value by {{{{ return(…) }}}}"
         if re.match(r"{%-?\s*(?:macro|materialization)\b", tag):
             assert re.fullmatch(r"{% .* -%}", tag, re.DOTALL), f"{tag}: it ends with -%}}"
