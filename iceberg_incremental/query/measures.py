@@ -43,6 +43,15 @@ class Measure:
     type: str
     may_be_null: bool
 
+    @property
+    def may_overflow(self) -> bool:
+        """Whether the sum may be too large for its type. It is then NULL, unless ``spark.sql.ansi.enabled`` is set.
+
+        Spark sums decimals of ``p`` digits with ``p + 10`` digits, but at most 38. Ten more digits are sufficient for
+        the sum of 10 billion values. Sums of whole numbers wrap around, and so do sums of such sums.
+        """
+        return self.kind in (Kind.SUM, Kind.SUM_OR_ZERO) and self.type.startswith("decimal(38")
+
 
 def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:
     """A column of a result as a measure. None if it is not an aggregate, or cannot be updated from changed rows.

@@ -28,7 +28,6 @@ from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
-from .read_alike import ANSI
 from .replacement import TARGET
 from .selective_key import selective
 from .source_changes import SourceChanges
@@ -146,7 +145,7 @@ class PlainSqlWriter:
         if by_cost and choose_to_continue(self._fewest_reads(kept), 0).rebuilds:
             return None
         scans = kept.scans_to_continue(self._changed)
-        if scans is None or (summary.may_overflow and self._spark.settings((ANSI,)).get(ANSI, "true") != "true"):
+        if scans is None:
             return None
         reads = self._reads(kept, scans)
         if by_cost and choose_to_continue(reads, 0).rebuilds:

@@ -157,3 +157,18 @@ def test_a_sum_that_the_0_beside_it_rounds_does_not_continue():
     assert measure_of("x", default, "decimal(38,27)") is not None
     assert measure_of("x", default, "decimal(37,28)") is not None
     assert measure_of("x", alone, "decimal(38,30)") is not None
+
+
+@pytest.mark.parametrize(
+    ("sql", "type_", "may_overflow"),
+    [
+        ("sum(x)", "decimal(38,4)", True),
+        ("coalesce(sum(x), 0)", "decimal(38,4)", True),
+        ("sum(x)", "decimal(37,4)", False),
+        ("sum(x)", "bigint", False),
+        ("max(x)", "decimal(38,4)", False),
+    ],
+)
+def test_a_sum_of_38_digits_may_overflow(sql, type_, may_overflow):
+    measure = measure_of("x", PlainSpark().parse(sql)[0], type_)
+    assert measure is not None and measure.may_overflow is may_overflow
