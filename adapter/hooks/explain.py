@@ -97,7 +97,7 @@ class ExplainHooks:
                 if self._invocations.current().cuts.of(each.relation) is None:
                     raise source_errors.source_missing(each.relation, found.model)
         except NotIcebergError as error:
-            raise Refusal(f"a source that is no Iceberg table: {error.msg.splitlines()[0]}") from error
+            raise Refusal(f"a source that is not an Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()
         kept = self._kept(plain, (key,) if isinstance(key, str) else tuple(key))
         return replace(found, is_incremental=True, update_method=update_method(kept))
