@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..job import options
-from ..plan.policy import Cause, OnBreak, OnRewrite, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Strategy
 from .capturing import Request
 
 _CATALOG_PROPERTY = "NAME.KEY=VALUE"
@@ -133,7 +133,8 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         metavar=_ON_BREAK,
         help="what to do if the history of a source is broken: "
         f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
-        f"{', '.join(each.value for each in Cause)}; repeatable",
+        f"{', '.join(each.value for each in Cause)}; repeatable (default: "
+        f"{', '.join(f'{cause.value}={action.value}' for cause, action in DEFAULT_ON_BREAK.items())})",
     )
     command.add_argument(
         "--on-missing-checkpoint",
