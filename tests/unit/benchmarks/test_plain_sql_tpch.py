@@ -12,7 +12,7 @@ from benchmarks.auto_models import KEPT, NOTHING, REBUILD, WROTE, ModelRun, Take
 from benchmarks.plain_sql_tpch import data, summary
 from benchmarks.plain_sql_tpch.__main__ import measured
 from benchmarks.plain_sql_tpch.data import APPENDED, CHANGED
-from benchmarks.plain_sql_tpch.measure import Measurement
+from benchmarks.plain_sql_tpch.measure import Measurement, other_method
 
 
 def ran(cpu: float, way: str = REBUILD, keys: int | None = None) -> ModelRun:
@@ -51,6 +51,16 @@ def test_no_order_is_chosen_twice():
     ]
     for (_, end), (first, _) in itertools.pairwise(sorted(set(inserted_and_deleted))):
         assert end <= first
+
+
+def test_a_query_whose_changes_affect_all_rows_has_no_other_method():
+    rebuilt, kept = ran(2.0, REBUILD, 90), ran(2.0, KEPT, 90)
+    assert other_method("q18", rebuilt, kept) is kept
+    assert other_method("q03", kept, ran(2.0)).taken.way == REBUILD
+    assert other_method("q06", rebuilt, ran(2.0)) is None
+    for one in (rebuilt, kept):
+        with pytest.raises(ValueError, match="q18_other should not have taken the way of q18_auto"):
+            other_method("q18", one, one)
 
 
 def test_appended_rounds_only_insert():
