@@ -132,8 +132,8 @@ def measure(folder: Path, rounds: int, result: Result) -> None:
         "From the start of `dbt run` to the first model's first statement, in an embedded lakehouse and a project of "
         f"{_MODELS} models",
         ["", "duration"],
-        note=f"Medians of {rounds} runs, each in a separate process. The floor is a bare SparkSession and `dbt parse`, "
-        "one after the other. Aim: at most 1.2 times the floor.",
+        note=f"Medians of {rounds} runs, each in a separate process. The floor is the time to start a bare "
+        "SparkSession and then run `dbt parse`. Aim: at most 1.2 times the floor.",
     )
     table.add("`dbt run` until the first model's first statement", results.seconds(wholes))
     for name, values in zip(_PARTS, zip(*parts, strict=True), strict=True):

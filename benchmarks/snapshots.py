@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
+from iceberg_incremental.quantities import counted
 
 from . import results
 from .lake import CATALOG, RAW, Lake, Project
@@ -228,10 +229,10 @@ def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
     table = Table(
         f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
         ["case", "incremental, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio", "first run, CPU"],
-        note=f"Medians of `dbt snapshot` with one snapshot, in one long-lived Spark, after {_WARM_UP} rounds of "
-        "warm-up. `first run` is the first incremental run, when Java had compiled little of Spark's planner. CPU is "
-        f"the CPU time of all processes. All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with this "
-        f"strategy, compared with the snapshot `{_TWIN}` of whole tables.",
+        note=f"Medians of `dbt snapshot` with one snapshot, in one long-lived Spark process, after {_WARM_UP} rounds "
+        "of warm-up. `first run` is the first incremental run, when Java had compiled little of Spark's planner. CPU "
+        f"is the CPU time of all processes. All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with "
+        f"this strategy, compared with the snapshot `{_TWIN}` of whole tables.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each.changes, each.whole)
@@ -251,9 +252,9 @@ def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int
     """The cost of incremental runs, by the number of versions per key."""
     table = Table(
         f"Snapshots of {keys:,} rows by the number of versions of each key",
-        ["case", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
-        note="Medians of the CPU time of all processes. As after runs, ended versions are in separate files, which are "
-        "ordered by time.",
+        ["case", *(counted(versions, "version") for versions in VERSIONS), "most to fewest", "aim"],
+        note="Medians of the CPU time of all processes. Ended versions are in separate files that are ordered by "
+        "time, as runs write them.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each[VERSIONS[-1]], each[VERSIONS[0]])

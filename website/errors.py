@@ -106,8 +106,8 @@ This page is generated from the code. The messages on this page refer to a sampl
 """
 _INLINE = """## Before a model runs
 
-The profile, the connection and the catalogs are checked before a model runs. In these messages, `‹name›` and `…` stand
-for parts that vary.
+The profile, the connection and the catalogs are checked before a model runs. In these messages, `‹name›` and `…` are
+placeholders.
 """
 _STATEMENTS = """## While a statement runs
 
@@ -116,7 +116,7 @@ If a statement reads a row that causes one of these errors, the statement stops,
 RAISED_BY_SQL = (
     "NULL in column ‹name›, which the model's contract declares not_null",
     "_change_type is ‹value›, expected INSERT, UPDATE_BEFORE, UPDATE_AFTER or DELETE",
-    "event_time is a text column, which does not compare as a time. Cast it to a date or a timestamp",
+    "event_time is a text column, whose values are not compared as times. Cast it to a date or a timestamp",
     "A row that was just inserted has no _last_updated_sequence_number, which identifies the older rows",
 )
 """Messages in generated SQL. A test checks that the code contains them."""

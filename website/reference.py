@@ -26,8 +26,8 @@ This page lists all macros, operations, data tests, configs and profile fields o
 """
 _MACROS = """## Macros
 
-These macros are for models with `materialized='iceberg_incremental_snapshot'`. [Patterns](patterns.md) shows when to
-use each macro.
+Unless its entry states otherwise, a macro is for models with `materialized='iceberg_incremental_snapshot'`.
+[Patterns](patterns.md) shows when to use each macro.
 
 - `relation` is a `ref()` or a `source()`, so dbt's lineage is complete.
 - Call the macros in every run, not only under `is_incremental()`. In a first build, they return the whole relation and

@@ -139,7 +139,7 @@ def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot],
 
     ``chain``: the possible positions, newest first. ``is_part``: whether the snapshot is only a part of a run.
     """
-    where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in its metadata"
+    where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in the table's metadata"
     if is_part:
         where = "only a part of one run's commits, with rows that the next commit of the run deletes"
     several = f"one of the {len(chain):,} snapshots from {described(chain[-1])} to {described(chain[0])}"

@@ -1,4 +1,4 @@
-"""The generic data tests of a model in dbt's graph: their arguments and verdicts."""
+"""The generic data tests of a model in dbt's graph: their arguments, and how their results are judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RelationOf = Callable[[str], object]
 Render = Callable[[str], str]
 """Renders Jinja in the context of the model."""
 
-# dbt's notation for an argument that is a call: see add_rendered_test_kwargs in dbt-core.
+# dbt's notation for an argument that is a call; see add_rendered_test_kwargs of dbt-core.
 _CALL = re.compile(r"\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*")
 _REFERENCE = re.compile(r"(?:\{\{)?\s*(ref|source)\s*(\(.+\))\s*(?:\}\})?\s*")
 
@@ -28,10 +28,10 @@ FAIL, WARN, PASS = "fail", "warn", "pass"
 
 @dataclass(frozen=True)
 class DataTest:
-    """A generic test of a ``model``. ``package``: the package of its ``macro``; None for macros of dbt or the project.
+    """A generic test of a ``model``. ``macro``: its name, and its package; None for macros of dbt or the project.
 
-    ``arguments``: the arguments in the project's YAML, without the model. ``others``: the unique ids of other nodes
-    that the test reads. The remaining values are configs with dbt's names.
+    ``arguments``: those in the project's YAML, without the model. ``others``: the unique ids of other nodes that it
+    reads. The other values are its configs, with dbt's names.
     """
 
     unique_id: str
@@ -49,7 +49,7 @@ class DataTest:
     limit: int | None = None
 
     def verdict(self, *, should_warn: bool, should_error: bool) -> str:
-        """FAIL, WARN or PASS, from the result of the test's SQL, as in dbt."""
+        """FAIL, WARN or PASS, from the result of the test's SQL. The rule is dbt's."""
         if self.severity.upper() == "ERROR" and should_error:
             return FAIL
         return WARN if should_warn else PASS
@@ -100,9 +100,9 @@ def built_at_any_time(graph: Mapping[str, Any], model: str, selected: Collection
 
 
 def rendered(test: DataTest, graph: Mapping[str, Any], reference: RelationOf, render: Render) -> dict[str, Any]:
-    """A test's arguments as dbt passes them to its macro. Calls of ref() and source() are replaced by relations.
+    """A test's arguments as dbt passes them to its macro. Calls of ref() and source() become relations.
 
-    Raises ValueError for a call whose arguments are not literals, or which names no node that the test reads.
+    Raises ValueError, with the reference, for one that is not a literal or not among the nodes that the test reads.
     """
 
     def value_of(value: Any, name: str | None) -> Any:
@@ -122,27 +122,27 @@ def rendered(test: DataTest, graph: Mapping[str, Any], reference: RelationOf, re
 
 
 def reads_elsewhere(sql: str, staged: str, table: TableName) -> str | None:
-    """The reason why the SQL of a test would not test only the staged rows. None if it does.
+    """Why the SQL of a test would not test the staged rows. None if it does.
 
-    A macro may build a name from the parts of ``model``, and then read the published table. ``staged``: the relation
-    that the macro received, as SQL. ``table``: the model's table.
+    A macro may compose a name from the parts of ``model``, and thereby read the published table. ``staged``: the
+    relation that it received, as SQL. ``table``: the model's table.
     """
     if staged not in sql:
         return "its SQL does not read {{ model }}, its argument"
     rest = sql.replace(staged, "").replace("`", "")
     if re.search(rf"(?<![\w.]){_any_length_of(table)}(?!\w)", rest, re.IGNORECASE):
-        return f"its SQL reads {table} by its name, as it is published, and not as {{{{ model }}}}"
+        return f"its SQL reads the published table {table} by name, instead of {{{{ model }}}}"
     return None
 
 
 def _any_length_of(table: TableName) -> str:
-    """A pattern for a table's name with its schema, with or without its catalog."""
+    """The pattern of a table's name with its schema, with or without its catalog."""
     catalog, namespace, name = (re.escape(part) for part in (table.catalog, table.namespace, table.name))
     return rf"({catalog}\.)?{namespace}\.{name}"
 
 
 def _native(text: str) -> Any:
-    """The value of a rendered text, as in Jinja's native environment."""
+    """The value of a text in Jinja's native rendering."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -153,7 +153,7 @@ def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any
     """The unique id of a ref() or source() call, among the nodes that the test reads."""
     given = _positional(arguments)
     if given is None:
-        raise ValueError(f"{kind}{arguments} has arguments that are not literals")
+        raise ValueError(f"{kind}{arguments}, but an audit supports {kind}() only with literal names")
     found = [each for each in sorted({*test.others, test.model}) if _is_named(graph, each, kind, given)]
     if len(found) != 1:
         raise ValueError(f"{kind}{arguments} refers to no relation that the test reads")

@@ -1,4 +1,4 @@
-"""A model's configs. All of them are checked before any SQL runs."""
+"""A model's configs, which are checked together before any SQL runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .configs import CONFIGS
 from .history_config import HISTORY_CONFIGS, history_config
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
-"""Configs with which a MERGE keeps parts of a matched row, or matches rows by more than the key."""
+"""Configs with which a MERGE keeps parts of a matched row, or matches by more than the key."""
 
 
 def policy_of(config: Mapping[str, Any], model: str) -> Policy:
@@ -53,7 +53,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append(
             f"unique_key is set to {_listed(unique_key)}, but incremental_strategy 'append' never replaces a row, so "
             "the table would get several rows of a key: set incremental_strategy to 'merge' to replace them, or remove "
-            "unique_key (if dbt_project.yml sets it for several models, set unique_key to none in this one)"
+            "unique_key (if dbt_project.yml sets it for many models, set unique_key to none in this one)"
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(
@@ -112,7 +112,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
 
 
 def _require_history_configs(config: Mapping[str, Any], wrong: list[str], *, is_history: bool) -> None:
-    """Check the configs that only histories support, and the configs that histories do not support."""
+    """Check the configs that only histories support, and those that they do not support."""
     if not is_history:
         given = [name for name in HISTORY_CONFIGS if config.get(name) is not None]
         wrong += [f"{name} is set, which only 'history' supports: remove it" for name in given]
@@ -132,7 +132,7 @@ def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
     if not isinstance(properties, Mapping):
         wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
     elif own := [str(name) for name in properties if str(name).startswith("ip.")]:
-        wrong.append(f"tblproperties has {', '.join(own)}: this package keeps its checkpoint under ip.: remove it")
+        wrong.append(f"tblproperties has {', '.join(own)}: remove it, since names that start with ip. are reserved")
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: omit it, or set it to 'iceberg'")
@@ -194,7 +194,7 @@ class _Configs:
 
 
 def _on_history_break(value: object, wrong: list[str]) -> Mapping[Cause, OnBreak]:
-    """The policy for each cause, from one policy for all causes, or from a mapping. Missing causes have defaults."""
+    """One policy for all causes, or a mapping by cause, in which missing causes have their defaults."""
     if value is None:
         return dict(DEFAULT_ON_BREAK)
     by_cause: Mapping[Any, Any] = value if isinstance(value, Mapping) else {cause.value: value for cause in Cause}

@@ -42,5 +42,5 @@ def _wrong(field: str) -> str | None:
         return f"an unknown transform, {match[1]}"
     wanted = 1 if name in _OF_NUMBERS else 0
     if (len(numbers), len(columns), len(arguments)) != (wanted, 1, wanted + 1) or "0" in numbers:
-        return f"{match[1]}() without {'a whole number above 0 and a column' if wanted else 'one column'}"
+        return f"but {match[1]}() takes {'a whole number above 0 and a column' if wanted else 'exactly one column'}"
     return None

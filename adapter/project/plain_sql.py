@@ -98,7 +98,7 @@ class _Inliner:
         alike = exact or [each for each in self._parents if str(each).lower() == str(mention.relation).lower()]
         if len(alike) != 1:
             line = sql.count("\n", 0, mention.start) + 1
-            raise Refusal(f"the relation {mention.relation}", line, "name it by ref() or source()")
+            raise Refusal(f"the relation {mention.relation}", line, "refer to it with ref() or source()")
         return alike[0]
 
     def _text(self, relation: TableName, level: int) -> str:
@@ -106,7 +106,7 @@ class _Inliner:
         if view is None:
             return relation.sql
         if level == _MOST_LEVELS:
-            raise Refusal(f"the view {relation}, behind more than {_MOST_LEVELS} others")
+            raise Refusal(f"the view {relation}, which is nested in more than {_MOST_LEVELS} other views")
         query = self.inlined(spark_text(view.sql), view.catalog, view.namespace, level + 1)
         text = f"(select * from (\n{query}\n) as ip_view({sql_names(list(view.columns))}))"
         self.views[relation] = (view, text)

@@ -71,6 +71,6 @@ class Contracts:
             handle.require_columns(self._lookup.table_name(relation), columns)
         except DbtDatabaseError as error:
             logger.warning(
-                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} are not NOT NULL in the "
-                f"table: {error.msg}\nNo run of the model writes a NULL into them. Rebuild it to try again."
+                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} could not be set to "
+                f"NOT NULL: {error.msg}\nRuns of the model still reject NULL in these columns. Rebuild it to try again."
             )

@@ -51,7 +51,7 @@ class Placement:
             known = ", ".join(map(repr, self._names)) or "the file does not exist or has no catalogs"
             raise DbtRuntimeError(
                 f"{model} has catalog_name {name!r}, which is not in catalogs.yml.\n"
-                f"  Expected: a catalog of the file catalogs.yml next to dbt_project.yml: {known}.\n"
+                f"  Expected: a catalog in catalogs.yml, which is next to dbt_project.yml: {known}.\n"
                 "  To fix: correct the name, add the catalog to the file, or set `database` to a Spark catalog."
             ) from error
         assert isinstance(integration, IcebergCatalog)

@@ -45,7 +45,7 @@ class Tables:
                 f"The config {TBLPROPERTIES} is not a mapping.\n"
                 f"  Expected: names and values of table properties, such as {{'format-version': '3'}}.\n"
                 f"  Found: {own!r}.\n"
-                f"  To fix: write it as a mapping; in YAML, `name: value` lines without dashes."
+                "  To fix: write it as a mapping. In YAML, these are `name: value` lines without dashes."
             )
         return {**({} if catalog is None else catalog.tblproperties), **own}
 

@@ -72,7 +72,7 @@ def no_function_parameters(function: str) -> DbtRuntimeError:
     return DbtRuntimeError(
         f"{function} has arguments, which Iceberg's SQL extensions cannot parse.\n"
         "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
-        "  Found: an UnsupportedOperationException of their parser.\n"
+        "  Found: an UnsupportedOperationException from their parser.\n"
         "  To fix: write a macro instead of the function."
     )
 
@@ -81,10 +81,10 @@ def no_grants(relation: str) -> DbtRuntimeError:
     """The error for the config ``grants`` if Spark has no GRANT statement, like open-source Spark."""
     return DbtRuntimeError(
         f"{relation} was built, but its `grants` were not applied.\n"
-        "  Expected: a Spark with GRANT and SHOW GRANTS, from an extension or a service that checks privileges.\n"
-        "  Found: a Spark that cannot parse SHOW GRANTS.\n"
-        "  To fix: remove the config `grants`, or set it only for targets whose Spark supports it. Manage privileges "
-        "in the catalog."
+        "  Expected: the statements GRANT and SHOW GRANTS, from an extension or a service that checks privileges.\n"
+        "  Found: Spark cannot parse SHOW GRANTS.\n"
+        "  To fix: remove the config `grants`, or set it only for targets that support it. Manage privileges in the "
+        "catalog."
     )
 
 
@@ -250,7 +250,7 @@ def require_iceberg(session: SparkSession) -> None:
         raise DbtRuntimeError(
             f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"
             f'  spark.jars.packages: "{iceberg}"\n'
-            "or set the path of the jar as `spark.jars`. A running Spark keeps the jars that it was started with."
+            "or set the path of the jar as `spark.jars`. A Spark process keeps the jars that it was started with."
         )
     require_extension({_EXTENSIONS: session.conf.get(_EXTENSIONS, "") or ""}, "Add it to server_side_parameters")
 

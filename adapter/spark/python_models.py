@@ -173,7 +173,7 @@ def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     raise DbtRuntimeError(
         f"model(dbt, session) returned a value of type {module}{kind.__name__}.\n"
-        "  Expected: a DataFrame of Spark, pandas or pandas-on-Spark.\n"
+        "  Expected: a Spark, pandas or pandas-on-Spark DataFrame.\n"
         "  To fix: return the rows of the model's table as one of these."
     )
 
@@ -214,7 +214,7 @@ def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
     if codes := [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]:
         raise DbtRuntimeError(
             f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
-            "  Expected: columns of values. In Spark, these columns contain only the numbers of the categories.\n"
+            "  Expected: columns of values. In Spark, these columns contain only the category codes.\n"
             "  To fix: return the columns without .astype('category'), or return frame.to_pandas()."
         )
     with warnings.catch_warnings():

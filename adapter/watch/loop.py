@@ -257,7 +257,8 @@ class Loop:
         """Build the nodes, check again, and record failures."""
         began, before = time.monotonic(), dict(self._watched.statuses)
         due, nodes = sorted(reach.due), sorted(reach.nodes)
-        self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
+        message = f"due: {', '.join(due)}; builds {counted(len(nodes), 'node')}"
+        self._log.event("RunStarted", message, due=due, nodes=nodes)
         self._owed |= self._behind(reach)
         try:
             with self._busy(RunInProgress(self._clock(), len(nodes))):
@@ -292,7 +293,7 @@ class Loop:
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))
         for node in unbuilt:
             message = outcome.stopped or "dbt did not build it; see its log"
-            self._failed(node, message, now, said=message if node == unbuilt[0] else f"as {unbuilt[0]}")
+            self._failed(node, message, now, said=message if node == unbuilt[0] else f"see {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
             if statuses[node].is_as_due_as(before[node]):
                 message = "it was built without an error, but is still due"

@@ -153,13 +153,13 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "The figures of other methods are shares of the rebuild of the same table. Figures of the cases "
         f"that are shown in detail below are means of {_rounds(sizes.rounds)}. Figures of all other cases are from "
         f"{_rounds(sizes.other_rounds)}. Each case begins with {WARM_UP_ROUNDS} warm-up rounds. All cases run in one "
-        "long-lived Spark. At the end of each case, every table equals the dimension or the rebuilt aggregate, as "
-        "compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
+        "long-lived Spark process. At the end of each case, every table equals the dimension or the rebuilt aggregate, "
+        "as compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
         "deletes. All other rows of their tables are equal."
     )
     found[2].note = "In compacted cases, all files of the dimension are compacted once its rows have changed."
     found[3].note = (
         "Over a connection to a server, models cannot read single files, so they send different statements. This "
-        "benchmark runs these statements in the same Spark, without the server."
+        "benchmark runs these statements in the same Spark process, without the server."
     )
     return found

@@ -36,10 +36,10 @@ def _pipeline_table(found: Mapping[str, Sequence[Round]], rows: int, first_day: 
     table = Table(
         f"A pipeline of {len(MODELS)} models in three stages on {rows:,} rows, of which 0.2% change each day",
         ["", "`auto`", "`table`", "ratio", "aim"],
-        note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark, after "
-        f"{counted(WARM_UP_ROUNDS, 'day')} of warm-up. On the first warm-up day, when Java had compiled little of "
-        f"Spark's planner, `auto` took {first_day:.2f} s of CPU. One row in twenty arrives up to two weeks late. After "
-        "each measured day, all tables equal their rebuilds.",
+        note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark process, "
+        f"after {counted(WARM_UP_ROUNDS, 'day')} of warm-up. On the first warm-up day, when Java had compiled little "
+        f"of Spark's planner, `auto` took {first_day:.2f} s of CPU. One row in twenty arrives up to two weeks late. "
+        "After each measured day, all tables equal their rebuilds.",
     )
     for label, part in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
         ours, others = ([getattr(each, part) for each in rounds] for rounds in (kept, rebuilt))

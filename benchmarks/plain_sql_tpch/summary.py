@@ -47,9 +47,9 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
             "aim",
             "wall, ratio",
         ],
-        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark, from the start to the end of each model. "
-        "Right after each model, the same query runs with `materialized='table'`. `whole CPU` is the CPU time of dbt's "
-        "process and the JVM. After each round, all tables equal their rebuilds.",
+        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark process, from the start to the end of "
+        "each model. Right after each model, the same query runs with `materialized='table'`. `whole CPU` is the CPU "
+        "time of dbt's process and the JVM. After each round, all tables equal their rebuilds.",
     )
     means: list[float] = []
     for query in dict.fromkeys(each.query for each in found):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..job import options
-from ..plan.policy import Cause, OnBreak, OnRewrite, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Strategy
 from .capturing import Request
 
 _CATALOG_PROPERTY = "NAME.KEY=VALUE"
@@ -119,19 +119,35 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     }
     for option, text in reads.items():
         command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
-    command.add_argument("--on-source-rewrite", choices=[each.value for each in OnRewrite], default="fail")
+    command.add_argument(
+        "--on-source-rewrite",
+        choices=[each.value for each in OnRewrite],
+        default="fail",
+        help="what to do if commits changed or deleted rows of a source (default: fail)",
+    )
     command.add_argument(
         "--on-history-break",
         action="extend",
         default=[],
         type=_on_break,
         metavar=_ON_BREAK,
-        help=f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
-        f"{', '.join(each.value for each in Cause)}; repeatable",
+        help="what to do if the history of a source is broken: "
+        f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
+        f"{', '.join(each.value for each in Cause)}; repeatable (default: "
+        f"{', '.join(f'{cause.value}={action.value}' for cause, action in DEFAULT_ON_BREAK.items())})",
     )
-    command.add_argument("--on-missing-checkpoint", choices=[each.value for each in OnBreak], default="fail")
-    command.add_argument("--max-snapshots-per-run", type=_positive, metavar="N")
-    command.add_argument("--max-bytes-per-run", type=_positive, metavar="N")
+    command.add_argument(
+        "--on-missing-checkpoint",
+        choices=[each.value for each in OnBreak],
+        default="fail",
+        help="what to do if the target has rows but no checkpoint of this job (default: fail)",
+    )
+    command.add_argument(
+        "--max-snapshots-per-run", type=_positive, metavar="N", help="read at most this many commits of each source"
+    )
+    command.add_argument(
+        "--max-bytes-per-run", type=_positive, metavar="N", help="read at most this many bytes of each source"
+    )
 
 
 class _SourceOption(argparse.Action):

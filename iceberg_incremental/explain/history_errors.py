@@ -77,7 +77,7 @@ def log_incomplete(table: TableName, model: str, found: str) -> CheckpointError:
 def several_at_once(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """The history has two versions of a key that start at the same time."""
     return DuplicateKeyError(
-        f"The history of {model} has versions of one {', '.join(keys)} that start at the same time.\n"
+        f"The history of {model} has several versions of a key ({', '.join(keys)}) that start at the same time.\n"
         "  Expected: a different start for each version of a key.\n"
         f"  Found: {found}.\n"
         "  To fix: delete all but one of them from the table."
@@ -165,7 +165,7 @@ def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> Confi
 def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """The history has more than one valid version of a key."""
     return DuplicateKeyError(
-        f"The history of {model} has more than one valid version of one {', '.join(keys)}.\n"
+        f"The history of {model} has more than one valid version of a key ({', '.join(keys)}).\n"
         "  Expected: at most one version without an end.\n"
         f"  Found: {found}.\n"
         "  To fix: end all but one of them with an UPDATE of the table."

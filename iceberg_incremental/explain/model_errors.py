@@ -61,7 +61,7 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
 def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro was called with a value that is not a relation."""
     return ConfigError(
-        f"{macro}() expects a relation, as ref() and source() return it; found {argument(value)}.\n"
+        f"{macro}() expects a relation, as returned by ref() or source(); found {argument(value)}.\n"
         f"  To fix: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
 
@@ -294,5 +294,5 @@ def not_deterministic(model: str, cause: str) -> ConfigError:
         "  To fix, one of:\n"
         f"    1. {DETERMINISTIC}\n"
         "    2. use merge-on-read, for which Spark computes the rows once: ALTER TABLE … SET TBLPROPERTIES "
-        "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
+        "('write.merge.mode' = 'merge-on-read'). Set the same property in the model's tblproperties"
     )

@@ -10,7 +10,7 @@ PARTIAL = "the run has --empty or --sample"
 NO_UNIQUE_KEY = "it has no unique_key"
 SQL_HEADER = "it has a sql_header"
 OTHER_MODEL = "the checkpoint of its table belongs to another node"
-OTHER_LOGIC = "its SQL, its config, a setting of the session or a version has changed"
+OTHER_LOGIC = "its SQL, its config, a setting of the session or the version of a package has changed"
 OTHER_SOURCE = "its checkpoint is for another source table"
 TABLE_CHANGED = "another writer has changed its table since the checkpoint"
 TABLE_ALTERED = "the columns of its table have changed since the checkpoint, or are unknown"
@@ -52,7 +52,7 @@ def not_constant(construct: object) -> str:
 
 def not_one_table(tables: Collection[object]) -> str:
     """A query that does not read exactly one table."""
-    return f"it reads {' and '.join(map(str, tables)) or 'no table'}, not one table once"
+    return f"it reads {' and '.join(map(str, tables)) or 'no table'}, but must read exactly one table, once"
 
 
 def settings(keys: Collection[str]) -> str:

@@ -34,8 +34,8 @@ _CORRECT = "create the table, or correct its name: catalog.namespace.table, as I
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     in_dbt = (
-        f"if dbt builds it, build it first: dbt build --select +{short(model)}; for a source, create the table, or "
-        "correct its name in the source's definition (database is the catalog, schema the namespace)."
+        f"if dbt builds it, run `dbt build --select +{short(model)}`. If it is a source, create the table, or correct "
+        "its name in the source's definition (database is the catalog, schema the namespace)."
     )
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"
@@ -209,7 +209,8 @@ def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> Rew
         "  Expected: an append, or an overwrite that only added rows. After such an overwrite, the table must keep "
         "its columns, or have neither delete files nor columns with the names of Iceberg's changelog columns "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
-        "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
+        "  Found: an overwrite that only added rows, a later change of the columns, and delete files or a column with "
+        "one of these names.\n"
         f"  To fix: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
         f"{setting('on_source_rewrite', 'upserts')}."
     )

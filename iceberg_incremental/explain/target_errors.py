@@ -125,7 +125,7 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
         f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.\n"
         "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that has "
         f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
-        f"  Nothing of this run was published. To fix, one of:\n{numbered(ways)}"
+        f"  This run published nothing. To fix, one of:\n{numbered(ways)}"
     )
 
 

@@ -27,7 +27,7 @@ def again() -> str:
 
 def run_again() -> str:
     """The fix for a run that published nothing."""
-    return f"Nothing of this run was published. To fix: {again()}"
+    return f"This run published nothing. To fix: {again()}"
 
 
 def one_run_at_a_time() -> str:
@@ -77,7 +77,7 @@ def _contents(planned: Range, reading: str | None) -> str:
         return f"nothing new{waiting}" if end is not None else "nothing: the table has no snapshot yet"
     start = None if planned.start is None else planned.start.snapshot_id
     counts = planned.counts
-    kind = planned.kind.value if reading is None else f"{planned.kind.value}, read by {reading}"
+    kind = planned.kind.value if reading is None else f"{planned.kind.value}, read {reading}"
     return (
         f"{counted(counts.snapshots, 'snapshot')}, {counted(counts.files, 'file')}, "
         f"{rows_text(counts.records, counts.at_most)}, {size_text(counts.size)} ({kind}) "

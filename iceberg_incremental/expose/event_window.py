@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..plan.event_window import EventWindow
 from ..sql import plain_name, sql_name, sql_string
 
-_NO_TEXT = "event_time is a text column, which does not compare as a time. Cast it to a date or a timestamp"
+_NO_TEXT = "event_time is a text column, whose values are not compared as times. Cast it to a date or a timestamp"
 
 
 def inside_sql(window: EventWindow, column: str) -> str:

@@ -56,12 +56,12 @@ class Part:
 
 
 class Reading(Enum):
-    """How net changes are read, as shown in the log."""
+    """How net changes are read, as the log line ``read …`` states it."""
 
-    EXACT_FILES = "the changed files"
-    CHANGELOG_SCAN = "Iceberg's changelog scan"
-    FILE_NAMES = "scans of the table, by the changed files' names"
-    ENDS = "scans of the table"
+    EXACT_FILES = "from the changed files"
+    CHANGELOG_SCAN = "with Iceberg's changelog scan"
+    FILE_NAMES = "with scans of the table that filter by file name"
+    ENDS = "with scans of the table"
 
 
 _ROWS, _OTHERS = "_ip_rows", "_ip_others"

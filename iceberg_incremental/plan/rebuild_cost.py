@@ -92,7 +92,7 @@ def _compared(reads: Reads, keys: int, keep: float) -> Choice:
     rebuild = _rebuild(reads)
     text = (
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
-        f"affected (estimated: {keep:.1f} s of CPU, for all rows {rebuild:.1f} s)"
+        f"affected (estimated CPU time: {keep:.1f} s, and {rebuild:.1f} s to replace all rows)"
     )
     return Choice(rebuild < keep, text, (keep, rebuild))
 
@@ -103,8 +103,8 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
     if rebuild >= keep:
         return None
     text = (
-        f"finding the affected keys would cost more (estimated: at least {keep:.1f} s of CPU, for all rows "
-        f"{rebuild:.1f} s)"
+        f"finding the affected keys would cost more (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to "
+        "replace all rows)"
     )
     return Choice(True, text, (keep, rebuild))
 

@@ -277,7 +277,7 @@ class Changes:
         if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
             return
         if not isinstance(inner, exp.Select):
-            raise refused("UNION in a subquery of an expression", inner, "name it by a CTE and read that")
+            raise refused("UNION in a subquery of an expression", inner, "move it to a CTE, and read the CTE")
         for _, variant in list(self.variants(inner)):
             reads = normal.alone(variant)
             for state in (State.OLD, State.NEW):

@@ -210,7 +210,7 @@ def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
     while not isinstance(first, exp.Select):
         first = first.this
     if len(first.expressions) != len(names):
-        raise refused("a result whose columns are read differently by Spark", first)
+        raise refused("a result whose columns Spark interprets differently", first)
     for each, name in zip(list(first.expressions), names, strict=True):
         each.replace(exp.alias_(each.unalias().copy(), name, quoted=True))
     return tree

@@ -117,12 +117,12 @@ def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Ment
         if _is_cte(table):
             continue
         if not isinstance(table.this, exp.Identifier):
-            read_instead = "read tables, views and models by ref() or source()"
+            read_instead = "read tables, views and models with ref() or source()"
             raise refused(f"FROM {table.this.sql(PlainSpark)}", table, read_instead)
         parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
         name = _table_name([part.name for part in parts], catalog, namespace)
         if name is None:
-            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "refer to it with ref() or source()")
         start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
         found.append(Mention(name, start, end, None if table.alias else parts[-1].name))
     return sorted(found, key=lambda each: each.start)
@@ -179,7 +179,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         found = _table_name([part.name for part in table.parts], catalog, None)
         known = None if found is None else by_name.get(str(found).lower())
         if known is None:
-            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "refer to it with ref() or source()")
         name = names.setdefault(known, f"{_PREFIX}{len(names)}")
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
         table.set("this", exp.to_identifier(name))

@@ -144,8 +144,8 @@ class Stability:
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(
-                    f"{_varying(unstable.node)} each time, in a part of the query whose groups the rest of it does not "
-                    "keep together",
+                    f"{_varying(unstable.node)} each time, in a part of the query whose groups are not kept together "
+                    "in the rest of the query",
                     unstable.node,
                     _instead_of(unstable.node),
                 )

@@ -233,7 +233,7 @@ class PlainSqlWriter:
             listed = sql_names(key)
             ((keys,),) = self._spark.rows(f"select count(*) from (select distinct {listed} from {self._plan.name.sql})")
             share = found.keys / max(int(str(keys)), 1)
-            text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, rebuild_above is {above:g}"
+            text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, and rebuild_above is {above:g}"
             return Choice(share > above, text)
         return estimated if above is None else replace(estimated, rebuilds=False)
 

@@ -63,7 +63,7 @@ def begin_new(file: Path, warehouse: str) -> None:
     if elsewhere.exists():
         logger.warning(
             f"There is also a lakehouse in {elsewhere.parent}, which this command does not use: a relative `warehouse` "
-            "starts at the folder of the dbt project. To use that lakehouse, set its absolute path as `warehouse`."
+            "is resolved from the dbt project's folder. To use that lakehouse, set its absolute path as `warehouse`."
         )
 
 
@@ -117,7 +117,7 @@ def _damaged(file: Path, found: str) -> DbtRuntimeError:
         "  Expected: a SQLite file, which names the current metadata file of each table.\n"
         f"  Found: {found.rstrip('.')}.\n"
         f"  The files of the tables in {file.parent} are not affected. To fix, one of:\n"
-        "    1. restore the file from a backup, if there was no commit since\n"
+        "    1. restore the file from a backup, if there have been no commits since the backup\n"
         "    2. recover it with SQLite's shell: rename it to damaged.db, and run "
         f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"
         "    3. move it away, so that the catalog is empty, and register each table with its newest metadata file: "

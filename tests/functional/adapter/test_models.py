@@ -463,4 +463,4 @@ class TestGrants:
     def test_a_spark_without_grants_is_named(self, project):
         _, log = run_dbt_and_capture(["run"], expect_pass=False)
         assert "its `grants` were not applied" in log
-        assert "a Spark that cannot parse SHOW GRANTS" in log
+        assert "Spark cannot parse SHOW GRANTS" in log

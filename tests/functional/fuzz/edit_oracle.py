@@ -27,7 +27,7 @@ NO_KEY, NO_VALUE, TOO_NARROW, OUT_OF_SYNC = (
     "do not fit the values of",
     "are out of sync",
 )
-OTHER_TYPES, NOT_IN_TABLE = "returns other types than", "does not have all columns by which"
+OTHER_TYPES, NOT_IN_TABLE = "returns types that differ from those of", "does not have all columns by which"
 ALL_COLUMNS = "has sequence_by, but its SQL does not return"
 OTHER_PARTITIONS = "would replace the wrong rows"
 TWICE, TAKEN = "More than one new row of", "An inserted row of"

@@ -277,7 +277,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
         ({"model": "staged", "source": "x.y.z", "snapshot_id": 1}, "none of the model's sources"),
         ({"model": "staged", "source": f"{CATALOG}.{shop.source_schema}.more", "snapshot_id": 1}, "none of the model"),
         ({"model": "staged", "source": source}, "either snapshot_id or timestamp"),
-        ({"model": "staged", "source": source, "snapshot_id": shop.head(more)}, "not in its metadata"),
+        ({"model": "staged", "source": source, "snapshot_id": shop.head(more)}, "not in the table's metadata"),
         ({"model": "staged", "source": source, "snapshot_id": "x"}, "Expected: an integer"),
         ({"model": "staged", "source": source, "timestamp": "yesterday"}, "Expected: ISO 8601"),
         ({"model": "staged", "source": source, "timestamp": "2001-01-01"}, "before the known history"),

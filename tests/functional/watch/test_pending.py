@@ -113,7 +113,8 @@ def test_errors_of_the_command_itself(shop):
 
     none = pending(shop.folder, "--select", "table", **NO_JAVA)
     assert none.returncode == 1
-    assert "There is nothing to watch: no such model among 1 selected node." in none.stderr
+    expected = "There is nothing to watch: the selected node does not have this package's materialization."
+    assert expected in none.stderr
     assert none.stdout == ""
 
     shop.write("models/wrong.sql", "select * from {{ ref('nothing') }}")

@@ -69,7 +69,7 @@ def test_an_error_that_comes_late_shows_the_line_at_fault(monkeypatch):
 
 
 def test_a_result_that_is_no_dataframe():
-    assert "returned a value of type int.\n  Expected: a DataFrame of Spark, pandas or pandas-on-Spark" in failure(
+    assert "returned a value of type int.\n  Expected: a Spark, pandas or pandas-on-Spark DataFrame" in failure(
         "    return 1"
     )
 

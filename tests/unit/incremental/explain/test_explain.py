@@ -29,7 +29,8 @@ def test_the_captured_line():
     assert wording.captured([replace(old, waiting=2)], {}) == (
         "captured lake.ops.flights: nothing new, and 2 snapshots left for later runs by the model's limits"
     )
-    assert "(append, read by the changed files) 1…→4…" in wording.captured([new], {new.table: "the changed files"})
+    readings = {new.table: "from the changed files"}
+    assert "(append, read from the changed files) 1…→4…" in wording.captured([new], readings)
     empty = plan_whole(h.history(), None)
     assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing: the table has no snapshot yet"
 
@@ -59,7 +60,7 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
 
 def test_a_table_that_dbt_has_not_built_yet_is_to_be_built_first():
     text = str(source_errors.source_missing(TableName("lake", "ops", "carriers"), "model.shop.daily"))
-    assert "  To fix: if dbt builds it, build it first: dbt build --select +daily; for a source, create" in text
+    assert "  To fix: if dbt builds it, run `dbt build --select +daily`. If it is a source, create" in text
 
 
 @pytest.mark.parametrize(

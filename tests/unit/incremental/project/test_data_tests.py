@@ -139,9 +139,9 @@ BRANCH = "`lake`.`shop`.`facts`.`branch_ip_1_0123456789ab`"
         (f"select * from {BRANCH} join lake.shop.facts_of_old join shop.facts2 join my_shop.facts", None),
         ("select * from shop.other where v is null", "does not read"),
         ("select * from `lake`.`shop`.`facts` where v is null", "does not read"),
-        (f"select * from {BRANCH} where id > (select max(id) from `lake`.`shop`.`facts`)", "by its name"),
-        (f"select * from {BRANCH} where id > (select max(id) from Shop.Facts)", "by its name"),
-        (f"select * from {BRANCH} where id > (select max(id) from shop.facts.branch_main)", "by its name"),
+        (f"select * from {BRANCH} where id > (select max(id) from `lake`.`shop`.`facts`)", "by name"),
+        (f"select * from {BRANCH} where id > (select max(id) from Shop.Facts)", "by name"),
+        (f"select * from {BRANCH} where id > (select max(id) from shop.facts.branch_main)", "by name"),
     ],
 )
 def test_sql_that_reads_what_is_published_judges_nothing(sql, reason):

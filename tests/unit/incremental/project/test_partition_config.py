@@ -39,7 +39,7 @@ def test_no_fields():
         ("week(d)", "an unknown transform, week"),
         ("bucket(id)", "bucket\\(\\) without a whole number above 0 and a column"),
         ("bucket(0, id)", "bucket\\(\\) without a whole number above 0 and a column"),
-        ("days(a, b)", "days\\(\\) without one column"),
+        ("days(a, b)", "but days\\(\\) takes exactly one column"),
         (["region", 7], "a int"),
         (7, "a int"),
         ({"field": "d", "data_type": "date"}, "a dict(.|\n)*write partition_by: d\\."),
