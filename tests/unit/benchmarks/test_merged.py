@@ -108,7 +108,7 @@ def test_plain_cases_have_more_rounds():
 
 
 def outcome(case: Case) -> Outcome:
-    """Two rounds: a rebuild takes 4 s and 2 s of CPU, the floor half of it, apply_changes a third, upserts twice."""
+    """Two rounds. A rebuild takes 4 s and 2 s of CPU. The shares of the other ways are 1/2, 1/3 and 2."""
     shares = {REBUILD: 1.0, FLOOR: 0.5, APPLY_CHANGES: 1 / 3, UPSERTS: 2.0}
     steps = {
         way: [Spent(cpu=cpu * share, run=cpu, wall=1.0, whole=cpu) for cpu in (4.0, 2.0)]

@@ -78,7 +78,7 @@ def _catalogs(settings: Mapping[str, Any]) -> None:
     for listed in settings["catalogs"]:
         catalog = SecretRenderer({}).render_data(listed)
         integrations = catalog.get("write_integrations")
-        if integrations is None:  # the format of catalogs.yml that dbt 1.12 introduced
+        if integrations is None:  # the second format of catalogs.yml, which dbt 1.12 can read
             IcebergCatalog(translated(SimpleNamespace(**catalog), "spark_iceberg"))
         else:
             assert catalog["active_write_integration"] in [each["name"] for each in integrations]

@@ -324,7 +324,7 @@ def test_a_failed_hook_is_cleared_by_a_successful_run():
 
 
 def changed_files(world, version):
-    """Change a file and poll twice. A changed file is loaded at the second poll."""
+    """Change a file and run two steps. The second step loads the changed project."""
     world.files, world.next_version = {"m.sql": (len(world.files) + world.now, 1)}, version
     return [world.step(1), world.step(1)]
 

@@ -71,7 +71,7 @@ def world(tmp_path):
 
 def test_metrics_and_page_are_updated_during_a_run(world):
     world.step()
-    assert (world.looks, len(world.pages)) == (0, 1)  # the loop polls by itself
+    assert (world.looks, len(world.pages)) == (0, 1)  # between runs, the loop itself checks the tables
     assert math.isnan(world.metric("run_started_timestamp_seconds"))
 
     world.run(RunInProgress(1_001.0, 4))

@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.watch.version import Version, Versions, parsed_s
 
 
 class Files:
-    """Simulated project files, with counts of parses and polls."""
+    """Simulated project files, with counts of parses and of checks of the tables."""
 
     def __init__(self):
         self.now = {"a": (1, 1)}

@@ -1,4 +1,4 @@
-"""Which models a poll checks again. The catalog is in SQLite, and the test writes its tables."""
+"""Which models are checked again. The catalog is in SQLite, and the test writes its tables."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_an_unreachable_catalog_is_retried(catalog, watched):
     assert watched.statuses[A].is_due
 
 
-def test_a_failed_check_is_repeated_by_the_next_poll(catalog, watched, monkeypatch):
+def test_a_failed_check_is_repeated(catalog, watched, monkeypatch):
     watched.look()
     catalog.commit("raw", "events", 2)
     with monkeypatch.context() as failing:

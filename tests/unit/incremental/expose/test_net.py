@@ -230,7 +230,7 @@ def test_bounds_are_omitted_if_most_files_have_changed():
 @pytest.mark.parametrize(
     ("changed", "summary"),
     [
-        # a file that add_files added again also exists at the start, under a name that is not listed there
+        # a file that add_files added again also exists at the start, but the list of the start lacks its name
         (replace(of_files(removed=(bounded("a", 1),), added=(bounded("b", 2),)), files=REPEATED), h.OVERWRITE),
         # an unknown writer removed delete files, so it is unknown whether the rows are still deleted
         (of_files(removed=(bounded("a", 1),), added=(bounded("b", 2),)), {"removed-dvs": "1", "added-data-files": "1"}),

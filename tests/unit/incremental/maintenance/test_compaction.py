@@ -87,7 +87,7 @@ def test_equality_deletes_and_deletes_of_several_files_do_not_count():
 
 
 def test_position_deletes_are_merged_if_few_files_remain():
-    """Spark writes at least one delete file for each data file."""
+    """Spark writes one delete file for each data file with deleted rows."""
     of_one = [deletes("a", n) for n in range(1, 6)]
     assert plan_deletes(live(data("a"), *of_one[:4]), TARGET) is None
     found = plan_deletes(live(data("a"), *of_one), TARGET)

@@ -107,7 +107,7 @@ def test_an_unresolved_reference(text):
         arguments({"to": text}, DIM)
 
 
-def test_parents_that_may_be_built_after_the_model():
+def test_nodes_that_may_be_built_after_the_model():
     assert built_at_any_time(GRAPH, FACTS, [FACTS, STAGED, DIM]) == {DIM}
     assert built_at_any_time(GRAPH, FACTS, [FACTS]) == set()
 

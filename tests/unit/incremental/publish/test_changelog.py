@@ -122,7 +122,7 @@ def test_without_inserted_rows_every_row_is_older():
 
 @pytest.mark.parametrize("new", [BY_SEQUENCE, BY_FILE], ids=["by_sequence", "by_file"])
 def test_only_an_older_row_with_a_new_key_is_an_error(new):
-    """Spark would also evaluate a condition on one side for rows that the join excludes, so it uses both sides."""
+    """The condition uses both sides of the join. Spark would evaluate a condition on one side for more rows."""
     sql = deletion(new, added=3)
     assert sql.count("group by `id` having not every(DBT_INTERNAL_IS_NEW)") == 1
     assert sql.count("group by `id` having every(DBT_INTERNAL_IS_NEW)") == 1

@@ -126,7 +126,7 @@ class Tables:
 
     @property
     def changed(self) -> dict[TableName, bool]:
-        """The changed tables. The value False means that rows may have been removed."""
+        """The changed tables, each with False, because rows may have been removed."""
         return {table: False for table, states in self.states.items() if states.changes is not None}
 
     def on(self, sql: str, state: str) -> str:

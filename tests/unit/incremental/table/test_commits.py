@@ -107,7 +107,7 @@ BY_ANOTHER = {key: value for key, value in h.ADDITION.items() if key not in h.SP
     ],
 )
 def test_an_unknown_writer_that_removes_deletes_may_restore_rows(operation, summary, expected):
-    """Known engines and compactions rewrite the deletes of the files that they remove."""
+    """Known engines and compactions copy the deletes in delete files that they remove into new files."""
     assert may_undelete(h.snapshot(2, 1, operation, summary)) is expected
 
 

@@ -1,4 +1,4 @@
-"""Which types compare alike. ``test_key_types.py`` proves with Spark's casts that the list is right and complete."""
+"""Which types compare alike. ``test_key_types.py`` proves with Spark's casts that exactly these types do."""
 
 from __future__ import annotations
 

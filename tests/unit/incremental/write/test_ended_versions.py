@@ -1,4 +1,4 @@
-"""How versions end in a merge-on-read table."""
+"""Versions that end in a merge-on-read table are deleted and inserted again."""
 
 from __future__ import annotations
 
