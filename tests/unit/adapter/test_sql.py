@@ -25,11 +25,11 @@ def test_a_string_is_escaped(value, written):
 
 
 @pytest.mark.parametrize("name", ["plain", "Upper", "a b", "a.b", "a`b", "`", "``", "日本", "it's", 'say "hi"', ""])
-def test_a_name_is_quoted_and_back(name):
+def test_a_quoted_name_can_be_unquoted(name):
     assert plain_name(sql_name(name)) == name
 
 
-def test_a_name_without_quotes_stays():
+def test_a_name_without_quotes_is_unchanged():
     assert plain_name("plain") == "plain"
 
 
@@ -79,5 +79,5 @@ def test_a_property_is_written_as_iceberg_reads_it(value, written):
         ("select 'open", ["select 'open"]),
     ],
 )
-def test_statements_are_parted_by_semicolons(text, found):
+def test_statements_are_split_at_semicolons(text, found):
     assert statements(text) == found
