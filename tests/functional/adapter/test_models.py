@@ -36,7 +36,7 @@ def configured(sql: str, **config) -> str:
 
 
 class TestKinds:
-    """A table becomes a view and a view a table; a table is replaced, with its history."""
+    """Tables become views and views become tables. A replaced table keeps its history."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -166,7 +166,7 @@ class TestContract:
         for statement in ("insert into {} values (null, 'b')", "update {} set id = null"):
             with pytest.raises(DbtDatabaseError):
                 project.run_sql(statement.format(f"{project.test_schema}.m"))
-        run_dbt(["run"])  # by an INSERT, and the table stays as it is
+        run_dbt(["run"])  # this run is an INSERT and does not alter the table
         assert nullable(project, "m") == {"id": False, "name": True}
         assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")] * 2
 
@@ -176,7 +176,7 @@ class TestContract:
 
 
 class TestConstraintsOfTables:
-    """NOT NULL for quoted names and for a model's own constraint; what Iceberg has not is said once."""
+    """NOT NULL for quoted names and for a model's own constraint. Constraints that Iceberg lacks are logged once."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -245,7 +245,7 @@ class TestIncremental:
 
 
 class TestRowsOfOneKey:
-    """What dbt's own incremental model does with several new rows of one key."""
+    """How dbt's own incremental models handle several new rows with the same key."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -383,7 +383,7 @@ class TestSeeds:
         run_dbt(["seed", "--select", "text"])
         started = time.monotonic()
         run_dbt(["seed", "--select", "big"])
-        # dbt-spark needs minutes; on an idle machine this takes about 3 seconds
+        # dbt-spark takes minutes; on an idle machine this takes about 3 seconds
         assert time.monotonic() - started < 60
         schema = project.test_schema
         assert project.run_sql(f"select * from {schema}.text order by id", fetch="all") == [
@@ -392,7 +392,7 @@ class TestSeeds:
         ]
         assert project.run_sql(f"select count(*), sum(amount) from {schema}.big", fetch="one") == (10000, 50000000.0)
         assert [column[1] for column in columns(project, "big")] == ["bigint", "string", "double", "date"]
-        # replaced as a whole by one commit
+        # one commit replaces all rows
         run_dbt(["seed", "--select", "big"])
         assert len(snapshots(project, "big")) == 2
 
@@ -432,7 +432,7 @@ class TestSchemas:
 
 
 class TestParsing:
-    """dbt renders a project's macros once before it has a connection."""
+    """dbt renders the macros of a project once before it has a connection."""
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -1,4 +1,4 @@
-"""Incremental models of each strategy on the cluster; each way builds tables of its own."""
+"""Incremental models of each strategy on the cluster. Each connection method builds its own tables."""
 
 import pytest
 

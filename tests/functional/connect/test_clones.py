@@ -1,4 +1,4 @@
-"""Clones, and comparisons with rebuilds, on sessions of a Spark Connect server."""
+"""Clones and comparisons with rebuilds, in sessions of a Spark Connect server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The strategies, the order within a key, changed groups and the fence, on sessions of a Spark Connect server."""
+"""The strategies, sequence_by, changed groups and concurrent writers, in sessions of a Spark Connect server."""
 
 import pytest
 

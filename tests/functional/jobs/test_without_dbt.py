@@ -1,4 +1,4 @@
-"""The engine where neither dbt nor Jinja can be imported: each of its modules, and a job over two runs."""
+"""The engine in an environment without dbt and Jinja: each of its modules, and a job over two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of plain SQL that continue from the table's rows: after each run the table equals its SQL."""
+"""Groups of plain SQL that are updated from the table's rows. After each run, the table equals its SQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LATER = [
 
 
 def continued(found) -> set[str]:
-    """The models whose groups have continued, by the log."""
+    """The models whose groups were updated from the table's rows, according to the log."""
     lines = [line for line in found.printed.splitlines() if "affected groups are updated" in line]
     return {line.split(": affected groups")[0].split(".")[-1].split()[-1] for line in lines}
 
@@ -53,7 +53,7 @@ def test_groups_continue(auto, monkeypatch, most_rewritten, mode):  # noqa: F811
         ways.append(continued(found))
         differing = {name: auto.differs(name, sql) for name, sql in QUERIES.items()}
         assert not {name: rows for name, rows in differing.items() if any(rows)}
-    assert ways[0] == set(QUERIES) - {"wide"}  # which could overflow
+    assert ways[0] == set(QUERIES) - {"wide"}  # it could overflow
     assert "per_customer" in ways[1] and "extremes" not in ways[1]
 
 
