@@ -85,7 +85,7 @@ def test_the_project_survives_the_loss_of_a_worker(cluster, at_rest):
     process = started(cluster, at_rest, 400_000)
     cluster.workers[0].send_signal(signal.SIGKILL)
     printed, _ = process.communicate(timeout=300)
-    print(printed)  # noqa: T201 (which of the two it was)
+    print(printed)  # noqa: T201 (shows which case occurred)
     assert process.returncode == 0 or "run the model again" in printed
     assert "\tat " not in printed
     cluster.fill()
