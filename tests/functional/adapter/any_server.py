@@ -87,7 +87,7 @@ class AnyServer:
         assert "Found: spark.sql.parser.escapedStringLiterals = true" in str(result.message)
 
     @pytest.mark.parametrize("catalog", ["lake", "archive"])
-    def test_a_connection_reads_what_another_has_committed_since(self, project, catalog):
+    def test_a_connection_reads_later_commits_of_another(self, project, catalog):
         adapter = project.adapter
         table = f"{catalog}.fresh.t"
         with adapter.connection_named("one"):

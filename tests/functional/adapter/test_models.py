@@ -151,7 +151,7 @@ class TestContract:
         }
 
     @pytest.mark.parametrize("flags", [[], ["--full-refresh"]])
-    def test_null_is_stopped_and_nothing_of_it_stored(self, project, flags):
+    def test_null_is_rejected_and_nothing_is_stored(self, project, flags):
         run_dbt(["run", "--full-refresh"])
         before = snapshots(project, "m")
         bad = ["run", *flags, "--vars", "{id: 'cast(null as int)'}"]
@@ -160,7 +160,7 @@ class TestContract:
         assert snapshots(project, "m") == before
         assert [column[:2] for column in columns(project, "m")] == [("id", "int"), ("name", "string")]
 
-    def test_the_table_itself_takes_no_null(self, project):
+    def test_the_table_itself_rejects_null(self, project):
         run_dbt(["run", "--full-refresh"])
         assert nullable(project, "m") == {"id": False, "name": True}
         for statement in ("insert into {} values (null, 'b')", "update {} set id = null"):
@@ -170,7 +170,7 @@ class TestContract:
         assert nullable(project, "m") == {"id": False, "name": True}
         assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")] * 2
 
-    def test_a_wrong_type_is_told(self, project):
+    def test_a_wrong_type_is_reported(self, project):
         (_, log) = run_dbt_and_capture(["run", "--vars", "{id: \"'x'\"}"], expect_pass=False)
         assert "This model has an enforced contract that failed" in log
 
@@ -204,7 +204,7 @@ class TestConstraintsOfTables:
             },
         }
 
-    def test_not_null_is_in_the_table_and_others_are_said_once(self, project):
+    def test_not_null_is_in_the_table_and_other_constraints_are_logged_once(self, project):
         for _ in range(2):
             (_, log) = run_dbt_and_capture(["run"])
             assert nullable(project, "m") == {"Odd name": False, "b": False, "c": True}
@@ -230,7 +230,7 @@ class TestIncremental:
         }
 
     @FILLS_IN_COLUMNS
-    def test_strategies_and_columns_that_come_and_go(self, project):
+    def test_strategies_with_added_and_removed_columns(self, project):
         run_dbt(["run"])
         run_dbt(["run", "--vars", "{columns: 'id, extra'}"])
 
@@ -260,7 +260,7 @@ class TestRowsOfOneKey:
             for name, strategy in strategies.items()
         }
 
-    def test_a_merge_refuses_them_and_delete_insert_takes_them_all(self, project):
+    def test_a_merge_refuses_them_and_delete_insert_inserts_them_all(self, project):
         def run(*rows: str, **options: Any) -> Any:
             log = f"(values {', '.join(rows)} as t(id, at))"
             return run_dbt(["run", "--vars", json.dumps({"log": log})], **options)
@@ -460,7 +460,7 @@ class TestGrants:
     def models(cls):
         return {"m.sql": configured(ONE, materialized="table", grants={"select": ["reporter"]})}
 
-    def test_a_spark_without_grants_is_named(self, project):
+    def test_a_spark_without_grants_is_a_clear_error(self, project):
         _, log = run_dbt_and_capture(["run"], expect_pass=False)
         assert "its `grants` were not applied" in log
         assert "a Spark that cannot parse SHOW GRANTS" in log

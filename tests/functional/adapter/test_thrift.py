@@ -54,7 +54,7 @@ class TestOneSessionForAll:
         with servers.thrift_server(folder / "server", settings) as port:
             yield port
 
-    def test_is_refused_on_connecting(self, shared):
+    def test_a_shared_session_is_refused_on_connecting(self, shared):
         """The checkpoint that a dbt thread sets for its commit would also be written with commits of other threads."""
         credentials = SparkIcebergCredentials.from_dict(
             {"method": "thrift", "host": servers.HOST, "port": shared, "user": "me", "auth": "NOSASL",

@@ -8,7 +8,7 @@ from tests.functional.incremental.test_python_models import (
     python,
     test_an_error_of_the_code_shows_its_lines_and_commits_nothing,  # noqa: F401
     test_changes_of_rows_are_merged_and_groups_replaced,  # noqa: F401
-    test_integers_beside_null_stay_integers_in_pandas,  # noqa: F401
+    test_integers_in_columns_with_null_stay_integers_in_pandas,  # noqa: F401
     test_new_rows_are_appended_as_by_the_same_model_in_sql,  # noqa: F401
     test_the_code_runs_once_for_new_rows_and_not_without,  # noqa: F401
     test_values_of_pandas_stay_what_they_are,  # noqa: F401

@@ -72,7 +72,7 @@ class TestModels:
             "ours": {"typos.sql": config + "select * from {{ ip_changes(ref('source')) }}"},
         }
 
-    def test_each_error_names_the_way_on(self, project):
+    def test_each_error_names_a_fix(self, project):
         results = run_dbt(["run"], expect_pass=False)
         said = {result.node.name: str(result.message) for result in results}
         assert "incremental_stategy is not a config: did you mean incremental_strategy?" in said["typos"]

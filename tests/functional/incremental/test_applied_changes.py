@@ -63,7 +63,7 @@ def cached(shop):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ODD_KEYS)
-def test_the_rows_are_those_of_a_merge_whatever_the_key_and_the_layout(shop, kind):
+def test_the_rows_are_those_of_a_merge_for_all_keys_and_layouts(shop, kind):
     """Of six rows, two swap their keys, one is deleted, one is updated, one gets a new key, and one stays."""
     keys = ODD_KEYS[kind]
     events = shop.source("events", f"n int, id {kind}, v string")
@@ -176,7 +176,7 @@ def test_duplicate_rows_of_another_writer_are_replaced_by_one(shop):
     assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "A")])
 
 
-def test_a_row_that_has_no_value_where_the_table_needs_one_is_refused_only_if_it_stays(shop):
+def test_a_row_with_null_in_a_required_column_is_refused_unless_it_is_deleted(shop):
     """Removed rows have no columns other than their keys."""
     log = shop.source("log", "n int, id int, v string, _change_type string")
     required = {"contract": {"enforced": True}}
@@ -317,7 +317,7 @@ def test_rows_that_spark_has_lost_are_an_error_and_the_next_run_is_right(shop, m
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
 
-def test_two_mirrors_of_one_table_do_not_share_what_they_cache(shop):
+def test_two_mirrors_of_one_table_do_not_share_cached_rows(shop):
     events = shop.source("events", "n int, id int, v string")
     names = [f"mirror_{number}" for number in range(4)]
     for name in names:

@@ -166,7 +166,7 @@ def test_an_audit_reads_the_whole_table_as_it_will_be(shop):
     assert shop.rows(shop.built("staged"), "v") == {("a",): 1}
 
 
-def test_a_key_to_the_same_table_is_judged_on_the_staged_rows(shop):
+def test_relationships_to_the_same_table_are_audited_on_the_staged_rows(shop):
     events = shop.source("events", "id int, parent int")
     shop.model("staged", CHANGES, **AUDITED)
     judged_by(shop, "{relationships: {arguments: {to: ref('staged'), field: id}}}", column="parent")

@@ -198,7 +198,7 @@ def test_a_relation_that_was_never_written_to(shop):
     assert_rebuilt(shop, names[0])
 
 
-def test_the_newest_row_of_each_key_whatever_comes_late(shop):
+def test_the_newest_row_of_each_key_with_late_rows(shop):
     """The example in docs/patterns.md. An older version that arrives in a later run does not replace a newer one."""
     flights = shop.source("flights", "flight_id int, gate string, updated_at int")
     shop.model(

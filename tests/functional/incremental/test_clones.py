@@ -273,7 +273,7 @@ def test_invalid_configs(shop, events, tmp_path, config):
     assert not found.success and f"{key} of model.shop.staged is" in found.printed
 
 
-def test_a_source_that_was_cloned_stays_as_it_is(shop, events, dev):
+def test_a_cloned_source_does_not_change(shop, events, dev):
     """So that a pull request can replay a range on it."""
     frozen = f"{shop.schema}_frozen"
     asked = {"source": "events", "schema": frozen}

@@ -130,7 +130,7 @@ def test_narrower_types_and_other_cases_and_orders_of_names_are_taken(shop):
     assert shop.rows(shop.built("staged"), "id, v, s.a, s.b") == Counter([(1, 0.5, 1, "x"), (2, 1.5, 2, "y")])
 
 
-def test_columns_out_of_sync_fail_by_their_names(shop):
+def test_columns_out_of_sync_are_an_error_with_their_names(shop):
     built_once(shop, "append")
     shop.insert(shop.raw("events"), "(2, 'x', 'y')")
     shop.model(

@@ -95,7 +95,7 @@ def test_a_reverted_edit_does_not_count(shop, src):
         (NEW, {"incremental_strategy": "insert_overwrite", "partition_by": "v"}, "partition"),
     ],
 )
-def test_an_edit_that_cannot_run_is_an_error_before_there_are_new_rows(shop, src, sql, config, said):
+def test_an_invalid_edit_is_an_error_even_without_new_rows(shop, src, sql, config, said):
     shop.model("m", NEW, **KEYED)
     shop.run()
     shop.model("m", sql, **config)

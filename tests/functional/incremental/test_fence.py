@@ -134,7 +134,7 @@ def test_one_commit_publishes_the_rows_with_the_property_and_drops_the_branch(sh
 
 
 @pytest.mark.parametrize(("at", "looks"), [(0, 2), (1, 4)], ids=["to make the branch", "to publish it"])
-def test_a_commit_between_the_look_at_a_table_and_its_change_loses_nothing(shop, events, monkeypatch, at, looks):
+def test_a_commit_between_reading_and_changing_a_table_loses_nothing(shop, events, monkeypatch, at, looks):
     """A branch starts at the newest head. To publish it, Iceberg compares the complete metadata."""
     staged, loaded, meanwhile = shop.built("staged"), TableCommits._loaded, []
 

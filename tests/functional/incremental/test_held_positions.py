@@ -77,7 +77,7 @@ def test_a_run_that_fails_holds_where_it_started_and_where_it_was_going(shop):
     assert tags(shop, events).keys() == {"2"}
 
 
-def test_many_models_hold_one_source_at_a_time(shop):
+def test_many_models_hold_one_source_concurrently(shop):
     events = source(shop, 2)
     names = {f"staged_{n}" for n in range(6)}
     for name in names:

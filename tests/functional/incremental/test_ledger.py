@@ -61,7 +61,7 @@ def test_a_model_s_life(shop):
     assert "an epoch from 1 to 4" in str(wrong.printed) + str(wrong.exception)
 
 
-def test_the_replay_of_rows_that_were_added_beside_delete_files(shop):
+def test_the_replay_of_rows_that_were_added_next_to_delete_files(shop):
     """Iceberg's changelog scan supports no delete files, so the run and the replay read these rows as net changes."""
     table = shop.source(
         "plays",

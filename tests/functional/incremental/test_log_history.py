@@ -82,7 +82,7 @@ def test_events_without_a_change_that_counts_are_remembered(shop, events):
     assert versions(shop, "*") == before
 
 
-def test_a_version_that_begins_earlier_takes_the_place_of_the_one_that_was_there(shop, events):
+def test_a_version_that_begins_earlier_replaces_the_existing_one(shop, events):
     send(shop, events, (1, "a", "x", 10), (1, "b", "x", 30))
     shop.run()
     send(shop, events, (1, "b", "x", 20))

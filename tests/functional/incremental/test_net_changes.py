@@ -223,7 +223,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
 @pytest.mark.thorough
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
-def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse, version, mode):
+def test_only_changes_between_compactions_are_read(shop, warehouse, version, mode):
     modes = MERGE_ON_READ.replace("merge-on-read", mode)
     source = Source(shop, warehouse, "events", f"tblproperties ('format-version'='{version}', {modes})")
     compaction = (

@@ -202,7 +202,7 @@ return frame
 """
 
 
-def test_integers_beside_null_stay_integers_in_pandas(shop, monkeypatch):
+def test_integers_in_columns_with_null_stay_integers_in_pandas(shop, monkeypatch):
     """Spark's own toPandas() returns such a column as doubles, which cannot represent the number."""
     monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")  # pandas-on-Spark warns without it
     shop.model("integers", INTEGERS.format(big=BIG), materialized="table")

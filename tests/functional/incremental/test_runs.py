@@ -218,7 +218,7 @@ def test_a_relation_read_as_of_may_be_rebuilt_every_day(shop):
     assert shop.rows(shop.built("named")) == Counter([(1, "one"), (2, "two")])
 
 
-def test_a_relation_read_as_of_that_loses_all_rows_leaves_none_of_its_values(shop):
+def test_values_of_a_relation_read_as_of_disappear_with_its_rows(shop):
     ids, names = shop.source("ids"), shop.source("names", "id int, name string")
     shop.model(
         "named",
@@ -382,7 +382,7 @@ def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_change
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("policy", ["fail", "ignore"])
-def test_an_insert_overwrite_of_an_empty_partition_beside_delete_files(shop, policy):
+def test_an_insert_overwrite_of_an_empty_partition_next_to_delete_files(shop, policy):
     """Iceberg's changelog scan refuses a table with delete files, even if the range has none."""
     modes = "'format-version'='3', 'write.delete.mode'='merge-on-read'"
     events = shop.source("events", "id int, d int", f"partitioned by (d) tblproperties ({modes})")

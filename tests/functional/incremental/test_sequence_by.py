@@ -143,7 +143,7 @@ def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one
 
 
 @pytest.mark.thorough
-def test_rows_of_which_none_is_the_newest_are_an_error_in_a_build_and_in_a_merge_too(shop, log):
+def test_ties_are_an_error_in_a_build_and_in_a_merge_too(shop, log):
     shop.model("merged", PASSED_ON.replace(", _change_type", ""), **SIMPLE | {"incremental_strategy": "merge"})
     shop.run("--select", "merged")
     built = [shop.built(name) for name in ("merged", "mirror")]
@@ -289,7 +289,7 @@ def test_a_table_of_deletions_may_be_compacted_and_its_snapshots_expire(shop, lo
     assert len(shop.snapshots(shop.built("mirror__ip_deleted"))) == 2
 
 
-def test_a_table_of_another_kind_is_not_taken_for_that_of_deletions(shop, log):
+def test_a_table_of_another_kind_is_not_used_for_deletions(shop, log):
     shop.sql(f"create table {shop.built('mirror__ip_deleted')} (id int, at int) using iceberg")
     assert "is used for something else" in refused(shop, log, "(1, 9, null, 'DELETE')")
 
@@ -406,7 +406,7 @@ def test_a_table_that_was_not_kept_in_this_order_is_rebuilt_or_taken_as_it_is(sh
     assert shop.rows(shop.built("merged")) == Counter([(1, 5, "b")])
 
 
-def test_what_cannot_be_put_in_order_is_refused_before_anything_is_written(shop):
+def test_invalid_sequences_are_refused_before_anything_is_written(shop):
     shop.source("log", "id int, at int, v string, m map<string, int>")
     rows = "select * from {{ ip_changes(source('raw', 'log')) }}"
     config = {"incremental_strategy": "merge", "unique_key": "id"}
@@ -516,9 +516,7 @@ def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refus
 
 
 @pytest.mark.thorough
-def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_what_it_wrote_does_not_count(
-    shop, log, monkeypatch
-):
+def test_concurrent_deletions_of_another_run_are_an_error_and_do_not_count(shop, log, monkeypatch):
     beside, execute = shop.built("mirror__ip_deleted"), SparkIcebergAdapter.execute
     property_ = "tblproperties ('ip.deletions-of' = 'mirror')"
     for key, rival in (

@@ -160,7 +160,7 @@ def test_a_target_that_is_rolled_back_adds_the_same_changes_again(shop, orders):
 
 
 @pytest.mark.thorough
-def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
+def test_the_statements_for_a_server(shop, orders, monkeypatch):
     """Spark may compute the changes again after the INSERT, so the SQL must still read the table's earlier state."""
     monkeypatch.setattr(DbtSpark, "scans", None)
     hold_as_a_server(monkeypatch)
@@ -224,7 +224,7 @@ LOGGED = """
 """
 
 
-def test_signed_changes_beside_other_changes_of_the_same_source(shop, orders):
+def test_signed_changes_together_with_other_changes_of_the_same_source(shop, orders):
     """An UPDATE_AFTER of a sum replaces the table's row, although no old version of it is read."""
     shop.model("mixed", MIXED, incremental_strategy="apply_changes", unique_key="name")
     shop.model("logged", LOGGED, on_source_rewrite="upserts")

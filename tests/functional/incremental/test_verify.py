@@ -195,7 +195,7 @@ def test_a_data_test_fails_for_the_rows_that_differ(shop):
     assert shop.dbt("compile").success
 
 
-def test_what_cannot_be_compared_is_not_reported_as_equal(shop):
+def test_tables_that_cannot_be_compared_are_not_reported_as_equal(shop):
     events, names = shop.source("events", EVENTS), shop.source("names", "id int, name string")
     changes = "select id, amount from {{ ip_changes(source('raw', 'events')) }}"
     shop.insert(events, ONE, TWO)

@@ -260,7 +260,7 @@ def test_both_readers_tell_the_same(readers: dict[str, MetadataReader], made: tu
         assert by_spark.current.sequence_number is not None
 
 
-def test_a_layout_comes_with_the_same_history(
+def test_a_layout_contains_the_same_history(
     readers: dict[str, MetadataReader], made: tuple[TableName, Case], spark: Spark
 ):
     table, _ = made
@@ -355,7 +355,7 @@ def test_the_data_files_that_differ(readers: dict[str, MetadataReader], catalog:
     spark.run(f"drop table {table.sql}")
 
 
-def test_the_metadata_log_leads_to_what_expired(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
+def test_the_metadata_log_leads_to_expired_snapshots(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
     table = TableName(catalog, SCHEMA, f"logged_{catalog}")
     make(table, CASES["expired"], spark)
     history = loaded(readers["pyiceberg"].load, table)

@@ -72,7 +72,7 @@ def test_rows_that_others_wrote_do_not_continue(auto):  # noqa: F811
     assert not any(auto.differs("per_customer", QUERIES["per_customer"]))
 
 
-def test_rows_that_others_wrote_do_not_continue_when_the_snapshots_that_show_it_have_expired(auto):  # noqa: F811
+def test_rows_of_other_writers_do_not_continue_after_their_snapshots_have_expired(auto):  # noqa: F811
     auto.model("per_customer", QUERIES["per_customer"], rebuild_above=1)
     assert auto.shop.run().success
     built = auto.shop.built("per_customer")

@@ -41,7 +41,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return outcome.read(folder / "compare.json")
 
 
-def test_both_ways_give_the_same_rows(found: Outcome):
+def test_both_ways_return_the_same_rows(found: Outcome):
     assert found.rows.keys() == {f"{IPS}.{stage}" for stage in BY_DBT[IPS]}
     assert found.rows[f"{IPS}.{ACCOUNT_DAYS}"] == found.rows[f"{IPS}.{ADDED}"] > 0
 

@@ -57,7 +57,7 @@ def test_what_is_due_without_a_jvm(shop):
     assert pending(shop.folder, **NO_JAVA).stdout == "shop.counted shop.latest shop.mirror shop.not_null_staged_id\n"
 
 
-def test_nodes_that_a_test_holds_back_are_held_back_at_the_next_check_too(shop):
+def test_nodes_held_back_by_a_test_are_also_held_back_at_the_next_check(shop):
     source = three_stages(shop)
     shop.write("models/tests.yml", TESTS)
     shop.insert(source, "(1, 'a')")

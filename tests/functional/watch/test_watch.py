@@ -206,7 +206,7 @@ def test_consecutive_commits_are_processed_together(shop, watch):
     assert watching.stop() == 0
 
 
-def test_models_that_a_failing_test_holds_back_stay_held_back_after_a_restart(shop, watch):
+def test_a_restart_keeps_models_held_back_by_a_failing_test(shop, watch):
     source = three_stages(shop)
     shop.insert(source, "(1, 'a')")
     watching = watch()
