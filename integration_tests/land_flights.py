@@ -110,8 +110,8 @@ def open_lakehouse(warehouse: Path) -> SparkSession:
 def create_tables(spark: SparkSession, namespace: str) -> None:
     """Creates the empty source of the flights, and fills the dimensions, which are loaded once.
 
-    The flights are partitioned by month. A day has 900 flights, a file of 27 KB. Partitions by day would split it,
-    since every landing day contains flights of two days.
+    The flights are partitioned by month. A day has about 900 flights, in a file of 27 KB. Partitions by day would split
+    it, since every landing day contains flights of two days.
     """
     spark.sql(f"create namespace if not exists {namespace}")
     for name in DIMENSIONS:
