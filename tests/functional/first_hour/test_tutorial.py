@@ -1,4 +1,4 @@
-"""The first part of docs/tutorial.md: its files and its commands, and the output that it shows."""
+"""The first part of docs/tutorial.md: its files, its commands and their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of plain SQL that continue from the table's rows: after each run the table equals its SQL."""
+"""Groups of plain SQL that are updated from the table's rows. After each run, the table equals its SQL."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LATER = [
 
 
 def continued(found) -> set[str]:
-    """The models whose groups have continued, by the log."""
+    """The models whose groups were updated from the table's rows, according to the log."""
     lines = [line for line in found.printed.splitlines() if "affected groups are updated" in line]
     return {line.split(": affected groups")[0].split(".")[-1].split()[-1] for line in lines}
 
@@ -117,7 +117,7 @@ def test_rows_that_others_wrote_do_not_continue(auto):  # noqa: F811
     assert not any(auto.differs("per_customer", QUERIES["per_customer"]))
 
 
-def test_rows_that_others_wrote_do_not_continue_when_the_snapshots_that_show_it_have_expired(auto):  # noqa: F811
+def test_rows_of_other_writers_do_not_continue_after_their_snapshots_have_expired(auto):  # noqa: F811
     auto.model("per_customer", QUERIES["per_customer"], rebuild_above=1)
     assert auto.shop.run().success
     built = auto.shop.built("per_customer")
