@@ -78,10 +78,10 @@ SUMS = [
     ["delete from {orders} where id = 11"],
     ["insert into {orders} values (14, 51, 60.00, null, null), (15, 51, 60.00, null, null)"],
     ["insert into {orders} values (16, 52, 10.00, null, null)", "delete from {orders} where id = 15"],
-    ["insert into {orders} values (17, 51, 60.00, null, null), (18, 51, -60.00, null, null)"],
     ["insert into {orders} values (19, 50, 60.00, null, null), (20, 50, 60.00, null, null)"],
     ["delete from {orders} where id in (12, 19, 20)"],
     ["insert into {orders} values (21, 50, 20.00, null, null), (22, 51, 30.00, null, null)"],
+    ["insert into {orders} values (23, 50, 5.00, null, null), (24, 51, 1.00, null, null)"],
 ]
 
 
