@@ -1,4 +1,4 @@
-# Each target sets up $(VENV) itself. Needs Python 3.10 or later and, for everything that runs Spark, Java 17 or 21.
+# Each target sets up $(VENV) first. This needs Python 3.10 or later. Targets that run Spark need Java 17 or 21.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,7 +8,7 @@ SHELL := /bin/bash
 VENV ?= .venv
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
-# two processes, each with a Spark of its own, which run one test file after another in the order of their folders
+# two processes, each with a separate Spark, which run the test files in the order of their folders
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
 SHORT := "not nightly and not thorough"
 BIN := $(VENV)/bin
@@ -24,10 +24,10 @@ SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: check-java $(READY)  ## run dbt on real flights: what each run reads, and what a watermark loses
+demo: check-java $(READY)  ## run dbt on real flight data: show what each run reads, and which rows a watermark misses
 	$(BIN)/python integration_tests/demo.py
 
-test: check-java checks  ## run the linters, the unit tests, and a core of the other tests, which covers each feature once
+test: check-java checks  ## run the linters, the unit tests, and a core of the other tests that covers each feature once
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
 
 test-more: check-java checks  ## run the tests of `make test`, and further cases of each feature
@@ -49,7 +49,7 @@ chaos: check-java $(READY)  ## kill dbt and watch more than 100 times, run dbt i
 soak: check-java $(READY)  ## watch a project with every kind of node for 10 minutes (WATCH_MINUTES), with a writer and failures
 	WATCH_MINUTES=$${WATCH_MINUTES:-10} $(BIN)/pytest tests/functional/watch/test_every_kind.py -k long
 
-# The output has the seed, the number of rounds and the history, with which to replay a failure.
+# To repeat a failure, use the seed, the number of rounds and the history in the output.
 fuzz: check-java $(READY)  ## run models on hundreds of random table histories, from a new seed. FUZZ_HISTORIES, FUZZ_SEED
 	export FUZZ_SEED=$${FUZZ_SEED:-$$RANDOM} FUZZ_HISTORIES=$${FUZZ_HISTORIES:-300} FUZZ_ROUNDS=$${FUZZ_ROUNDS:-6} FUZZ_MOVES=$${FUZZ_MOVES:-100}; \
 	echo "FUZZ_SEED=$$FUZZ_SEED FUZZ_HISTORIES=$$FUZZ_HISTORIES FUZZ_ROUNDS=$$FUZZ_ROUNDS FUZZ_MOVES=$$FUZZ_MOVES"; \
@@ -69,7 +69,7 @@ lint: $(READY)  ## check style, layers, types and formats
 	NO_NETWORK=1 $(BIN)/validate-pyproject pyproject.toml
 	$(MAKE) package
 
-package: $(READY)  ## build the sdist and the wheel in dist/ from what Git would commit, and check them
+package: $(READY)  ## build the sdist and the wheel in dist/ from the files that Git would commit, and check them
 	rm -rf build/package dist
 	mkdir -p build/package
 	git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from=- --ignore-failed-read | \
@@ -105,7 +105,7 @@ format: $(READY)  ## format Python and SQL
 	$(BIN)/sqlfluff fix --quiet $(SQL)
 
 docs: $(READY)  ## build the documentation site from README.md and docs/ in build/site
-	@# --quiet would keep --strict from seeing the warnings
+	@# with --quiet, --strict would not detect warnings
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
 	@echo "build/site/index.html"
 
@@ -126,7 +126,7 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
 	$(BIN)/python -m tests.compat.locks
 
-clean:  ## remove everything that was built, including the environment
+clean:  ## remove all build results, including the environment
 	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 compat: check-java $(READY)  ## run the tests on other versions, each in a separate environment. COMPAT="oldest dbt-1.12"
@@ -144,7 +144,7 @@ check-python:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "error: $(PYTHON) has no venv module: install it (Debian: apt-get install python3-venv)" >&2; exit 1; }
 
-# Spark takes JAVA_HOME before the path
+# Spark prefers JAVA_HOME over PATH
 check-java:
 	@version="$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')" || true; \
 	case "$$version" in \

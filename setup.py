@@ -1,6 +1,6 @@
 """Builds the distribution: the engine, the adapter, the dbt package and the macros, each from its own folder.
 
-``dbt``, ``dbt.adapters`` and ``dbt.include`` belong to dbt itself, so none of their ``__init__.py`` is ever shipped.
+``dbt``, ``dbt.adapters`` and ``dbt.include`` belong to dbt, so their ``__init__.py`` files are not included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DOCS = "The pages that this text names are in the folder `docs` of the source di
 
 
 def version() -> str:
-    """The version as adapter/__version__.py gives it, read without importing dbt."""
+    """The version in adapter/__version__.py, read without importing dbt."""
     text = (ROOT / "adapter" / "__version__.py").read_text(encoding="utf-8")
     found = re.search(r'^version = "([^"]+)"$', text, re.MULTILINE)
     if not found:
@@ -29,13 +29,13 @@ def version() -> str:
 
 
 def macro_packages() -> list[str]:
-    """The folders of macros/ as package names, so that each one's files are package data."""
+    """The folders of macros/ as package names, so that their files are package data."""
     folders = {file.parent.relative_to(ROOT / "macros") for file in (ROOT / "macros").rglob("*.*")}
     return sorted(".".join((MACROS, *folder.parts)) for folder in folders)
 
 
 def long_description() -> str:
-    """README.md for a package index, which has no files for relative links to lead to: only their text is kept."""
+    """README.md for a package index. Relative links become plain text, because the index has no other files."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return RELATIVE_LINK.sub(r"\1", text) + "\n" + DOCS
 

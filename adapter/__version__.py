@@ -1,3 +1,3 @@
-"""The version of the distribution, which is defined only here."""
+"""The version of the distribution. It is defined only here."""
 
 version = "0.1.0"

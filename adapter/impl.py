@@ -1,4 +1,7 @@
-"""The adapter: a subclass of dbt-spark's, for three-level names and Iceberg tables. Its methods delegate to modules."""
+"""The adapter: a subclass of dbt-spark's adapter for three-level names and Iceberg tables.
+
+Its methods delegate to the folders of this package.
+"""
 
 from __future__ import annotations
 
@@ -101,12 +104,12 @@ class SparkIcebergAdapter(SparkAdapter):
 
     @available_property
     def relations(self) -> AsDbt:
-        """The methods for macros about relations: ``relations.collaborators.Relations``."""
+        """The objects for macros about relations: ``relations.collaborators.Relations``."""
         return AsDbt(self._relations)
 
     @available_property
     def ip(self) -> AsDbt:
-        """The methods for macros of incremental processing: ``hooks.Hooks``."""
+        """The objects for macros of incremental processing: ``hooks.Hooks``."""
         return AsDbt(self._hooks)
 
     # Methods that dbt calls
@@ -174,14 +177,15 @@ class SparkIcebergAdapter(SparkAdapter):
     def build_catalog_relation(self, config: RelationConfig) -> IcebergCatalogRelation | None:
         """How a model's table is created in the catalog of its ``catalog_name``. None without this config.
 
-        dbt's own method also uses the config ``catalog``, which is another name for ``database`` here.
+        dbt's own method also reads the config ``catalog``. In this adapter, ``catalog`` is an alias of ``database``.
         """
         return self._relations.placement.catalog_of(config.config)
 
     def pre_model_hook(self, config: Any) -> Any:
         """Called before a node is built.
 
-        Raises DbtRuntimeError if catalogs.yml has changed since it was parsed, or if a history would lose its versions.
+        Raises DbtRuntimeError if catalogs.yml has changed since the node was parsed, or if a history would lose its
+        versions.
         """
         self._relations.placement.require_current(config.model)
         self.ip.history.require_kept(config.model)
@@ -218,7 +222,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> AdapterTrackingRelationInfo:
-        """The adapter's information that dbt records for each node. The base class would return a wrong module name."""
+        """The adapter's versions, which dbt records for each node. dbt's own method guesses a wrong module name."""
         return AdapterTrackingRelationInfo(  # type: ignore[abstract]
             adapter_name=SparkIcebergConnectionManager.TYPE,
             base_adapter_version=import_module("dbt.adapters.__about__").version,
@@ -234,5 +238,5 @@ class SparkIcebergAdapter(SparkAdapter):
 
     @property
     def spark(self) -> Spark:
-        """Spark over this thread's connection."""
+        """The interface to Spark over this thread's connection."""
         return DbtSpark(self, self.connections)

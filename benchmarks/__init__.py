@@ -1,1 +1,1 @@
-"""The cost of the package, as ratios to hand-written statements and to common alternatives: docs/benchmarks.md."""
+"""Measures the cost of the package relative to hand-written statements and common alternatives."""

@@ -32,7 +32,7 @@ BENCHMARKS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 1 if a benchmark failed."""
+    """Run the benchmarks. Returns the exit code, which is 1 if a benchmark failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(BENCHMARKS)}; all by default")
     names = parser.parse_args(argv).names or BENCHMARKS

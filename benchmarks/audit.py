@@ -1,4 +1,4 @@
-"""Compares an audit before publishing with the same data tests after publishing, by `dbt build` of two models."""
+"""Compares an audit before publishing with the same data tests after publishing, in `dbt build` of two models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TESTS: dict[str, list[Any]] = {
 
 
 def make_project(lake: Lake) -> Project:
-    """The two models with the same tests."""
+    """A project with two models that have the same tests."""
     project = lake.project(_SCHEMA)
     project.sources("events", database=CATALOG)
     for name in (_AUDITED, _AFTER):
@@ -43,7 +43,7 @@ def make_project(lake: Lake) -> Project:
 
 
 def commit(lake: Lake, first: int, rows: int) -> None:
-    """A commit of new rows to the source."""
+    """Commit new rows to the source."""
     lake.sql(
         f"insert into {_SOURCE} select id, id % 9973, substr('abcd', cast(id % 4 as int) + 1, 1),"
         f" md5(cast(id as string)) from range({first}, {first + rows})"
@@ -51,14 +51,14 @@ def commit(lake: Lake, first: int, rows: int) -> None:
 
 
 def spent(meter: Meter, project: Project, model: str, *arguments: str) -> Spent:
-    """The cost of a `dbt build` of a model and its tests in Spark."""
+    """The cost of `dbt build` of a model and its tests."""
     with meter.measuring() as found:
         project.run("--select", model, *arguments, command="build")
     return found
 
 
 def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) -> None:
-    """A first table of ``rows`` rows, then rounds of 1% more, and builds of the whole table."""
+    """Build tables of ``rows`` rows, then measure rounds with 1% new rows, and rounds with --full-refresh."""
     lake.sql(f"create table {_SOURCE} (id bigint, account bigint, kind string, note string) using iceberg")
     commit(lake, 0, rows)
     project = make_project(lake)

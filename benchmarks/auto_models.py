@@ -1,4 +1,4 @@
-"""The cost of each model's run and, for models with the strategy ``auto``, the chosen method and its estimate."""
+"""Measures each model's run. For models with the strategy ``auto``, also records the chosen method and its estimate."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ AUTO = {"materialized": "iceberg_incremental_snapshot", "incremental_strategy": 
 TABLE = {"materialized": "table"}
 
 WROTE, NOTHING, UNAFFECTED = "wrote", "nothing new", "no key affected"
-"""The results of a run without a plan: it writes all rows, has nothing to do, or its changes affect no row."""
+"""The results of runs that choose no method: all rows were written, nothing was new, or no row was affected."""
 INSERT, UPDATED, KEPT, REBUILD = "insert", "groups updated", "updated incrementally", "rebuild"
 """The methods for updating an existing table."""
 
 _NOTHING_NEW = "NOTHING NEW"
-"""dbt's output for such a model."""
+"""dbt's output for a model with nothing new."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Taken:
     """The method that a run of an ``auto`` model chose.
 
     ``keys``: the number of affected values of the ``key``; None if they were not counted. ``reads``: the inputs of the
-    estimate. ``estimated``: the estimated CPU seconds of an incremental update and of a rebuild. Both are None without
-    an estimate.
+    estimate. ``estimated``: the estimated CPU seconds of an incremental update and of a rebuild. ``reads`` and
+    ``estimated`` are None if there was no estimate.
     """
 
     way: str
@@ -45,7 +45,7 @@ class Taken:
 
     @property
     def has_other_way(self) -> bool:
-        """Whether the model could have been updated incrementally in another way."""
+        """Whether the run could have chosen between an incremental update and a rebuild."""
         return self.way in (UNAFFECTED, INSERT, UPDATED, KEPT) or self.estimated is not None
 
 
@@ -53,8 +53,8 @@ class Taken:
 class ModelRun:
     """The cost of one model's run in s, from its start to its end, and its result.
 
-    ``files``: the number of files read, counted each time they are read; files with changes count once. ``statements``:
-    the durations in s of dbt's statements by kind, without those that only query information.
+    ``files``: the number of files read. A file counts each time it is read, but a file with changes counts once.
+    ``statements``: the kind of each statement that dbt sent for the model, and its duration in s.
     """
 
     whole: float
@@ -66,7 +66,7 @@ class ModelRun:
 
 
 def taken(plan: UpdatePlan, reads: Any) -> Taken:
-    """A plan as a record. ``reads``: the inputs of its estimate, or None."""
+    """The method in a plan. ``reads``: the inputs of its estimate; None if there was none."""
     key: tuple[str, ...] = ()
     if plan.continued is not None:
         key = tuple(plan.continued.summary.keys)
@@ -91,7 +91,7 @@ def taken(plan: UpdatePlan, reads: Any) -> Taken:
 
 
 def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
-    """``dbt run`` with one thread: the cost and result of each model. Raises RuntimeError if it fails."""
+    """The cost and result of each model in a ``dbt run`` with one thread. Raises RuntimeError if dbt fails."""
     logged: dict[str, list[str]] = {}
     found: dict[str, Taken] = {}
     changed: dict[str, int] = {}
@@ -105,7 +105,7 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
             if event.info.name != "NodeFinished":
                 return
             name = event.data.node_info.node_name
-            logged[name] = meter.new_lines()  # read later, because reading takes CPU time
+            logged[name] = meter.new_lines()  # parsed later, because parsing takes CPU time
             if applied:
                 writer, plan = applied[-1][:2]
                 estimates = to_update if plan.continued is not None else chosen or at_once
@@ -135,14 +135,14 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
 
 
 def _changed_files(writer: PlainSqlWriter) -> int:
-    """The number of data files with changes. Iceberg reports no metric if they are read individually."""
+    """The number of data files with changes that are read individually. Iceberg has no metric for such reads."""
     sources = writer._sources.values() if writer._spark.scans else ()
     return sum(source.planned.counts.files for source in sources if source.has_changed)
 
 
 @contextmanager
 def _recording(owner: Any, name: str) -> Iterator[list[Sequence[Any]]]:
-    """Collects the arguments of each call of a function. ``owner``: its class or module."""
+    """Collects the arguments of each call of a function. ``owner``: the function's class or module."""
     original: Callable[..., Any] = getattr(owner, name)
     calls: list[Sequence[Any]] = []
 

@@ -1,6 +1,6 @@
-"""The cost of a capture: loading a model's table and source, finding the checkpoint, planning, and generating SQL.
+"""Measures a capture: loading a model's table and source, finding the checkpoint, planning, and generating SQL.
 
-The metadata was written by Spark and then extended. Only Python runs during the measurement.
+Spark writes short histories, which are then lengthened. Spark does not run during the measurement.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AIMS_MS = {1_000: 50, 10_000: 400}
 
 @dataclass
 class Spent:
-    """The durations of one capture in s, and what it captured."""
+    """The durations of one capture in s, and the numbers of captured snapshots and files."""
 
     load: float
     rest: float
@@ -55,7 +55,7 @@ class Spent:
 
 
 def make_tables(folder: Path) -> None:
-    """Let Spark write a source and a target with a few commits, in a separate process."""
+    """Write a source and a target with a few commits by Spark, in a separate process."""
     code = f"from pathlib import Path; from benchmarks.capture import write_tables; write_tables(Path({str(folder)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -74,7 +74,7 @@ def write_tables(folder: Path) -> None:
 
 
 def open_tables(folder: Path) -> tuple[Path, MetadataReader]:
-    """The SQLite catalog of the tables, and a reader as in a run."""
+    """The SQLite catalog of the tables, and the same kind of reader as in a run."""
     catalog = folder / "lakehouse" / "catalog.db"
     prefix = f"spark.sql.catalog.{_CATALOG}"
     settings = {
@@ -87,7 +87,7 @@ def open_tables(folder: Path) -> tuple[Path, MetadataReader]:
 
 
 def place(catalog: Path, reader: MetadataReader, start: int) -> None:
-    """Set the model's position to a snapshot of the source, counted from the first."""
+    """Set the model's position to the snapshot of the source with index ``start``, oldest first."""
     history = reader.load(_SOURCE)
     assert history is not None
     chain = list(history.ancestors(history.current_snapshot_id))[::-1]
@@ -111,7 +111,7 @@ def capture(reader: MetadataReader) -> Spent:
 
 
 def measure(folder: Path, result: Result, repetitions: int) -> None:
-    """Measure each length of history at three positions, and with a target whose history has the same length."""
+    """Measure each length of the source's history at three positions, and with an equally long target history."""
     catalog, reader = open_tables(folder)
     table = Table(
         "Capturing one source for one model",

@@ -1,4 +1,4 @@
-"""Checks whether tables are equal. A table may also be a query in parentheses."""
+"""Checks whether tables are equal. A table can also be a query in parentheses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def rows(lake: Lake, table: str) -> int:
 
 
 def require_equal(lake: Lake, table: str, other: str) -> int:
-    """The number of rows of two tables that are equal row by row. Raises ValueError if they differ."""
+    """The number of rows of a table. Raises ValueError unless another table has the same rows."""
     missing, extra = _except(lake, other, table), _except(lake, table, other)
     if missing or extra:
         raise ValueError(f"{table} lacks {missing:,} rows of {other}, and has {extra:,} that are not in it")
@@ -19,7 +19,7 @@ def require_equal(lake: Lake, table: str, other: str) -> int:
 
 
 def require_same_rows(lake: Lake, expected: str, *tables: str) -> None:
-    """Raise ValueError if a table has a row more or less often than the expected one. Each table is read once."""
+    """Raise ValueError if a table has a row more or less often than the expected table. Reads each table once."""
     listed, read = _columns(lake, expected), (expected, *tables)
     ones = (
         ", ".join(f"{int(place == other)} as in_{other}" for other in range(len(read))) for place in range(len(read))
@@ -34,9 +34,9 @@ def require_same_rows(lake: Lake, expected: str, *tables: str) -> None:
 
 
 def require_same_sums(lake: Lake, expected: str, *tables: str) -> int:
-    """The number of rows of tables whose row hashes have the same sum. Raises ValueError if a table differs.
+    """The number of rows of the expected table. Raises ValueError if another table has a different sum of row hashes.
 
-    This takes a fraction of the time of a comparison row by row.
+    This check is much faster than a comparison row by row.
     """
     wanted = _sum_of_hashes(lake, expected)
     for table in tables:

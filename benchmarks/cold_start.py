@@ -1,8 +1,8 @@
 """The time from the start of `dbt run` to the first model's first statement, on the embedded lakehouse, and its parts.
 
-The time is compared with a floor: a process that starts a bare SparkSession with the same settings and jars, and `dbt
-parse` of the same project. All run in separate processes, in turn. The lakehouse, the jars and dbt's partial parse
-already exist.
+The time is compared with a floor: the start of a bare SparkSession with the same settings and jars, plus `dbt parse` of
+the same project. Each runs in a separate process, in turn. The lakehouse, the jars and dbt's partial parse exist before
+the measurement.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _PARTS = (
     "session and catalog",
     "dbt's listings, compiling the model",
 )
-"""The parts between the moments, in order."""
+"""The parts of the time, in order."""
 
 Event = Mapping[str, Any]
 
 
 def moments(events: Iterable[Event]) -> list[float]:
-    """The ends of the parts in a run's log, as seconds since 1970. Raises ValueError if one is missing."""
+    """The end of each part in a run's log, in seconds since 1970. Raises ValueError if an end is missing."""
     found: dict[str, float] = {}
     for event in events:
         for part in filter(None, [_ends(event)]):
@@ -64,7 +64,7 @@ def moments(events: Iterable[Event]) -> list[float]:
 
 
 def _ends(event: Event) -> str | None:
-    """The part that ends with an event of dbt's log."""
+    """The part that ends with an event in dbt's log. None if no part does."""
     info, data = event["info"], event["data"]
     if info["name"] == "MainReportVersion":
         return _PARTS[0]
@@ -109,7 +109,7 @@ def _dbt(project: Project, *arguments: str) -> None:
 
 
 def measure(folder: Path, rounds: int, result: Result) -> None:
-    """Run the three in turn. The first round fills caches and is omitted."""
+    """Measure `dbt run`, the bare session and `dbt parse` in turn. The first round fills caches and is omitted."""
     target = {"type": "spark_iceberg", "method": "session", "warehouse": str(folder / "lakehouse")}
     project = Project(folder, "cold", target)
     for number in range(_MODELS):
@@ -132,8 +132,8 @@ def measure(folder: Path, rounds: int, result: Result) -> None:
         "From the start of `dbt run` to the first model's first statement, in an embedded lakehouse and a project of "
         f"{_MODELS} models",
         ["", "duration"],
-        note=f"Medians of {rounds} runs, each in a separate process. The floor is a bare SparkSession and `dbt parse`, "
-        "one after the other. Aim: at most 1.2 times the floor.",
+        note=f"Medians of {rounds} runs, each in a separate process. The floor is the time to start a bare "
+        "SparkSession and then run `dbt parse`. Aim: at most 1.2 times the floor.",
     )
     table.add("`dbt run` until the first model's first statement", results.seconds(wholes))
     for name, values in zip(_PARTS, zip(*parts, strict=True), strict=True):

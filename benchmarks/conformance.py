@@ -1,7 +1,7 @@
 """Counts the results of dbt's conformance suite by topic, for this adapter and for plain dbt-spark.
 
-Both use the same Spark and lakehouse. dbt-spark's models, seeds and snapshots have `file_format: iceberg`, in Spark's
-default catalog. Writes the table of docs/conformance.md to the standard output.
+Both use the same Spark and lakehouse. With dbt-spark, models, seeds and snapshots have `file_format: iceberg`, in
+Spark's default catalog. Prints the table for docs/conformance.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORST_FIRST = ("failed", "skipped", "passed")
 
 
 def counts(adapter: str) -> dict[str, Counter[str]]:
-    """The numbers of passed and failed tests, by file."""
+    """The number of tests with each result, by topic."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         subprocess.run(
             [sys.executable, *PYTEST, f"--junitxml={report.name}", str(FOLDER)],
@@ -35,7 +35,7 @@ def counts(adapter: str) -> dict[str, Counter[str]]:
 
 
 def by_topic(cases: Iterable[ElementTree.Element]) -> dict[str, Counter[str]]:
-    """The results of tests, by file. A test that fails, and then fails in its teardown, is two cases of a report."""
+    """The number of tests with each result, by topic. A test has two cases if it and its teardown fail."""
     outcomes: dict[tuple[str, str], str] = {}
     for case in cases:
         test = case.attrib["classname"], case.attrib["name"]
@@ -48,7 +48,7 @@ def by_topic(cases: Iterable[ElementTree.Element]) -> dict[str, Counter[str]]:
 
 
 def outcome(case: ElementTree.Element) -> str:
-    """The result of a test. Teardowns of dbt-spark that fail to drop a schema with views are not counted."""
+    """The result of a test case. Errors in teardowns are ignored: dbt-spark cannot drop schemas with views."""
     kinds = {child.tag for child in case if child.tag != "error" or "teardown" not in child.attrib.get("message", "")}
     return "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
 

@@ -1,4 +1,4 @@
-"""The CPU time of processes, in user and kernel mode, from Linux."""
+"""The CPU time of processes in user and kernel mode, as Linux reports it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 _PROCESSES = Path("/proc")
 _PARENT = 1
 _TIMES = slice(11, 15)
-"""The fields after the command's name: user and system time of the process, and of its children that have ended."""
+"""The fields with the user and system times of the process, and of its children that have ended."""
 
 
 def whole(process: int | None = None) -> float:
     """The CPU time in s of a process and all of its descendants so far, including those that have ended.
 
-    Without an argument, of this process, including the JVM of its Spark. 0 on systems without ``/proc``.
+    By default, this is the current process, including the JVM of its Spark. 0 on systems without ``/proc``.
     """
     root = os.getpid() if process is None else process
     found = dict(_stats())
@@ -31,7 +31,7 @@ def whole(process: int | None = None) -> float:
 
 
 def _stats() -> Iterator[tuple[int, list[str]]]:
-    """The fields of each process after its command's name."""
+    """The fields of each process that follow the command's name in ``/proc/<id>/stat``."""
     for folder in _PROCESSES.glob("[0-9]*"):
         try:
             text = (folder / "stat").read_text(encoding="utf-8", errors="replace")

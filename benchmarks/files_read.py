@@ -1,4 +1,4 @@
-"""Whether runs read exactly the committed files: compares the files of captured ranges with those of the commits."""
+"""Checks that runs read exactly the committed files: compares the files of captured ranges with those of commits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPACT_EVERY = 20
 
 
 def make_table(lake: Lake, commits: int) -> None:
-    """Commits of one to four files, and between them empty commits, overwrites of empty partitions, and compactions."""
+    """Create a table by commits of one to four files, empty commits, overwrites of empty partitions and compactions."""
     lake.sql(f"create table {_TABLE.sql} (id bigint, day int) using iceberg partitioned by (day)")
     for number in range(commits):
         match number % 10:
@@ -45,7 +45,7 @@ def make_table(lake: Lake, commits: int) -> None:
 
 
 def added_files(lake: Lake) -> dict[int, set[str]]:
-    """The data files that each snapshot added, from its manifests, whether or not they still exist."""
+    """The data files that each snapshot added, from its manifests, including files that were removed since."""
     rows = lake.sql(
         f"select distinct snapshot_id, data_file.file_path from {_TABLE.sql}.all_entries"
         " where status = 1 and data_file.content = 0"
@@ -57,7 +57,7 @@ def added_files(lake: Lake) -> dict[int, set[str]]:
 
 
 def capture(history: History, chain: Sequence[Snapshot], start: int, end: int) -> Range:
-    """The range between two snapshots of the chain. Raises ValueError if there is none."""
+    """The range between two snapshots of the chain. Raises ValueError if the range cannot be read."""
     position: Position = position_at(history.table_uuid, chain[start])
     planned = plan_changes(history, position, chain[end])
     if not isinstance(planned, Range):
@@ -66,7 +66,7 @@ def capture(history: History, chain: Sequence[Snapshot], start: int, end: int) -
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, and save the result. Raises ValueError if a range reads other files."""
+    """Measure, and save the result. Raises ValueError if a range does not read exactly the committed files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranges", type=int, default=50)
     parser.add_argument("--commits", type=int, default=100)
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for _ in range(options.ranges):
             start, end = sorted(chance.sample(range(len(chain)), 2))
             planned = capture(history, chain, start, end)
-            # not `_file`, which a range with overwrites lacks
+            # not by `_file`, which ranges with overwrites do not have
             read = {row[0] for row in lake.sql(f"select distinct input_file_name() from {changes_sql(planned)}")}
             # a compaction also adds files, but for existing rows
             committed = {

@@ -1,4 +1,4 @@
-"""The environment of a benchmark: an embedded lakehouse in a temporary folder, dbt projects in it, and Spark."""
+"""The environment of a benchmark: an embedded lakehouse, dbt projects that use it, and Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SPARK = {"spark.driver.memory": "2g"}
 
 @dataclass
 class Statement:
-    """A statement that dbt executed for a node, or for itself (``node`` is then empty)."""
+    """A statement that dbt executed. ``node``: the id of the node; empty for dbt's own statements."""
 
     node: str
     sql: str
@@ -36,9 +36,10 @@ class Statement:
 
 @dataclass
 class Invocation:
-    """One dbt command: its duration, the durations of compiling and executing each model, and its statements.
+    """One dbt command: its duration in s, its statements, and by model the duration and the message.
 
-    ``cpu``: the CPU time of all processes from the start to the end of each model, if models run one by one.
+    ``models``: the time in s to compile and execute each model. ``cpu``: the CPU time in s of all processes from the
+    start to the end of each model, if models run one by one.
     """
 
     seconds: float
@@ -91,7 +92,7 @@ def run_dbt(
     command: str = "run",
     callbacks: Sequence[Callable[[Any], None]] = (),
 ) -> Invocation:
-    """Execute a dbt command of one or two words in this process. It writes all files below ``profiles``.
+    """Execute a dbt command of one or two words in this process. dbt writes its files to the folder ``profiles``.
 
     ``callbacks``: called for each of dbt's events. Raises RuntimeError if the command fails.
     """
@@ -118,7 +119,7 @@ class Project:
     """A dbt project with one schema. Its YAML files contain JSON."""
 
     def __init__(self, folder: Path, name: str, target: dict[str, Any], threads: int = 1) -> None:
-        """``target``: the profile. By default, its schema has the name of the project."""
+        """``target``: the fields of the profile. The default schema is the name of the project."""
         self.folder = folder
         self.name = name
         self._write("dbt_project.yml", json.dumps({"name": name, "version": "1.0", "profile": name}))
@@ -135,7 +136,7 @@ class Project:
         self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
 
     def tests(self, model: str, of_columns: Mapping[str, Sequence[Any]]) -> None:
-        """Declare data tests, in YAML's structure, on the columns of a model."""
+        """Declare data tests on the columns of a model, with the structure of dbt's YAML."""
         columns = [{"name": name, "data_tests": list(tests)} for name, tests in of_columns.items()]
         self._write(f"models/{model}.yml", json.dumps({"models": [{"name": model, "columns": columns}]}))
 
@@ -144,7 +145,7 @@ class Project:
         self._write(f"seeds/{name}.csv", csv)
 
     def run(self, *arguments: str, command: str = "run", callbacks: Sequence[Callable[[Any], None]] = ()) -> Invocation:
-        """``dbt run`` in this process. ``callbacks``: called for each dbt event. Raises RuntimeError if it fails."""
+        """Execute a dbt command in this process. The other arguments and errors are those of ``run_dbt``."""
         return run_dbt(self.folder, self.folder, *arguments, command=command, callbacks=callbacks)
 
     def _write(self, path: str, text: str) -> None:
@@ -154,7 +155,7 @@ class Project:
 
 
 class Lake:
-    """The lakehouse, and Spark in the same process as dbt. ``target``: its profile, without a schema."""
+    """The lakehouse, with Spark in the same process as dbt. ``target``: the profile's fields, without the schema."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -179,11 +180,11 @@ class Lake:
         return int(self.sql(f"select snapshot_id from {table}.refs where name = 'main'")[0][0])
 
     def project(self, name: str, threads: int = 1, **target: str) -> Project:
-        """A project for this package's adapter. ``target``: additional fields of its profile."""
+        """Create a project for this package's adapter. ``target``: additional fields of its profile."""
         return Project(self.folder / name, name, {**self.target, **target}, threads)
 
     def dbt_spark_project(self, name: str, **target: str) -> Project:
-        """A project for dbt-spark, which uses this process's Spark and its default catalog."""
+        """Create a project for dbt-spark, which uses the Spark of this process and Spark's default catalog."""
         return Project(self.folder / name, name, {**_DBT_SPARK, **target})
 
     def stop(self) -> None:
@@ -196,7 +197,7 @@ class Lake:
 
 @contextmanager
 def open_lake() -> Iterator[Lake]:
-    """A lakehouse in a temporary folder, which is removed at the end."""
+    """Create a lakehouse in a temporary folder, which is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         lake = Lake(Path(folder))
         try:
@@ -207,7 +208,7 @@ def open_lake() -> Iterator[Lake]:
 
 @contextmanager
 def timing(owner: Any, name: str) -> Iterator[list[float]]:
-    """Collects the durations of calls of a function in s. ``owner``: its class or module."""
+    """Collects the duration in s of each call of a function. ``owner``: the function's class or module."""
     original: Callable[..., Any] = getattr(owner, name)
     durations: list[float] = []
 

@@ -1,7 +1,7 @@
-"""Listing a schema of 1,000 Iceberg tables, and `dbt docs generate` for 300 models, with this adapter and dbt-spark.
+"""Lists a schema of 1,000 Iceberg tables, and runs `dbt docs generate` for 300 models, with this adapter and dbt-spark.
 
-Both find the same tables in the same catalog, with one Spark, in turn. dbt's own part, which is the same for both, is
-measured by `dbt docs generate --empty-catalog --no-populate-cache`, which compiles the models without Spark.
+Both adapters read the same tables of the same catalog, with one Spark, in turn. dbt's own time is the same for both. It
+is the time of `dbt docs generate --empty-catalog --no-populate-cache`, which compiles the models without Spark.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LISTS = {_OURS: SparkIcebergAdapter, _THEIRS: SparkAdapter}
 
 @dataclass
 class Figures:
-    """The durations of one adapter in s, run by run, and the last command of each kind."""
+    """The durations with one adapter in s, round by round, and the last command of each kind."""
 
     listing: list[float] = field(default_factory=list)
     run: list[float] = field(default_factory=list)
@@ -54,14 +54,14 @@ class Figures:
 
     @property
     def from_spark(self) -> list[float]:
-        """The time that `dbt docs generate` spends on the cache and the catalog."""
+        """The time in s that `dbt docs generate` spends on the cache and the catalog, round by round."""
         return [cache + catalog for cache, catalog in zip(self.cache, self.catalog, strict=True)]
 
 
 def make_tables(lake: Lake, models: int, others: int) -> None:
-    """The tables of the models, and other tables, each with one row.
+    """Create the tables of the models, and other tables, each with one row.
 
-    Spark creates the first one. The others are copies of its metadata, in separate files and with separate ids.
+    Spark creates the first table. The others are copies of its metadata file with their own UUIDs and locations.
     """
     first = f"{CATALOG}.{_SCHEMA}.m_0"
     lake.sql(f"create schema {CATALOG}.{_SCHEMA}")
@@ -87,7 +87,7 @@ def make_tables(lake: Lake, models: int, others: int) -> None:
 
 
 def make_projects(lake: Lake, models: int) -> dict[str, Project]:
-    """Two projects with the same models in the same schema. One model is small enough to run."""
+    """Create two projects with the same models in the same schema. One additional model, a view, is run."""
     projects = {
         _OURS: lake.project("ours", schema=_SCHEMA),
         _THEIRS: lake.dbt_spark_project("theirs", schema=_SCHEMA),
@@ -101,7 +101,7 @@ def make_projects(lake: Lake, models: int) -> dict[str, Project]:
 
 
 def run_one(project: Project, adapter: str, figures: Figures) -> None:
-    """`dbt run` of one view, before which dbt lists the schema."""
+    """Run one view. dbt lists the schema before."""
     with timing(_LISTS[adapter], "list_relations_without_caching") as listing:
         figures.last_run = project.run("--select", "one")
     figures.listing.append(sum(listing))
@@ -109,7 +109,7 @@ def run_one(project: Project, adapter: str, figures: Figures) -> None:
 
 
 def generate_docs(project: Project, figures: Figures, expected: int) -> None:
-    """`dbt docs generate`, with and without Spark. Raises ValueError if models are missing."""
+    """Run `dbt docs generate` with and without Spark. Raises ValueError if the catalog lacks models or columns."""
     with timing(BaseAdapter, "set_relations_cache") as cache, timing(BaseAdapter, "get_filtered_catalog") as catalog:
         figures.last_docs = project.run(command="docs generate")
     figures.cache.append(sum(cache))
@@ -122,7 +122,7 @@ def generate_docs(project: Project, figures: Figures, expected: int) -> None:
 
 
 def measure(lake: Lake, models: int, tables: int, rounds: int, result: Result) -> None:
-    """Create the tables, then run both projects in turn. The first round is a warm-up."""
+    """Create the tables, and run both projects in turn. The first round is a warm-up."""
     make_tables(lake, models, tables - models)
     projects = make_projects(lake, models)
     found = {name: Figures() for name in projects}

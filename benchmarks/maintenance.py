@@ -1,9 +1,9 @@
-"""Sixty days of a pipeline with three stages, with and without daily maintenance.
+"""Measures sixty days of a pipeline with three stages, with and without daily maintenance.
 
 Each day, a writer appends events, corrects some events of the last days, and expires all snapshots of its table that
 Iceberg can expire. Then `dbt run` updates three stages: a log of the changes, a mirror that applies the log, and totals
-by group. On one day per week, the totals are not updated. A variant is split into periods of several days, each in its
-own process. If the benchmark is interrupted and started again, completed periods are not repeated.
+by account. On one day per week, the totals are not updated. Each variant runs in several processes, one after another,
+for up to 20 days each. If the benchmark is interrupted and started again, completed days are not repeated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DAYS = {"maintained": 60, "left_alone": 30, "not_held": 30}
 _EVENTS, _CORRECTED = 2_000, 50
 _ACCOUNTS = 200
 _STRETCH = 20
-"""The number of days in one process."""
+"""The maximum number of days in one process."""
 _EVENTS_TABLE = f"{CATALOG}.{RAW}.events"
 _LEAST = {"history.expire.max-snapshot-age-ms": "1"}
 _STAGES = ("changes", "current", "totals")
@@ -41,7 +41,7 @@ _COLUMNS = "id, account, day, seconds"
 
 @dataclass
 class Day:
-    """One day: the durations of the models and the maintenance in s, and the size of all stages afterwards."""
+    """One day: the durations of models and maintenance in s, and the sizes of all stages afterwards."""
 
     models: float
     maintenance: float
@@ -52,7 +52,7 @@ class Day:
 
 @dataclass
 class Outcome:
-    """The days of one variant, and the error of the day after them, if it failed."""
+    """The completed days of one variant, and the error of the next day, if it failed."""
 
     days: list[Day] = field(default_factory=list)
     error: str = ""
@@ -60,7 +60,7 @@ class Outcome:
 
 
 def make_project(lake: Lake, *, held: bool) -> Project:
-    """The empty source and the models."""
+    """Create the empty source and the models. ``held``: whether the first model holds its position in the source."""
     lake.sql(f"create table if not exists {_EVENTS_TABLE} (id bigint, account int, day int, seconds double)")
     project = lake.project(NAME)
     project.sources("events", database=CATALOG)
@@ -91,9 +91,9 @@ def make_project(lake: Lake, *, held: bool) -> Project:
 
 
 def write(lake: Lake, day: int) -> None:
-    """The writes of one day: new events, late corrections, and an expiry with the minimum retention.
+    """Write one day: new events, late corrections, and an expiry with the minimum retention.
 
-    The writes of an interrupted day are not repeated.
+    If the day was interrupted, its events are not written again.
     """
     first = day * _EVENTS
     if not lake.sql(f"select 1 from {_EVENTS_TABLE} where day = {day} limit 1"):
@@ -111,7 +111,7 @@ def write(lake: Lake, day: int) -> None:
 
 
 def look(lake: Lake, run: Invocation, maintenance: Invocation | None) -> Day:
-    """The results of a day."""
+    """The results of a day, and the current sizes of the stages."""
     tables = [f"{CATALOG}.{NAME}.{stage}" for stage in _STAGES]
     counted = [
         lake.sql(f"select (select count(*) from {table}.files), (select count(*) from {table}.snapshots)")[0]
@@ -127,7 +127,7 @@ def look(lake: Lake, run: Invocation, maintenance: Invocation | None) -> Day:
 
 
 def play(way: str, until: int) -> None:
-    """Run the remaining days of a variant, and save each. Raises ValueError if a stage differs from the source."""
+    """Run the remaining days of a variant, and save each. Raises ValueError if a stage is wrong at the end."""
     outcome = read(way) or Outcome(load_before=results.load_by_others())
     folder = SCRATCH / way
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def play(way: str, until: int) -> None:
 
 
 def run_of(project: Project, day: int) -> Invocation | None:
-    """The run of a day. None if it failed."""
+    """Run the models of a day. None if the run failed."""
     left_out = ["--exclude", "totals"] if day % 7 == 5 else []
     try:
         return project.run(*left_out)
@@ -166,7 +166,7 @@ def save(way: str, outcome: Outcome) -> None:
 
 
 def read(way: str) -> Outcome | None:
-    """The results of a variant so far. None without any."""
+    """The results of a variant so far. None if there are none."""
     path = SCRATCH / f"{way}.json"
     if not path.exists():
         return None
@@ -175,7 +175,7 @@ def read(way: str) -> Outcome | None:
 
 
 def played(way: str, days: int) -> Outcome | None:
-    """The results of a variant after running its remaining days. None if they failed."""
+    """Run the remaining days of a variant. Returns its results, or None if the benchmark failed."""
     options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1"  # many small statements
     while (outcome := read(way)) is None or (len(outcome.days) < days and not outcome.error):
         until = min(days, _STRETCH + (0 if outcome is None else len(outcome.days)))
@@ -186,7 +186,7 @@ def played(way: str, days: int) -> Outcome | None:
 
 
 def message_of(project: Project) -> str:
-    """The error of the failed model, from the last run's results."""
+    """The error of the model that failed in the last run."""
     found = json.loads((project.folder / "target" / "run_results.json").read_text(encoding="utf-8"))
     return next(str(each["message"]) for each in found["results"] if each["status"] == "error")
 
@@ -198,7 +198,7 @@ def said(error: str) -> str:
 
 
 def compare(lake: Lake, project: Project) -> None:
-    """Raise ValueError if the last stages differ from the source."""
+    """Run all models once more. Raise ValueError if the last two stages differ from the source."""
     project.run()
     totals = f"select account, count(*), sum(seconds) from {_EVENTS_TABLE} group by account"
     for stage, truth in (("current", f"select {_COLUMNS} from {_EVENTS_TABLE}"), ("totals", totals)):
@@ -209,7 +209,7 @@ def compare(lake: Lake, project: Project) -> None:
 
 
 def publish(found: dict[str, Outcome]) -> Result:
-    """The figures and the plot."""
+    """Create the tables of figures, and the plot."""
     result = Result(NAME, load_before=max(each.load_before for each in found.values()))
     table = Table(
         f"Three stages, day by day: {_EVENTS:,} events and about {_CORRECTED} late corrections per day",
@@ -255,7 +255,7 @@ def publish(found: dict[str, Outcome]) -> Result:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure the remaining variants, and save the result. The exit code is 1 if one failed."""
+    """Measure the remaining variants, and save the result. Returns the exit code, which is 1 if a variant failed."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
     parser.add_argument("--way", choices=WAYS, help="run this variant up to --days, and save its results")
     parser.add_argument("--days", type=int, help="the last day of --way")

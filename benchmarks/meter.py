@@ -1,4 +1,4 @@
-"""The cost in Spark from its event log, the bytes that its process read, and the cost of all processes together."""
+"""Measures the cost in Spark from its event log, the bytes that its process read, and the CPU time of all processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lake import Lake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# all methods keep the generated code of their statements, as if each had its own long-lived Spark
+# the cache holds the generated code of all methods, as if each method had its own long-lived Spark
 _SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "4g",
@@ -35,14 +35,13 @@ _FILES = "number of result data files"
 
 @dataclass
 class Spent:
-    """Sums over tasks: durations in s, rows that scans returned, sizes in bytes. ``wall``: the total duration in s.
+    """Sums over Spark's tasks: durations in s, rows that scans returned, sizes in bytes.
 
-    ``whole``: the CPU time in s of this process and of Spark's, including planning, compilation and garbage collection.
+    ``wall``: the total duration in s. ``whole``: the CPU time in s of this process and Spark's, including planning,
+    compilation and garbage collection. ``files``: the number of data files in the planned scans of Iceberg tables.
 
-    ``read``: the bytes that Spark's process read from files according to Linux, without shuffles; otherwise 0. For
-    Iceberg tables, the metrics of Spark's tasks contain little more than the files' footers.
-
-    ``files``: the data files in the planned scans of Iceberg tables.
+    ``read``: the bytes that Spark's process read from files, without shuffles, as Linux reports them. It is 0 on other
+    systems. Spark's own metrics count little more than the footers of files of Iceberg tables.
     """
 
     run: float = 0.0
@@ -72,7 +71,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def open_metered_lake(folder: Path) -> Iterator[tuple[Lake, Meter]]:
-    """A lakehouse in a folder, which is emptied first and removed at the end, and a meter for its Spark."""
+    """Create a lakehouse, and a meter for its Spark. The folder is emptied first, and removed at the end."""
     folder = folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     log = folder / "event-log"
@@ -99,7 +98,7 @@ class Meter:
 
     @contextmanager
     def measuring(self) -> Iterator[Spent]:
-        """The cost of the block's tasks, which is set at the end of the block."""
+        """Measure the block. The returned values are set at the end of the block."""
         spent = Spent()
         self.new_lines()
         read, whole, began = self._read(), cpu.whole(), time.perf_counter()
@@ -117,7 +116,7 @@ class Meter:
         return int(self._counters.read_text(encoding="ascii").split()[1])
 
     def new_lines(self) -> list[str]:
-        """The lines since the last call. Spark flushes the log when a stage has completed."""
+        """The complete lines of the log since the last call. Spark flushes the log at the end of each stage."""
         self._bus.waitUntilEmpty()
         with self._log.open("rb") as log:
             log.seek(self._position)
@@ -128,12 +127,12 @@ class Meter:
 
 
 def spent_by(lines: Sequence[str]) -> Spent:
-    """The cost of tasks and scans in lines of the event log, without the process's duration and bytes."""
+    """The cost of tasks and scans in lines of the event log. ``wall``, ``whole`` and ``read`` are 0."""
     return replace(spent_by_tasks(lines), files=files_read(lines))
 
 
 def spent_by_tasks(lines: Iterable[str]) -> Spent:
-    """The sums over completed tasks, including failed ones."""
+    """The sums over all tasks that have ended, including failed ones."""
     total = Spent()
     for line in lines:
         if line.startswith(_TASK_END):
@@ -142,7 +141,7 @@ def spent_by_tasks(lines: Iterable[str]) -> Spent:
 
 
 def files_read(lines: Iterable[str]) -> int:
-    """The number of data files in scans of Iceberg tables, from the metrics of their planning."""
+    """The number of data files in scans of Iceberg tables, from the metrics of Iceberg's planning."""
     counters: set[int] = set()
     found = 0
     for line in lines:
@@ -154,7 +153,7 @@ def files_read(lines: Iterable[str]) -> int:
 
 
 def _counters(plan: Mapping[str, Any]) -> Iterator[int]:
-    """The accumulators of a plan that count files."""
+    """The ids of the accumulators in a plan that count data files."""
     yield from (each["accumulatorId"] for each in plan["metrics"] if each["name"] == _FILES)
     for child in plan["children"]:
         yield from _counters(child)

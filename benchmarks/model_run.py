@@ -1,7 +1,7 @@
-"""A dbt run of a model, compared with the same hand-written statement, in one Spark: large and tiny builds.
+"""Compares dbt runs of a model with the same hand-written statement, in one Spark: large and tiny builds.
 
-After each run, both tables are rolled back, and with them the model's checkpoint, so that every run applies the same
-rows to the same table.
+After each run, both tables are rolled back, including the model's checkpoint. Every run therefore applies the same rows
+to the same table.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Case:
 
 @dataclass
 class Pairs:
-    """The durations of a case in s, pair by pair, and the durations of the parts of dbt's runs."""
+    """The durations of a case in s, pair by pair. ``parts``: the durations in s of the parts of dbt's runs."""
 
     model: list[float] = field(default_factory=list)
     hand: list[float] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Pairs:
 def make_source(lake: Lake, name: str, rows: int) -> tuple[int, int]:
     """Create a source with two commits. Returns their snapshots.
 
-    The second has ``rows`` rows, a quarter with existing keys.
+    The second commit has ``rows`` rows. A quarter of them have keys of the first commit.
     """
     table = f"{CATALOG}.{RAW}.{name}"
     lake.sql(
@@ -86,7 +86,7 @@ def make_source(lake: Lake, name: str, rows: int) -> tuple[int, int]:
 
 
 def make_case(lake: Lake, project: Project, source: str, snapshots: tuple[int, int], strategy: str) -> Case:
-    """Build the model and its counterpart from the source's first commit."""
+    """Build the model and the table for the hand-written statement from the source's first commit."""
     model = f"{strategy}_{source}"
     start, end = snapshots
     table = f"{CATALOG}.{RAW}.{source}"
@@ -151,13 +151,13 @@ def run_model(project: Project, model: str, pairs: Pairs) -> None:
     for part, duration in parts(invocation).items():
         pairs.parts[part].append(duration)
     pairs.parts["load metadata"].append(sum(loads))
-    # dbt also opens and closes a session for its own queries; the model's session is the last one
+    # dbt also opens and closes a session for its own queries. The model's session is the last one.
     pairs.parts["open the model's session"].append(opened[-1])
     pairs.parts["close the model's session (after the model)"].append(closed[-1])
 
 
 def parts(invocation: Invocation) -> dict[str, float]:
-    """The durations of the model's statements, by kind."""
+    """The total duration in s of each kind of the model's statements."""
     found: dict[str, float] = defaultdict(float)
     for statement in invocation.for_models:
         found[kind(statement.sql)] += statement.seconds
@@ -216,7 +216,7 @@ def measure(lake: Lake, sizes: dict[str, tuple[int, int]], result: Result) -> No
 
 
 def breakdown(strategy: str, pairs: Pairs) -> Table:
-    """The parts of a tiny run."""
+    """The parts of a tiny run, as a table."""
     table = Table(f"Parts of a tiny {strategy}: medians", ["part", "duration"])
     for part, durations in sorted(pairs.parts.items(), key=lambda item: -statistics.median(item[1])):
         table.add(f"`{part}`" if part.startswith((*_KINDS, "alter")) else part, results.milliseconds(durations))

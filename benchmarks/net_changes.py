@@ -1,4 +1,4 @@
-"""The data files that net changes read: those in the scans of a changelog, as more of a table is rewritten."""
+"""Counts the data files that a changelog of net changes scans, by the share of rewritten files."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _DAYS, _FILES_A_DAY, _ROWS_A_FILE = 100, 10, 20
 _FILES = _DAYS * _FILES_A_DAY
 _ROWS = _FILES * _ROWS_A_FILE
 _CHANGES = (1, 5, 20)
-"""The percentages of rewritten files."""
+"""The percentages of files that are rewritten."""
 
 _CHANGES_A_FILE = {"INSERT": 3, "DELETE": 3}
-"""The numbers of rows added and deleted by one updated, one deleted, one merged and one inserted row in a file."""
+"""The changes in each rewritten file, in which one row is updated, one deleted, one merged and one inserted."""
 
 _LAYOUTS = ("partitioned by day, whole days", "sorted by day, neighboring files", "sorted by day, files far apart")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A table, and which of its files are rewritten."""
+    """A kind of table, and the choice of files that are rewritten."""
 
     layout: str
     version: int
@@ -50,7 +50,7 @@ class Case:
         return self.layout == _LAYOUTS[0]
 
     def files(self, percent: int) -> list[int]:
-        """The numbers of the rewritten files. Rewritten days are also distant from each other."""
+        """The numbers of the rewritten files. In a partitioned table, these are all files of evenly spread days."""
         if self.is_partitioned:
             days = [each * (_DAYS // percent) for each in range(percent)]
             return [day * _FILES_A_DAY + file for day in days for file in range(_FILES_A_DAY)]
@@ -61,7 +61,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Files:
-    """The data files that ``changed``, that a session reads ``exactly``, and that other connections scan."""
+    """Numbers of data files: that ``changed``, that a session reads, and that other connections scan."""
 
     changed: int
     exactly: int
@@ -77,14 +77,14 @@ CASES = [
 
 
 def make_table(lake: Lake, version: int, partitioned: bool) -> str:
-    """A table of 1,000 files, partitioned or sorted by day. Returns the location of its metadata file."""
+    """Create a table of 1,000 files, partitioned or sorted by day. Returns the location of its metadata file."""
     table = f"{CATALOG}.{RAW}.base_v{version}_{'partitioned' if partitioned else 'sorted'}"
     clause = "partitioned by (d)" if partitioned else ""
     lake.sql(
         f"create table {table} (id bigint, d date, v string) using iceberg {clause}"
         f" tblproperties ('format-version' = '{version}')"
     )
-    # each range of ids is one file: rows are written in their order, because no sort order is set yet
+    # each range of ids becomes one file, because the rows are written without a shuffle and without sorting
     lake.sql(f"alter table {table} set tblproperties ('write.distribution-mode' = 'none')")
     rows = f"select id, {_day('id')} as d, md5(string(id)) as v from range(0, {_ROWS}, 1, {_FILES})"
     lake.sql(f"insert into {table} {rows}")
@@ -99,7 +99,7 @@ def _day(id_: str) -> str:
 
 
 def rewrite(lake: Lake, table: str, files: Sequence[int]) -> None:
-    """In each of these files, update a row, delete one, and merge a changed and a new one."""
+    """In each of these files, update a row, delete a row, and merge a changed and a new row."""
 
     def ids(row: int) -> str:
         return ", ".join(str(file * _ROWS_A_FILE + row) for file in files)
@@ -118,7 +118,7 @@ def rewrite(lake: Lake, table: str, files: Sequence[int]) -> None:
 
 
 def capture(settings: dict[str, str], table: TableName, start: int) -> Range:
-    """The net changes of a table since a snapshot. Raises ValueError if there are none."""
+    """The plan of a table's net changes since a snapshot. Raises ValueError if no commit rewrote rows."""
     reader = open_reader("pyiceberg", lambda: settings, {}, lambda sql: [])
     history = reader.load(table)
     assert history is not None
@@ -129,7 +129,7 @@ def capture(settings: dict[str, str], table: TableName, start: int) -> Range:
 
 
 def read(lake: Lake, sql: str) -> tuple[int, dict[str, int]]:
-    """The number of data files in all scans of a changelog, from Iceberg's metric, and its rows by kind."""
+    """The number of data files in all scans of a changelog, from Iceberg's metric, and its rows by change type."""
     frame = lake.spark.sql(sql)
     kinds = [row["_change_type"] for row in frame.collect()]
     leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
@@ -139,7 +139,7 @@ def read(lake: Lake, sql: str) -> tuple[int, dict[str, int]]:
 
 
 def measure(lake: Lake, case: Case, metadata: str, percent: int) -> Files:
-    """The files that are read after some files were rewritten. Raises ValueError if other rows are found."""
+    """The files that are read after some files were rewritten. Raises ValueError if the changelog is wrong."""
     table = TableName(CATALOG, RAW, f"case_{CASES.index(case)}_{percent}")
     lake.sql(f"call {CATALOG}.system.register_table(table => '{RAW}.{table.name}', metadata_file => '{metadata}')")
     modes = ", ".join(f"'write.{statement}.mode' = '{case.mode}'" for statement in ("delete", "update", "merge"))
@@ -173,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "of all of them, and its bounds span all values in between.",
     )
     with open_lake() as lake:
-        lake.sql("set spark.sql.adaptive.enabled = false")  # otherwise, the executed plan does not show its scans
+        lake.sql("set spark.sql.adaptive.enabled = false")  # otherwise, the executed plan does not show the scans
         bases = {
             (version, partitioned): make_table(lake, version, partitioned)
             for version in (2, 3)

@@ -1,7 +1,7 @@
-"""Runs without new commits: models of this package, and dbt-spark's incremental models with a max() watermark.
+"""Measures runs without new commits: models of this package, and incremental models with a max() watermark.
 
-Both are dbt projects with the same models and sources. They run in turn in one process and one Spark. The baseline runs
-on dbt-spark, not on this adapter.
+Both are dbt projects with the same models and sources. They run in turn in one process and one Spark. The models with a
+watermark run on dbt-spark, not on this adapter.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _NOTHING = "NOTHING NEW"
 
 @dataclass
 class Runs:
-    """The runs of a project with nothing new."""
+    """The runs of a project with nothing new. ``executions``: the number of Spark's executions in each run."""
 
     invocations: list[Invocation] = field(default_factory=list)
     executions: list[int] = field(default_factory=list)
 
     @property
     def models(self) -> list[float]:
-        """The sum of the models' durations of each run in s."""
+        """The sum of all models' durations in s, run by run."""
         return [sum(each.models.values()) for each in self.invocations]
 
     @property
     def wholes(self) -> list[float]:
-        """The durations of `dbt run` in s."""
+        """The durations of `dbt run` in s, run by run."""
         return [each.seconds for each in self.invocations]
 
 
 def make_sources(lake: Lake) -> list[str]:
-    """Small tables with a few commits."""
+    """Create small tables with a few commits. Returns their names."""
     names = [f"events_{number}" for number in range(_SOURCES)]
     for name in names:
         table = f"{CATALOG}.{RAW}.{name}"
@@ -52,10 +52,10 @@ def make_sources(lake: Lake) -> list[str]:
 
 
 def make_projects(lake: Lake, sources: Sequence[str], models: int) -> dict[str, Project]:
-    """Two projects with the same models."""
+    """Create two projects with the same models."""
     projects = {_OURS: lake.project(_OURS), _DBT_SPARK: lake.dbt_spark_project(_DBT_SPARK)}
     for name, project in projects.items():
-        # dbt-spark does not support catalogs: its names have two parts, in Spark's default catalog
+        # dbt-spark does not support catalogs. Its names have two parts, and refer to Spark's default catalog.
         project.sources(*sources, **({} if name == _DBT_SPARK else {"database": CATALOG}))
         for number in range(models):
             source = f"source('{RAW}', '{sources[number % len(sources)]}')"
@@ -92,7 +92,7 @@ def run(lake: Lake, project: Project, runs: Runs, *arguments: str) -> None:
 
 
 def measure(lake: Lake, models: int, rounds: int, result: Result) -> None:
-    """Build the projects, then run them in turn with nothing new."""
+    """Build the projects, and run them in turn with nothing new."""
     projects = make_projects(lake, make_sources(lake), models)
     for name, project in projects.items():
         print(f"first build of {name}: {project.run().seconds:.0f} s", flush=True)

@@ -10,18 +10,18 @@ from .results import Result, Table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 MOST_COLUMNS = 10
-"""Tables with more columns are collapsed."""
+"""Tables with more columns are shown collapsed."""
 
 _INTRODUCTION = """\
 # Benchmarks
 
 This page compares the cost of the package with that of hand-written statements and common alternatives. `make bench`
-measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Two methods are
-measured in pairs, one directly after the other, in alternating order. Unless a section says otherwise, they share a
-process and its Spark. A ratio is the median of the ratios of all pairs.
+measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Methods that are
+compared run in pairs, one directly after the other and in alternating order. Unless a section states otherwise, both
+run in the same process and the same Spark application. A ratio is the median of the ratios of all pairs.
 
-This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet an
-aim of this kind.
+This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet such
+an aim.
 """
 
 

@@ -1,4 +1,4 @@
-"""The result of a benchmark: the figures and the machine, in benchmarks/results/<name>.json."""
+"""The results of benchmarks: figures and machine, in benchmarks/results/<name>.json."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from . import cpu
 FOLDER = Path(__file__).resolve().parent / "results"
 PLOTS = FOLDER.parent.parent / "docs" / "plots"
 QUIET = 1.0
-"""The load per core up to which a machine counts as quiet before a benchmark."""
+"""The maximum load per core at which a machine counts as quiet before a benchmark."""
 _MOST_WAIT = 180
-"""Seconds."""
+"""The maximum time in s to wait for a quiet machine."""
 _PACKAGES = ("dbt-spark-iceberg", "dbt-core", "dbt-spark", "pyspark", "pyiceberg")
 
 
 @dataclass
 class Table:
-    """Figures as text in a table."""
+    """A table of figures as text."""
 
     title: str
     header: list[str]
@@ -49,7 +49,7 @@ class Plot:
 class Result:
     """The tables of one benchmark, the values behind them, and the machine. Loads are per core, over the last minute.
 
-    ``cpu_seconds``: the total CPU time of all processes of the benchmark; None in results that predate it.
+    ``cpu_seconds``: the total CPU time of all processes of the benchmark; None in older results.
     """
 
     name: str
@@ -74,12 +74,12 @@ class Result:
 
 
 def begin(name: str) -> Result:
-    """A new result. Records the machine's load by other work."""
+    """Create a result, and record the load of the machine by other work."""
     return Result(name, load_by_others())
 
 
 def load_by_others() -> float:
-    """The load before a benchmark. Waits at most three minutes for the load of an earlier benchmark to fade."""
+    """The load before a benchmark. Waits up to three minutes until the load of an earlier benchmark has faded."""
     until = time.monotonic() + _MOST_WAIT
     while (now := load()) > QUIET and time.monotonic() < until:
         time.sleep(5)
@@ -109,7 +109,7 @@ def load() -> float:
 
 
 def machine() -> dict[str, str]:
-    """The size of the machine."""
+    """The machine's cores, memory and system."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return {
         "cores": str(os.cpu_count()),
@@ -130,30 +130,30 @@ def versions() -> dict[str, str]:
 
 
 def paired_ratio(ours: Sequence[float], floor: Sequence[float]) -> float:
-    """The median of the ratios of pairs, which are measured one after the other, so that load affects both."""
+    """The median of the ratios of pairs. The values of a pair are measured in succession, so that load affects both."""
     return statistics.median(one / other for one, other in zip(ours, floor, strict=True))
 
 
 def paired_difference(ours: Sequence[float], floor: Sequence[float]) -> float:
-    """The median of the differences of the same pairs."""
+    """The median of the differences of pairs, as in ``paired_ratio``."""
     return statistics.median(one - other for one, other in zip(ours, floor, strict=True))
 
 
 def seconds(values: Sequence[float]) -> str:
-    """The median of durations in s."""
+    """The median of durations in s, as text."""
     return f"{statistics.median(values):.2f} s"
 
 
 def milliseconds(values: Sequence[float]) -> str:
-    """The median, in ms, of durations in s."""
+    """The median of durations in s, as text in ms."""
     return f"{1000 * statistics.median(values):.1f} ms"
 
 
 def at_most(aim: float, ratio: float) -> str:
-    """The text of an aim, and whether a ratio misses it."""
+    """The aim for a ratio as text, and whether the ratio misses it."""
     return f"≤ {aim:.2f}" + (" missed" if ratio > aim else "")
 
 
 def times(ratio: float, aim: float) -> str:
-    """The text of how many times faster something is, and whether this misses an aim."""
+    """A ratio as text, and whether it is below an aim."""
     return f"{ratio:.1f}" + (" missed" if ratio < aim else "")

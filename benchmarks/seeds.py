@@ -1,7 +1,7 @@
-"""A seed of 10,000 rows and 10 columns, with this adapter and dbt-spark, in one Spark.
+"""Measures `dbt seed` of 10,000 rows and 10 columns, with this adapter and dbt-spark, in one Spark.
 
-Both load the same file into an Iceberg table. No value has an apostrophe, which dbt-spark does not escape. The first
-load of each, with a twentieth of the rows, is a warm-up and is omitted.
+Both load the same file into an Iceberg table. The values have no apostrophes, which dbt-spark does not escape. As a
+warm-up, both first load a twentieth of the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TYPES = ["bigint", "bigint", "double", "double", "string", "string", "boolean",
 
 
 def csv(rows: int) -> str:
-    """A seed file, with numbers, texts, a boolean, a date and a time."""
+    """The text of a seed file with numbers, texts, a boolean, a date and a timestamp."""
     header = "id,number,amount,ratio,name,code,flag,day,moment,note"
     lines = (
         f"{n},{n * 7},{n}.25,0.{n:05},name {n},C-{n:05},{'true' if n % 2 else 'false'},2026-01-{n % 28 + 1:02},"
@@ -30,7 +30,7 @@ def csv(rows: int) -> str:
 
 
 def measure(lake: Lake, rows: int, rounds: int, result: Result) -> None:
-    """Load the file with both adapters in turn."""
+    """Load the file with both adapters in turn. Raises ValueError if the loaded table is wrong."""
     projects = {"dbt-spark-iceberg": lake.project("ours"), "dbt-spark": lake.dbt_spark_project("theirs")}
     durations: dict[str, list[float]] = {name: [] for name in projects}
     for name, project in projects.items():

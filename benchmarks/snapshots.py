@@ -1,8 +1,8 @@
 """Compares incremental snapshots and histories with dbt's own comparison of whole tables, in one long-lived Spark.
 
-The source is a table that is merged into. In each round 0.5% of its rows, scattered over all keys, are updated, deleted
-or new. Incremental and whole snapshots run one after the other, and must have the same versions at the end. A model
-with the strategy ``history`` is compared with the whole snapshot of all columns, and must have the same valid versions.
+In each round, 0.5% of the source's rows, scattered over all keys, are updated, deleted or new. Incremental snapshots
+and snapshots of whole tables run one after the other, and must have the same versions at the end. A model with the
+strategy ``history`` is compared with the whole-table snapshot ``check``, and must have the same valid versions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
+from iceberg_incremental.quantities import counted
 
 from . import results
 from .lake import CATALOG, RAW, Lake, Project
@@ -26,17 +27,17 @@ SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
 _SOURCE = f"{CATALOG}.{RAW}.customers"
 _SHARE = 0.005
 _WARM_UP = 4
-"""The rounds before the measured ones: until then, Java still compiles much of Spark's planner."""
+"""The number of rounds before the measured ones, in which Java still compiles much of Spark's planner."""
 
 _AIM, _HISTORY_AIM, _VERSIONS_AIM = 0.15, 0.25, 1.3
 HISTORY = "history"
-"""The model with this strategy; other cases are snapshots."""
+"""The case of a model with the strategy ``history``. All other cases are snapshots."""
 
 _TWIN = "check"
-"""The snapshot with which the history is compared."""
+"""The case whose whole-table snapshot is compared with the history."""
 
 VERSIONS = (1, 10, 50)
-"""The numbers of versions per key. The newest one is open."""
+"""The numbers of versions per key. The newest version of a key is valid."""
 
 _PROPERTIES = Strategy.AUTO.table_defaults
 CASES: Mapping[str, Mapping[str, object]] = {
@@ -48,9 +49,10 @@ CASES: Mapping[str, Mapping[str, object]] = {
 
 @dataclass
 class Measured:
-    """The CPU time of all processes in each round in s, for both kinds of a snapshot. ``wall``: the durations.
+    """The costs of a case in s, round by round: of incremental runs and of runs that compare whole tables.
 
-    ``first``: the CPU time of the first incremental run, before the measured rounds.
+    ``changes``, ``whole``: the CPU time of all processes. ``wall_…``: the durations. ``first``: the CPU time of the
+    first incremental run, in the warm-up.
     """
 
     changes: list[float] = field(default_factory=list)
@@ -95,13 +97,13 @@ class Snapshots:
         )
 
     def take(self, name: str) -> tuple[float, float]:
-        """Take a snapshot, or run a model; gives the CPU time and the duration, in s."""
+        """Run a snapshot or a model. Returns the CPU time and the duration in s."""
         with self._meter.measuring() as spent:
             self.project.run("--select", name, command="run" if name.startswith(HISTORY) else "snapshot")
         return spent.whole, spent.wall
 
     def change(self) -> None:
-        """The changes of a round: 0.4% of the rows are updated, 0.05% deleted, and as many are new."""
+        """Commit the changes of a round: 0.4% of the rows are updated, 0.05% are deleted, and 0.05% are inserted."""
         self._round += 1
         self._lake.sql(
             f"update {_SOURCE} set amount = amount + 1, updated_at = timestampadd(day, {self._round},"
@@ -114,9 +116,9 @@ class Snapshots:
         )
 
     def add_versions(self, name: str, versions: int) -> None:
-        """Add versions to each key of a snapshot, which ended before the open one began.
+        """Add ended versions to each key of a snapshot, until it has ``versions`` versions.
 
-        As if runs had written them, each file has the versions of a few days, and ids follow from the times.
+        As after real runs, each file contains the versions of a few days, and ids are derived from the times.
         """
         table = f"{CATALOG}.{NAME}.{name}"
         if versions > 1:
@@ -131,9 +133,9 @@ class Snapshots:
             )
 
     def require_same(self, name: str, other: str, condition: str = "true") -> None:
-        """Raise ValueError unless two tables have the same versions, but for the times of their runs.
+        """Raise ValueError unless two tables have the same versions. The times of their runs may differ.
 
-        ``condition``: of the versions that are compared.
+        ``condition``: an SQL condition for the versions that are compared.
         """
         columns = "id, name, city, amount, updated_at, dbt_valid_to is null"
         found = [
@@ -147,7 +149,7 @@ class Snapshots:
             raise ValueError(f"{name} and {other} differ: {found}")
 
     def _chance(self, salt: str) -> str:
-        """An expression with values between 0 and 1, which differs in each round."""
+        """SQL of a number in [0, 1) that depends on the key, the salt and the round."""
         return f"pmod(xxhash64(id, '{salt} {self._round}'), 1000000) / 1000000"
 
     @staticmethod
@@ -160,7 +162,7 @@ class Snapshots:
 
 
 def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Sequence[str]) -> dict[str, Measured]:
-    """Run both kinds of each snapshot in each round, after some rounds of warm-up."""
+    """Run each case and its whole-table snapshot in each round, after a warm-up."""
     taken = Snapshots(lake, meter, rows)
     twins = {name: f"{_TWIN if name == HISTORY else name}_whole" for name in names}
     for name in names:
@@ -197,7 +199,7 @@ def measure_cases(lake: Lake, meter: Meter, rows: int, rounds: int, names: Seque
 def measure_versions(
     lake: Lake, meter: Meter, keys: int, rounds: int, names: Sequence[str]
 ) -> dict[str, dict[int, list[float]]]:
-    """The CPU time of incremental runs, in s, by how many versions their keys have."""
+    """The CPU times in s of incremental runs, by case and number of versions per key."""
     taken = Snapshots(lake, meter, keys)
     for name in names:
         for versions in VERSIONS:
@@ -207,7 +209,7 @@ def measure_versions(
                 taken.declare(f"{name}_{versions}", **CASES[name])
             taken.take(f"{name}_{versions}")
             taken.add_versions(f"{name}_{versions}", versions)
-    for _ in range(2):  # the first run of a snapshot compares whole tables, since others have written to its table
+    for _ in range(2):  # the first run compares whole tables, because another writer has added versions
         taken.change()
         for name in names:
             for versions in VERSIONS:
@@ -223,14 +225,14 @@ def measure_versions(
 
 
 def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
-    """What incremental runs cost, against snapshots of whole tables."""
+    """The cost of incremental runs, relative to snapshots of whole tables."""
     table = Table(
         f"Snapshots of {rows:,} rows, 0.5% of which change in each round",
         ["case", "incremental, CPU", "whole tables, CPU", "ratio", "aim", "wall, ratio", "first run, CPU"],
-        note=f"Medians of `dbt snapshot` with one snapshot, in one long-lived Spark, after {_WARM_UP} rounds of "
-        "warm-up. `first run` is the first incremental run, when Java had compiled little of Spark's planner. CPU is "
-        f"the CPU time of all processes. All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with this "
-        f"strategy, compared with the snapshot `{_TWIN}` of whole tables.",
+        note=f"Medians of `dbt snapshot` with one snapshot, in one long-lived Spark process, after {_WARM_UP} rounds "
+        "of warm-up. `first run` is the first incremental run, when Java had compiled little of Spark's planner. CPU "
+        f"is the CPU time of all processes. All tables are merge-on-read. `{HISTORY}` is `dbt run` of a model with "
+        f"this strategy, compared with the snapshot `{_TWIN}` of whole tables.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each.changes, each.whole)
@@ -247,12 +249,12 @@ def cases_table(found: Mapping[str, Measured], rows: int) -> Table:
 
 
 def versions_table(found: Mapping[str, Mapping[int, Sequence[float]]], keys: int) -> Table:
-    """What incremental runs cost with more versions of each key."""
+    """The cost of incremental runs, by the number of versions per key."""
     table = Table(
         f"Snapshots of {keys:,} rows by the number of versions of each key",
-        ["case", *(f"{versions} versions" for versions in VERSIONS), "most to fewest", "aim"],
-        note="Medians of the CPU time of all processes. As after runs, ended versions are in separate files, which are "
-        "ordered by time.",
+        ["case", *(counted(versions, "version") for versions in VERSIONS), "most to fewest", "aim"],
+        note="Medians of the CPU time of all processes. Ended versions are in separate files that are ordered by "
+        "time, as runs write them.",
     )
     for name, each in found.items():
         ratio = results.paired_ratio(each[VERSIONS[-1]], each[VERSIONS[0]])
@@ -278,7 +280,7 @@ def publish(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure. Without options, the figures are saved. Raises ValueError if both kinds of a snapshot differ."""
+    """Measure. Without options, also save the figures. Raises ValueError if the two tables of a case differ."""
     arguments = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{NAME}", description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the source (default: %(default)s)")

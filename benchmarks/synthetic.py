@@ -1,4 +1,4 @@
-"""A long history derived from a short one: valid table metadata with any number of snapshots."""
+"""Derives long histories from short ones: valid table metadata with any number of snapshots."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LOG_LENGTH = 100  # Iceberg's default for write.metadata.previous-versions-max
 
 
 def lengthen(document: Mapping[str, Any], snapshots: int, seed: int = 1) -> dict[str, Any]:
-    """The metadata of a table with more appends, until it has ``snapshots`` snapshots, each with ten files.
+    """The metadata of a table with additional appends of ten files each, so that it has ``snapshots`` snapshots.
 
-    Each new snapshot has the manifest list of the last real one, and its summary with higher counts. A checkpoint in a
-    summary moves to the last snapshot.
+    Each new snapshot has the manifest list of the last real snapshot, and its summary with higher counts. A checkpoint
+    in the summary of the last real snapshot moves to the last snapshot.
     """
     chance = random.Random(seed)
     chain = [dict(each) for each in sorted(document["snapshots"], key=lambda each: each["sequence-number"])]
@@ -101,7 +101,7 @@ def read(catalog: Path, name: str) -> dict[str, Any]:
 
 
 def write(catalog: Path, name: str, document: Mapping[str, Any]) -> Path:
-    """Set the metadata of a table in a SQLite catalog. Returns its file."""
+    """Set the metadata of a table in a SQLite catalog. Returns the new metadata file."""
     folder = Path(document["location"].removeprefix("file:")) / "metadata"
     path = folder / f"{len(document['snapshots']):05}-{uuid.uuid4()}.metadata.json"
     path.write_text(json.dumps(document), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`ip_verify` of a table, and of a sample of its keys, compared with a rebuild by `materialized: table`."""
+"""Compares `ip_verify` of a table, and of a sample of its keys, with a rebuild by `materialized: table`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AIM = 1.0
 
 
 def make_project(lake: Lake) -> Project:
-    """Each model, and a table with the same SQL."""
+    """A project with each model, and a model with the same SQL and `materialized: table`."""
     project = lake.project(_SCHEMA)
     project.sources("events", database=CATALOG)
     for name, (sql, config) in _MODELS.items():
@@ -47,7 +47,7 @@ def make_project(lake: Lake) -> Project:
 
 
 def commit(lake: Lake, first: int, rows: int) -> None:
-    """A commit of new rows to the source."""
+    """Commit new rows to the source."""
     lake.sql(
         f"insert into {_SOURCE} select id, id % 99991, cast(id % 1000 as decimal(12, 2)), md5(cast(id as string))"
         f" from range({first}, {first + rows})"
@@ -55,7 +55,7 @@ def commit(lake: Lake, first: int, rows: int) -> None:
 
 
 def spent(meter: Meter, project: Project, model: str, way: str) -> Spent:
-    """The cost of one method in Spark."""
+    """The cost of one method."""
     with meter.measuring() as found:
         if way == _REBUILD:
             project.run("--select", f"{model}_rebuilt")
@@ -66,7 +66,7 @@ def spent(meter: Meter, project: Project, model: str, way: str) -> Spent:
 
 
 def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) -> None:
-    """Tables of ``rows`` rows, built in two runs, then rounds of each method."""
+    """Build tables from ``rows`` rows of the source in two runs, then measure rounds of each method."""
     lake.sql(f"create table {_SOURCE} (id bigint, account bigint, amount decimal(12, 2), note string) using iceberg")
     project = make_project(lake)
     for first, number in ((0, rows * 9 // 10), (rows * 9 // 10, rows // 10)):

@@ -1,4 +1,4 @@
-"""The time from a commit to the commit of the third stage, with `watch` and with cron, which starts `dbt build` cold.
+"""Measures the time from a source's commit to the third stage's commit, with `watch` and with cold builds by cron.
 
 Also measures the cost of checking 100 sources every 2 seconds for a minute without new commits.
 """
@@ -30,7 +30,7 @@ _MODELS = 10
 
 
 def three_stages(lake: Lake, name: str) -> Project:
-    """A source, followed by an append, a merge and a mirror."""
+    """A project of three models: an append of the source, a merge and a mirror."""
     project = lake.project(name)
     project.sources("events")
     project.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}", materialized=_INCREMENTAL)
@@ -45,7 +45,7 @@ def three_stages(lake: Lake, name: str) -> Project:
 
 @contextmanager
 def watching(project: Project, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """`watch` in a separate process, after its first check."""
+    """Run `watch` in a separate process. The block starts after its first check."""
     log = project.folder / "watch.log"
     command = [str(_BIN / "dbt-spark-iceberg"), "watch", "--interval", f"{_INTERVAL}s", "--metrics-file", "watch.prom"]
     with log.open("w") as output:
@@ -65,13 +65,13 @@ def _until(holds: Callable[[], bool], process: subprocess.Popen[str], log: Path)
     end = time.monotonic() + 3 * _MINUTE
     while not holds():
         if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"watch did not come so far:\n{log.read_text()[-3000:]}")
+            raise RuntimeError(f"watch did not get this far:\n{log.read_text()[-3000:]}")
         time.sleep(0.05)
 
 
 @contextmanager
 def cron(project: Project) -> Iterator[None]:
-    """`dbt build` each minute in a separate process. A minute in which the previous one still runs is skipped."""
+    """Run `dbt build` every minute in a separate process. A minute is skipped if the previous build still runs."""
     ends = threading.Event()
     log = project.folder / "cron.log"
 
@@ -93,7 +93,7 @@ def cron(project: Project) -> Iterator[None]:
 
 
 def latencies(lake: Lake, project: Project, gaps: Sequence[float]) -> list[float]:
-    """The times in s from each commit of a row to the third stage's commit with this row, from both snapshots."""
+    """Commit rows, and return the times in s from each commit to the third stage's commit that includes its row."""
     mirror = f"{CATALOG}.{project.name}.mirror"
     before = _rows(lake, mirror)
     for number, gap in enumerate(gaps):
@@ -115,7 +115,7 @@ def _rows(lake: Lake, table: str) -> int:
 
 
 def _totals(lake: Lake, table: str) -> list[tuple[float, int]]:
-    """The commit time in s of each snapshot, and the number of rows at that snapshot, oldest first."""
+    """The commit time in s of each snapshot, and the number of rows in it, oldest first."""
     rows = lake.sql(
         f"select unix_millis(committed_at), summary['total-records'] from {table}.snapshots order by committed_at"
     )
@@ -127,7 +127,7 @@ def _first(totals: Sequence[tuple[float, int]], rows: int) -> float:
 
 
 def polling(lake: Lake, sources: int, seconds: float) -> float:
-    """The CPU time of `watch` in s per minute while it checks that many sources without new commits."""
+    """The CPU time in s per minute of `watch` while it checks ``sources`` sources without new commits."""
     names = [f"source_{number}" for number in range(sources)]
     for name in names:
         lake.sql(f"create table {CATALOG}.{RAW}.{name} using iceberg as select 1 as id, 'a' as v")
@@ -144,12 +144,12 @@ def polling(lake: Lake, sources: int, seconds: float) -> float:
         used = cpu.whole(process.pid) - before
         java = subprocess.run(["pgrep", "-P", str(process.pid), "java"], check=False, stdout=subprocess.DEVNULL)
         if java.returncode == 0:
-            raise RuntimeError("watch has started Spark, though nothing came")
+            raise RuntimeError("watch started Spark without new commits")
     return used * _MINUTE / seconds
 
 
 def measure(lake: Lake, commits: int, sources: int, seconds: float, result: Result) -> None:
-    """Measure both, one after the other, with the same random intervals between commits."""
+    """Measure `watch` and cron, with the same random intervals between commits, and the checks."""
     chance = random.Random(14)
     gaps = [chance.uniform(5, 25) for _ in range(commits)]
     lake.sql(f"create table {_EVENTS} (id int, v string) using iceberg")

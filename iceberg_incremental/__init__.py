@@ -1,6 +1,6 @@
 """Incremental processing of Iceberg tables: capture a range of snapshots, apply it, and commit the new position.
 
-``Job`` is the entry point for PySpark jobs. A dbt adapter and a command use the same packages.
+``Job`` is the entry point for PySpark jobs. The dbt adapter and the command ``iceberg-incremental`` use the same code.
 """
 
 from __future__ import annotations

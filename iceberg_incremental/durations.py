@@ -25,7 +25,7 @@ _PART = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]+)\s*")
 
 
 def duration(value: object) -> timedelta | None:
-    """Parse a duration, including zero. None for any other value."""
+    """Parse a duration, which may be zero. None for any other value."""
     if not isinstance(value, str) or not value.strip() or _PART.sub("", value):
         return None
     found = timedelta()

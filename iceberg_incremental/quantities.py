@@ -1,4 +1,4 @@
-"""The text of numbers, sizes and times for people."""
+"""Numbers, sizes and times as text for users."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def size_text(size: int) -> str:
 
 
 def instant(timestamp_ms: int) -> str:
-    """A time in UTC. Milliseconds if it is outside the calendar's years 1 to 9999."""
+    """A time in UTC. As a number of milliseconds if it is outside the years 1 to 9999."""
     try:
         found = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=timestamp_ms)
     except OverflowError:

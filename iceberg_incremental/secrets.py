@@ -1,4 +1,4 @@
-"""Removing credentials from text for people."""
+"""Removing credentials from text for users."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _USER_INFO = re.compile(r"(//[^/@\s:]*:)([^/@\s]+)(?=@)")
 
 
 def mask(text: str) -> str:
-    """The text without credentials in URIs and settings, if their values are not known."""
+    """The text with credentials in URIs and settings masked. Used if the values of the credentials are not known."""
     return _USER_INFO.sub(rf"\1{_MASK}", _SETTING.sub(rf"\1{_MASK}", text))
 
 
 def scrub(text: str, properties: Mapping[str, Any]) -> str:
-    """The text without the values of credentials in the properties."""
+    """The text with the values of all credentials in the properties masked."""
     for secret in sorted(set(_secrets(properties)), key=len, reverse=True):
         text = text.replace(secret, _MASK)
     return text
@@ -42,7 +42,7 @@ def _secrets(properties: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """The secret part of an OAuth credential (client id and secret, separated by a colon) or of an HTTP header."""
+    """The secret parts of an OAuth credential (client id and secret, separated by a colon) or of an HTTP header."""
     for separator in (":", " "):
         if secret := value.partition(separator)[2]:
             yield secret

@@ -1,4 +1,4 @@
-"""Misspelled names: names that are similar to known names. Other unknown names belong to the user."""
+"""Misspelled names: names that are similar to known names. Other unknown names are the user's own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
-# 'incremental_stategy' and 'incremental_strategy' have a similarity of 0.97; 'partition_key' and 'partition_by', which
-# are different names, 0.88.
+# 'incremental_stategy' and 'incremental_strategy' have a similarity of 0.97. 'partition_key' and 'partition_by' are
+# different names, and have a similarity of 0.88.
 _CLOSE = 0.89
 
 
 def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[str] = ()) -> dict[str, str]:
-    """The names that are similar to one of ours, each with the intended name. ``known`` names are not mistakes."""
+    """The names that are similar to one of ``ours``, each with the intended name. ``known`` names are not mistakes."""
     unknown = [name for name in names if name not in ours and name not in known]
     meant = {name: _meant(name, tuple(ours)) for name in unknown}
     return {name: each for name, each in meant.items() if each is not None}

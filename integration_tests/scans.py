@@ -1,4 +1,4 @@
-"""What Spark read, according to the metrics of its scans."""
+"""The files, rows and bytes that Spark read, according to the metrics of its scans."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Read:
 
 
 class ScanMeter:
-    """Reads the metrics of the statements that the Spark application has run since `mark`, in any session.
+    """Reads the metrics of the statements that the Spark application has run since the last `mark`, in any session.
 
-    The data files here are far smaller than a split, so each split is a file.
+    The data files of the demo are far smaller than a split, so each split is one file.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -37,11 +37,11 @@ class ScanMeter:
         self._seen = -1
 
     def mark(self) -> None:
-        """Leaves out what has run so far."""
+        """Ignores all statements so far."""
         self._seen = max((execution.executionId() for execution in self._executions()), default=self._seen)
 
     def read(self, source: str, target: str) -> Read:
-        """What the statements that wrote the table `target` read of the table `source`; both with their catalogs."""
+        """What statements that wrote the table `target` read from the table `source`. The names include the catalog."""
         catalog, _, name = target.partition(".")
         # The plan of a CREATE TABLE AS names its table without the catalog.
         written = re.compile(rf"table=({re.escape(catalog)}\.)?{re.escape(name)}\b")

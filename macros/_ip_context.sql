@@ -1,4 +1,4 @@
-{#- The values of dbt's context for the model that is compiled, for the adapter. -#}
+{#- Returns the values of dbt's context that the adapter needs to compile the current model. -#}
 {% macro _ip_context() -%}
     {{
         return(

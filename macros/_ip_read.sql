@@ -1,5 +1,5 @@
 {% macro _ip_read(macro_name, relation, arguments={}) -%}
-    {#- While dbt parses, only the arguments matter: dbt has recorded their ref() and source() calls as lineage. -#}
+    {#- During parsing, dbt has already recorded the ref() and source() calls in the arguments as lineage. -#}
     {%- if not execute -%} {{ return(relation) }} {%- endif -%}
     {{ return(adapter.ip.capture.read(macro_name, relation, arguments, _ip_context())) }}
 {%- endmacro %}

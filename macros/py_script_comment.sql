@@ -1,6 +1,6 @@
 {#-
-    The end of a compiled Python model: the results of its calls of dbt.ip_changes() and similar methods and, in a
-    batch, the rows that its dbt.ref() calls read.
+    Returns the end of a compiled Python model. It contains the results of the calls of dbt.ip_changes() and similar
+    methods and, in a microbatch, the rows that the calls of dbt.ref() read.
 -#}
 {% macro py_script_comment() -%}
 # dbt runs the code above, and then model(dbtObj(spark.table), spark).

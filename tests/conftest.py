@@ -1,4 +1,4 @@
-"""One embedded lakehouse, and so one Spark, for all tests of a process; every test project has a schema of its own."""
+"""One embedded lakehouse, and therefore one Spark, for all tests of a process. Each test project has its own schema."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
-# A second catalog, for tests across catalogs.
+# A second catalog, for tests that use more than one.
 OTHER_CATALOG = "archive"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name our markers, and let pass what dbt-tests-adapter does."""
+    """Register the markers, and ignore a warning that dbt-tests-adapter causes."""
     config.addinivalue_line("markers", "thrift: needs a Spark Thrift Server, which the test starts")
     config.addinivalue_line("filterwarnings", "ignore:Class-scoped fixtures defined as instance methods")
 
@@ -39,7 +39,7 @@ def embedded_target(warehouse: Path) -> dict[str, Any]:
         "server_side_parameters": {
             "spark.master": "local[2]",
             "spark.driver.memory": "1g",
-            # Many small statements: the thorough compiler would spend more time than its code saves.
+            # The tests run many small statements, so the C2 compiler would cost more time than it saves.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
             "spark.sql.shuffle.partitions": "2",
             other: "org.apache.iceberg.spark.SparkCatalog",
@@ -57,7 +57,7 @@ def dbt_profile_target(embedded_target: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="class")
 def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """dbt's logs, outside of the repository."""
+    """The folder of dbt's logs, outside the repository."""
     folder = str(tmp_path_factory.mktemp("logs"))
     os.environ["DBT_LOG_PATH"] = folder
     yield folder

@@ -1,4 +1,4 @@
-"""Settings of the Spark session under which the statements of this package were tried, apart from those it refuses."""
+"""Settings of the Spark session with which the statements of this package are tested, except the refused settings."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ HOLDS: Mapping[str, str] = {
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.variable.substitute": "false",
 }
-"""Settings that change no result, with the value that was tried; so do all booleans of ``spark.sql.legacy``."""
+"""Settings that change no result, with the tested values. All booleans of ``spark.sql.legacy`` also belong here."""
 
 HOLDS_UNDER_ANSI: Mapping[str, str] = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.ansi.enforceReservedKeywords": "true",
     "spark.sql.ansi.relationPrecedence": "true",
 }
-"""The same of settings that say nothing unless ``spark.sql.ansi.enabled`` is true."""
+"""Settings that change no result, and have an effect only if ``spark.sql.ansi.enabled`` is true."""
 
 SET: Mapping[str, str] = {
     "spark.sql.sources.partitionOverwriteMode": "dynamic for the statement of insert_overwrite",
     SUMMARY_SETTING + PART_KEY: "the epoch, for a statement that another one of the run follows",
     SUMMARY_SETTING + KEY: "the checkpoint, for the statement that carries it",
 }
-"""What a run sets itself for its own statements, and sets back, also after an error."""
+"""Settings that a run sets for its own statements and then restores, also after an error."""

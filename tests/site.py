@@ -1,4 +1,4 @@
-"""The site of the documentation, as ``make docs`` builds it."""
+"""The documentation site, as ``make docs`` builds it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _ROOT = Path(__file__).parents[1]
 
 
 def build_site(folder: Path) -> Path:
-    """Build the site in a folder. ``--strict`` makes an error of each link and each anchor that leads nowhere.
+    """Build the site in a folder. With ``--strict``, broken links and anchors are errors.
 
-    Not with ``--quiet``, which keeps the warnings from being counted.
+    ``--quiet`` would hide these warnings from ``--strict``.
     """
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", "website/mkdocs.yml"]
-    proxy = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # where nothing answers
+    proxy = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # no server listens there
     done = subprocess.run(
         [*command, "--site-dir", str(folder)],
         cwd=_ROOT,

@@ -15,4 +15,4 @@ GENERATED: dict[Path, Callable[[], str]] = {
     DOCS / "errors.md": errors.page,
     index.FILE: errors.shipped,
 }
-"""The files that are generated from the code: pages in docs/, and the error entries in the package."""
+"""The generators of the files that are generated from the code: pages in docs/, and the package's error entries."""

@@ -1,4 +1,4 @@
-"""Writes the files that are generated from the code: two pages in docs/, and the error entries in the package."""
+"""Writes the files that are generated from the code: two pages in docs/, and the package's error entries."""
 
 from __future__ import annotations
 

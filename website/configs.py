@@ -1,4 +1,4 @@
-"""The configs of a model in docs/reference.md: their values and meanings."""
+"""The descriptions of configs for docs/reference.md: values and meanings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from iceberg_incremental.plan.policy import (
 
 @dataclass(frozen=True)
 class Config:
-    """A config of a model in the reference, as Markdown with links relative to docs/.
+    """The description of a config, as Markdown with links relative to docs/.
 
-    ``values``: the possible values, the default first. ``meaning``: the effect.
+    ``values``: the possible values, with the default first. ``meaning``: the effect.
     """
 
     values: str
@@ -59,9 +59,9 @@ CONFIGS = {
     ),
     "rebuild_above": Config(
         "none; a number from 0 to 1",
-        "the share of affected keys above which `auto` replaces all rows: with `0` always, with `1` only if "
-        "[necessary](plain-sql.md#when-all-rows-are-replaced). By default, the run compares estimated costs "
-        "([rules](plain-sql.md#how-a-run-chooses))",
+        "the share of affected keys above which `auto` replaces all rows. With `0`, it always replaces all rows. With "
+        "`1`, it does so only if [necessary](plain-sql.md#when-all-rows-are-replaced). By default, the run compares "
+        "estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
     ),
     "check_cols": Config(
         "`all`; a list of columns",
@@ -106,7 +106,7 @@ CONFIGS = {
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",
         "what to do when the source's history does not lead from the checkpoint to its current snapshot "
-        "([causes](behavior.md#breaks-in-a-sources-history)): one value for all causes, or a mapping by cause. "
+        "([causes](behavior.md#breaks-in-a-sources-history)). Set one value for all causes, or a mapping by cause. "
         f"Possible values: {_either(*(choice.value for choice in OnBreak))}",
     ),
     "on_missing_checkpoint": Config(
@@ -138,9 +138,9 @@ CONFIGS = {
     ),
     "hold_source": Config(
         "none; a duration, such as `14 days` or `36h`",
-        "tags, in each source whose changes the model reads, the snapshot from which the model continues, so that no "
-        "`expire_snapshots` removes unread rows. After each run, the tag remains for at least three quarters of the "
-        "duration ([rules](behavior.md#held-positions))",
+        "tags the snapshot from which the model continues, in each source whose changes the model reads, so that "
+        "`expire_snapshots` does not remove unread rows. After each run, the tag remains for at least three "
+        "quarters of the duration ([rules](behavior.md#held-positions))",
     ),
     "audit": Config(
         "`false`, `true`",

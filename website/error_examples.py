@@ -1,7 +1,8 @@
-"""An example of each error.
+"""Creates an example of each error.
 
-The arguments for the functions in ``iceberg_incremental/explain`` and in the adapter's ``*_errors.py``: by parameter
-name in ``BY_NAME``, and for single functions in ``BY_FUNCTION``, which has precedence.
+The errors are created by functions in ``iceberg_incremental/explain`` and in the adapter's ``*_errors.py`` files.
+``BY_NAME`` has their arguments by parameter name. ``BY_FUNCTION`` has arguments for single functions, which override
+those in ``BY_NAME``.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _NEW_YEAR_MS = 1_767_225_600_000
 
 
 def _snapshot(number: int, operation: str = "append") -> Snapshot:
-    """The snapshot of a day of January 2026."""
+    """The snapshot of a day in January 2026."""
     parent = None if number == 1 else _id(number - 1)
     return Snapshot(_id(number), parent, number, _NEW_YEAR_MS + number * 86_400_000, operation, {})
 
@@ -303,7 +304,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "values_do_not_fit": {"found": (("arr_delay", "double", "float"),), "promotable": True},
     "window_cuts_partitions": {"partition_by": "flight_day"},
     "wrong_materialization": {"materialized": "table"},
-    "wrong_partition_by": {"value": "day(flight_day, 1)", "found": "day() without one column"},
+    "wrong_partition_by": {"value": "day(flight_day, 1)", "found": "but day() takes exactly one column"},
     "wrong_selection": {
         "select": "+daily_delays",
         "unknown": ("+daily_delays",),
@@ -362,7 +363,7 @@ Made = Callable[..., IncrementalError]
 
 
 def modules() -> Iterator[ModuleType]:
-    """The modules that create errors: those of the engine by name, then those of each folder of the adapter."""
+    """The modules that create errors: the engine's by name, then the adapter's by folder."""
     for module in iter_modules(explain.__path__):
         if module.name.endswith("_errors"):
             yield import_module(f"{explain.__name__}.{module.name}")
@@ -371,7 +372,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def makers(module: ModuleType) -> list[Made]:
-    """The functions of a module that create indexed errors, in the order of the module."""
+    """The functions of a module that create indexed errors, in the order of their definitions."""
     return [
         each
         for each in vars(module).values()
@@ -380,7 +381,7 @@ def makers(module: ModuleType) -> list[Made]:
 
 
 def example(make: Made) -> IncrementalError:
-    """An error of a function, as a user might see it. Raises KeyError for a parameter without a value."""
+    """An example of a function's error. Raises KeyError for a parameter without a value."""
     own = BY_FUNCTION.get(make.__name__, {})
     given: dict[str, Any] = {}
     positional = []

@@ -1,6 +1,6 @@
-"""The index of errors, docs/errors.md: each error with an example, its meaning and further reading.
+"""Generates the index of errors, docs/errors.md: each error with its meaning, an example and further reading.
 
-The package contains the entries as text, for ``dbt-spark-iceberg explain``.
+The package contains the same entries as text, for ``dbt-spark-iceberg explain``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TITLES = {
     "job": "Jobs without dbt",
     "command": "The command iceberg-incremental",
 }
-"""The titles of the sections, in the order of the page. A module that is not listed is added under its own name."""
+"""The titles of the sections by module, in the order of the page. Other modules follow under their own names."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
 """The part of a docstring that describes the function's parameters."""
 _LINK = re.compile(r"\[(?P<text>[^]]+)\]\((?P<file>[^)]+)\)")
@@ -106,8 +106,8 @@ This page is generated from the code. The messages on this page refer to a sampl
 """
 _INLINE = """## Before a model runs
 
-The profile, the connection and the catalogs are checked before a model runs. In these messages, `‹name›` and `…` stand
-for parts that vary.
+The profile, the connection and the catalogs are checked before a model runs. In these messages, `‹name›` and `…` are
+placeholders.
 """
 _STATEMENTS = """## While a statement runs
 
@@ -116,10 +116,10 @@ If a statement reads a row that causes one of these errors, the statement stops,
 RAISED_BY_SQL = (
     "NULL in column ‹name›, which the model's contract declares not_null",
     "_change_type is ‹value›, expected INSERT, UPDATE_BEFORE, UPDATE_AFTER or DELETE",
-    "event_time is a text column, which does not compare as a time. Cast it to a date or a timestamp",
+    "event_time is a text column, whose values are not compared as times. Cast it to a date or a timestamp",
     "A row that was just inserted has no _last_updated_sequence_number, which identifies the older rows",
 )
-"""Messages in generated SQL. A test finds them in the code."""
+"""Messages in generated SQL. A test checks that the code contains them."""
 _OUTAGES = """## Services and disks
 
 If a service or a disk fails, one of these texts follows Spark's own message:
@@ -132,7 +132,7 @@ def page() -> str:
 
 
 def shipped() -> str:
-    """The entries by name as JSON: what ``dbt-spark-iceberg explain`` prints."""
+    """The entries that ``dbt-spark-iceberg explain`` prints, by name, as JSON."""
     made = [make for module in modules() for make in makers(module)]
     return json.dumps({entry_of(make.__name__): _plain(make) for make in made}, indent=0, ensure_ascii=False) + "\n"
 
@@ -156,7 +156,7 @@ def _entry(make: Made) -> str:
 
 
 def _plain(make: Made) -> str:
-    """An entry as plain text: an example instead of a code block, and links as the paths of their files."""
+    """An entry as plain text. Its links are written as paths of files."""
     entry, error = entry_of(make.__name__), example(make)
     shown = textwrap.indent("\n".join(_wrapped(_message(error))), "  ")
     parts = [f"{entry} ({type(error).__name__})", _meaning(make), f"Example:\n\n{shown}"]
@@ -170,7 +170,7 @@ def _meaning(make: Made) -> str:
 
 
 def _message(error: IncrementalError) -> str:
-    """A message without its last line, which names the entry."""
+    """The message of an error without the last line, which names the entry."""
     return str(error.msg).rpartition("\n")[0]
 
 
@@ -197,7 +197,7 @@ def _block(message: str) -> str:
 
 
 def _wrapped(message: str) -> Iterator[str]:
-    """The lines of a message. Long lines are wrapped, with the indent of their first line."""
+    """The lines of a message. Long lines are wrapped and indented."""
     for line in message.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         following = indent + ("   " if line.lstrip()[:2] in {f"{n}." for n in range(1, 10)} else "  " if indent else "")

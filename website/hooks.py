@@ -1,4 +1,4 @@
-"""Hooks for MkDocs: pages from outside of docs/, links, and SVG pictures with the page's colors."""
+"""Hooks for MkDocs: add pages for files outside of docs/, adapt links, and embed SVG pictures in the page's colors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
-"""Files in the repository's root that code hosts display, and their pages."""
+"""The files in the repository's root that code hosts display, with their pages."""
 EXAMPLES = {
     path.relative_to(ROOT).as_posix(): path.relative_to(ROOT).with_suffix(".md").as_posix()
     for path in (ROOT / "examples").rglob("*.py")
 }
-"""The code of the examples, and the pages that show it."""
+"""The Python files of the examples, with the pages that show them."""
 
 _WIDE = ("benchmarks.md",)
-"""Pages with wide tables, which use the space of the table of contents."""
+"""Pages with wide tables, which also use the space of the table of contents."""
 
 _LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _FILE_NAME = re.compile(r"\[(?:docs/)?(?P<name>[\w-]+\.md)\]\(")
-"""A link whose text is the name of the file, which suits code hosts."""
+"""A link whose text is a file name, which is useful on code hosts."""
 _PICTURE = re.compile(r"^!\[[^]]*\]\((?P<path>pictures/[^)]+\.svg)\)$", re.MULTILINE)
 _SHORT_CODE = re.compile(r"<code>([^<]{1,28})</code>")
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
@@ -35,7 +35,7 @@ _OWN_COLOURS = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages for files in the repository's root, and those for the examples."""
+    """Add the pages for files in the repository's root, and the pages for the examples."""
     for source, page in ROOT_PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=_LINK.sub(_from_the_root, text)))
@@ -46,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Change links to files in the root to their pages, use page titles as link texts, and embed pictures."""
+    """Replace links to files in the root by links to their pages, file names by page titles, and pictures by SVGs."""
     if page.file.src_uri in _WIDE:
         page.meta["hide"] = ["toc"]
     titles = _titles(config)
@@ -57,12 +57,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mark names that must not break within a line, and add the column names to cells for narrow screens."""
+    """Mark short code, which must not be wrapped, and add column names to table cells, for narrow screens."""
     return _SHORT_CODE.sub(r'<code class="short">\1</code>', _TABLE.sub(_with_labels, html))
 
 
 def _with_labels(table: re.Match[str]) -> str:
-    """A table whose cells have the heading of their column as ``data-label``."""
+    """A table whose cells have the name of their column in the attribute ``data-label``."""
     headings = [escape(unescape(_TAG.sub("", each)).strip()) for each in _HEADING.findall(table[0])]
 
     def labelled(row: re.Match[str]) -> str:
@@ -73,7 +73,7 @@ def _with_labels(table: re.Match[str]) -> str:
 
 
 def _titles(config: MkDocsConfig) -> dict[str, str]:
-    """The titles of pages by file: from the navigation, or from their headings."""
+    """The titles of pages by file, from the navigation or from the pages' headings."""
     folder = Path(config.docs_dir)
     headings = {path.name: path.read_text(encoding="utf-8").partition("\n")[0] for path in folder.glob("*.md")}
     sections = [pages for section in config.nav or () for pages in section.values() if isinstance(pages, list)]
@@ -95,6 +95,6 @@ def _to_the_root(link: re.Match[str]) -> str:
 
 
 def _inline(picture: re.Match[str], docs: Path) -> str:
-    """The SVG instead of a link to it. In a file, its colors follow the system; in the page, the reader's choice."""
+    """The SVG without its own colors, so that it has the color scheme that the reader has chosen for the page."""
     text = _OWN_COLOURS.sub("", (docs / picture["path"]).read_text(encoding="utf-8"))
     return f'<figure class="picture">{" ".join(line.strip() for line in text.splitlines())}</figure>'

@@ -1,4 +1,4 @@
-"""The texts of errors that the adapter's code raises directly, for the profile, connections and catalogs."""
+"""Finds the texts of errors that the adapter's code raises directly, for the profile, connections and catalogs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RAISED = {
 }  # fmt: skip
 """The classes of these errors."""
 _SHORTEST = 20
-"""The minimum length of our own texts. Shorter texts surround a message of Spark."""
+"""The minimum length of the adapter's own texts. Shorter texts only precede or follow a message of Spark."""
 
 
 def texts(file: str) -> list[str]:
-    """The messages of the errors that a file of the adapter raises, without duplicates. ‹› encloses variable names."""
+    """The distinct messages of the errors that a file of the adapter raises. Names of variables are enclosed in ‹›."""
     tree = ast.parse((ADAPTER / file).read_text(encoding="utf-8"))
     known = _constants(file)
     found = dict.fromkeys(text for function in ast.walk(tree) for text in _of_function(function, known))
@@ -51,7 +51,7 @@ def _constants(file: str) -> dict[str, ast.expr]:
 
 
 def _texts_named(nodes: list[ast.AST]) -> dict[str, ast.expr]:
-    """The texts that are assigned to a name, if there is only one for the name."""
+    """The texts that are assigned to names. Names with several assignments are omitted."""
     found: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -64,7 +64,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _text(node: ast.expr, known: dict[str, ast.expr]) -> str:
-    """The text of an expression. Empty if it is not a text."""
+    """The text of an expression. Empty if the expression is not a text."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):

@@ -1,4 +1,4 @@
-"""The fields of a profile in docs/reference.md, as Markdown with links relative to docs/."""
+"""The descriptions of profile fields for docs/reference.md, as Markdown with links relative to docs/."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ This page lists all macros, operations, data tests, configs and profile fields o
 """
 _MACROS = """## Macros
 
-These macros are for models with `materialized='iceberg_incremental_snapshot'`. [Patterns](patterns.md) shows when to
-use each macro.
+Unless its entry states otherwise, a macro is for models with `materialized='iceberg_incremental_snapshot'`.
+[Patterns](patterns.md) shows when to use each macro.
 
 - `relation` is a `ref()` or a `source()`, so dbt's lineage is complete.
 - Call the macros in every run, not only under `is_incremental()`. In a first build, they return the whole relation and
@@ -91,7 +91,7 @@ def page() -> str:
 
 
 def macros() -> list[dict[str, Any]]:
-    """The macros in macros/_macros.yml, in its order."""
+    """The macros in macros/_macros.yml, in the order of the file."""
     text = (MACROS / "_macros.yml").read_text(encoding="utf-8")
     found: list[dict[str, Any]] = yaml.safe_load(text)["macros"]
     return found
@@ -117,7 +117,7 @@ def _with_code(text: str) -> str:
 
 
 def _signature(name: str) -> str:
-    """The arguments of a macro in its file, with their defaults."""
+    """The arguments of a macro with their defaults, from the macro's file."""
     (file,) = MACROS.rglob(f"{name}.sql")
     found = _SIGNATURE.search(file.read_text(encoding="utf-8"))
     return found["arguments"] if found else ""

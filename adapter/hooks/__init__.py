@@ -1,4 +1,4 @@
-"""The methods that macros call as ``adapter.ip.<namespace>.<method>``. They connect dbt to the engine's rules."""
+"""The methods that macros call as ``adapter.ip.<namespace>.<method>``. They connect dbt to the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """The namespaces of hooks of one adapter, shared by its threads."""
+    """The hooks of one adapter, by namespace. All threads of the adapter share them."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
@@ -62,7 +62,7 @@ class Hooks:
 
     @cached_property
     def snapshots(self) -> SnapshotHooks:
-        """The snapshots of dbt."""
+        """The hooks for dbt's snapshots."""
         from .snapshots import SnapshotHooks
 
         return SnapshotHooks(self._adapter, self.invocations, self.plain_sql)

@@ -1,4 +1,4 @@
-"""The adapter as the hooks use it."""
+"""The interface of the adapter for the hooks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Adapter(Protocol):
 
     @property
     def spark(self) -> Spark:
-        """Spark over this thread's connection."""
+        """The interface to Spark over this thread's connection."""
 
     def metadata_reader(self) -> MetadataReader:
         """The reader of table metadata for this profile."""

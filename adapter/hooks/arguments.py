@@ -1,4 +1,4 @@
-"""Checking the arguments of macros in a model's SQL."""
+"""Checks of the arguments of macros in a model's SQL."""
 
 from __future__ import annotations
 

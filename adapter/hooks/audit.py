@@ -48,7 +48,7 @@ class AuditHooks(Room):
         """Collect the generic tests of a model's audit, if its config requires one.
 
         A test is left to ``dbt test`` if it also reads a node that this invocation may build before or after the model,
-        or if it tests an ephemeral model, which is not a table.
+        if it reads an ephemeral model, or if it compares the published table with its rebuild.
         """
         found = self._invocations.opened(node)
         plan = found.run.plan
@@ -69,8 +69,9 @@ class AuditHooks(Room):
         """The query of the rows of a table that is built as a whole. With an audit, it reads them from an audit table.
 
         The rows are first written to the audit table and tested there. ``properties``: the properties of the model's
-        table, in addition to those of its config. Raises AuditError, ConfigError if another kind of table has this
-        name, and the errors of the query.
+        table, in addition to those of its config. Raises AuditError; ConfigError if a table of this name was not
+        created by an audit; ConcurrentRunError if another run has replaced the audit table; and the errors of the
+        query.
         """
         found = self._invocations.opened(node)
         if not found.audits:
@@ -90,9 +91,9 @@ class AuditHooks(Room):
         return f"select * from {staged.render()}"
 
     def known(self, test: Node) -> Mapping[str, Any] | None:
-        """The result of a data test in its model's audit, if the model's table has not changed since.
+        """The result of a data test in its model's audit. None if the model's table has changed since.
 
-        None for a test that also reads other relations, which may have changed since.
+        Also None for a test that reads other relations, because they may have changed.
         """
         found = self._invocations.current().models.get(str(test.get("attached_node")))
         published = None if found is None else found.run.state.published
@@ -139,19 +140,19 @@ class AuditHooks(Room):
     def _require_own(self, plan: RunPlan, table: TableName) -> None:
         """Raise ConfigError if a table with the name of the audit table was not created by an audit."""
         try:
-            beside = self._adapter.metadata_reader().load(table)
+            existing = self._adapter.metadata_reader().load(table)
         except NotIcebergError as error:
             raise audit_errors.audit_table_in_the_way(plan.model, table) from error
-        if beside is not None and AUDIT_KEY not in beside.properties:
+        if existing is not None and AUDIT_KEY not in existing.properties:
             raise audit_errors.audit_table_in_the_way(plan.model, table)
 
     def _own_snapshot(self, plan: RunPlan, table: TableName) -> int:
-        """The snapshot that this run wrote to the audit table, which another run of the model may have replaced.
+        """The id of the snapshot that this run wrote to the audit table.
 
-        Raises ConcurrentRunError if it no longer exists.
+        Raises ConcurrentRunError if it no longer exists, because another run of the model has replaced the table.
         """
-        beside = self._adapter.metadata_reader().load(table)
-        made = [] if beside is None else beside.snapshots.values()
+        existing = self._adapter.metadata_reader().load(table)
+        made = [] if existing is None else existing.snapshots.values()
         for snapshot in made:
             if snapshot.summary.get(AUDIT_KEY) == plan.branch:
                 return snapshot.snapshot_id
@@ -160,13 +161,12 @@ class AuditHooks(Room):
     def _sql_of(self, plan: RunPlan, audit: Audit, staged: BaseRelation) -> str:
         """The SQL of a test on a relation, from the macros that ``dbt test`` calls.
 
-        Raises AuditError if it would test other rows.
+        Raises AuditError if the SQL does not read this relation, or also reads the published table.
         """
         test, config, execute = audit.test, {"config": {"where": audit.test.where}}, self._adapter.execute_macro
         judged = execute("get_where_subquery", kwargs={"relation": staged}, context_override=config)
-        own = self._tables.relation(
-            plan.name
-        )  # a test may name its model twice, for example as a key to the same table
+        # An argument of a test may be the tested model itself, for example in a relationships test within one table.
+        own = self._tables.relation(plan.name)
         arguments = {key: staged if value == own else value for key, value in audit.arguments.items()}
         sql = execute(test.macro, project=test.package, kwargs={"model": judged, **arguments})
         if (reason := reads_elsewhere(str(sql), staged.render(), plan.name)) is not None:
@@ -196,7 +196,7 @@ class AuditHooks(Room):
 
 
 def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[str]) -> str | None:
-    """Why a test is left to ``dbt test``. None if it is part of the run of its model."""
+    """The reason why a test is left to ``dbt test``. None if it is part of the run of its model."""
     if test.macro == _COMPARES:
         return "it compares the published table with its rebuild"
     if ephemeral := project.ephemeral(graph, test.others):
@@ -206,7 +206,7 @@ def _not_in_a_run(test: DataTest, graph: Mapping[str, Any], later: Collection[st
 
 
 def _format_version(plan: RunPlan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The format version of a model's table, as a property, because the audit table needs the same types."""
+    """The format version of a model's table, as a property of the audit table, which needs the same types."""
     known = None if plan.target is None else plan.target.format_version
     version = given.get(_VERSION, known)
     return {} if version is None else {_VERSION: version}

@@ -22,9 +22,9 @@ def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
         f"  Found:{lines}\n"
         "  The table and its checkpoint are unchanged. To fix: correct the rows in the source or in the model's SQL, "
         f"or correct the tests. Then `dbt run --select {short(model)}` reads the same range again. If the source is "
-        "corrected with UPDATE or DELETE, ip_changes() can read the corrected range if this changes only rows that the "
-        "model has not read yet, and no compaction moves older rows. Otherwise, the next run reports an error with "
-        "fixes."
+        "corrected with UPDATE or DELETE, ip_changes() can read the corrected range if the correction changes only "
+        "rows that the model has not read yet, and no compaction moves older rows. Otherwise, the next run fails with "
+        "an error that lists the fixes."
     )
 
 
@@ -40,7 +40,7 @@ def audit_test_failed_to_run(model: str, test: DataTest, error: str) -> AuditErr
 
 
 def warned(model: str, audit: Audit) -> str:
-    """The warning of a test on rows that are published."""
+    """The warning for a test that found rows but does not prevent the publication."""
     return f"The audit of {model} warns: {_found(audit)}, warn_if {audit.test.warn_if}. The rows are published."
 
 

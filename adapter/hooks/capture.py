@@ -29,7 +29,7 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class CaptureHooks(Room):
-    """The reads of a model's sources, from its first macro on."""
+    """Captures the sources that the macros of models read. A model's first macro opens its run."""
 
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
         """Raise ArgumentsError if a macro was called with positional or named arguments that it does not accept."""
@@ -37,10 +37,10 @@ class CaptureHooks(Room):
             raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
 
     def read(self, macro: str, relation: object, arguments: Mapping[str, Any], context: Mapping[str, Any]) -> object:
-        """The replacement of a macro that reads a relation: SQL text, or the relation itself.
+        """The result of a macro that reads a relation: SQL text, values, or the relation itself.
 
         ``arguments``: the additional arguments of the macro. ``context``: the values of a ModelContext. Raises
-        IncrementalErrors.
+        IncrementalError.
         """
         read, model = READS[macro], ModelContext(**context)
         if macro == "ip_changelog" and model.node["config"].get("incremental_strategy") == Strategy.HISTORY.value:
@@ -73,7 +73,7 @@ class CaptureHooks(Room):
         return read.as_given(relation, arguments)
 
     def range_while_parsing(self) -> ValueRange:
-        """The result of ``ip_range`` while dbt parses, when nothing is captured."""
+        """The result of ``ip_range`` while dbt parses the project, before anything is captured."""
         return PARSED
 
     def is_incremental(self, context: Mapping[str, Any]) -> bool:

@@ -10,8 +10,8 @@ from dbt.adapters.base import BaseRelation
 
 from ..project.graph import Node
 
-_LOOKING_ON = ("compile", "generate")
-"""Commands that show SQL without running it."""
+_WITHOUT_RUNS = ("compile", "generate")
+"""The commands that compile models without running them."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class ModelContext:
 
     @property
     def only_shows_sql(self) -> bool:
-        """Whether the command runs no models. A relation that does not exist is then shown as it is written."""
-        return self.command in _LOOKING_ON
+        """Whether the command runs no models. Macros then return relations that do not exist unchanged."""
+        return self.command in _WITHOUT_RUNS
 
     @property
     def only_documents(self) -> bool:

@@ -27,7 +27,7 @@ class DbtModelHooks(Room):
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.
 
-        This is for dbt's own incremental models, which write directly. Runs of this package check the staged files.
+        Used for dbt's own incremental models, which write directly. Runs of this package check the staged files.
         """
         name = self._adapter.lookup.table_name(target)
         try:
@@ -47,12 +47,12 @@ class DbtModelHooks(Room):
         with under(self._adapter.spark, settings.needed_by(strategy)):
             for statement in sent:
                 response, _ = self._adapter.execute(statement, auto_begin=False, fetch=False)
-        deleted = strategy != "delete+insert"  # these are replaced by the number of rows
+        deleted = strategy != "delete+insert"  # it deletes old versions of the rows that it inserts
         rows = report.rows_since(before, self._glance(relation), len(sent), deleted=deleted)
         return report.counted(response, rows)
 
     def build_response(self, relation: BaseRelation, response: AdapterResponse) -> AdapterResponse:
-        """The response of a statement that created a table, with the number of its rows if the metadata has it."""
+        """The response of a statement that created a table, with the number of rows if the metadata contains it."""
         return report.counted(response, report.rows_built(self._glance(relation)))
 
     def _glance(self, relation: BaseRelation) -> History | None:

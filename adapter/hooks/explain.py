@@ -97,7 +97,7 @@ class ExplainHooks:
                 if self._invocations.current().cuts.of(each.relation) is None:
                     raise source_errors.source_missing(each.relation, found.model)
         except NotIcebergError as error:
-            raise Refusal(f"a source that is no Iceberg table: {error.msg.splitlines()[0]}") from error
+            raise Refusal(f"a source that is not an Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()
         kept = self._kept(plain, (key,) if isinstance(key, str) else tuple(key))
         return replace(found, is_incremental=True, update_method=update_method(kept))
@@ -113,7 +113,7 @@ class ExplainHooks:
             raise Refusal(f"a call of {listed}", None, "read ref() and source() without conditions, in every run")
 
     def _compiled(self, node: Node) -> str:
-        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
+        manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         return compiled_code(self._adapter.config, manifest, str(node["unique_id"]))
 
     def _kept(self, plain: PlainSql, unique_key: tuple[str, ...]) -> IncrementalQuery:
@@ -130,7 +130,7 @@ class ExplainHooks:
         return kept
 
     def _auto(self, found: Explanation, model: ModelContext) -> Explanation:
-        """How a model with the strategy ``auto`` is updated incrementally, and what its next run would do."""
+        """How a model with the strategy ``auto`` is updated incrementally, and the result of its next run."""
         if model.node.get("language") == "python":
             raise plain_sql_errors.auto_in_python(found.model)
         self._require_plain(model.node)
@@ -147,7 +147,7 @@ class ExplainHooks:
         return replace(found, next_run=self._next_run(run, plain, model))
 
     def _next_run(self, run: ModelRun, plain: PlainSql, model: ModelContext) -> NextRun:
-        """What a run would do, determined in the same way as in a run."""
+        """The action of the next run, determined in the same way as in a run."""
         plan = run.run.plan
         ranges = tuple(pending(each) for each in plan.captured.values() if each.brings_rows)
         action = self._plain_sql.action(model.node, plan.action.value)

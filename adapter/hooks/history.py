@@ -56,10 +56,10 @@ class HistoryHooks(Room):
             self._log_dropped(plan.model, plan.name)
 
     def require_kept(self, node: Any) -> None:
-        """Raise ConfigError if another kind of node would replace a history table, unless ``ip_drop_history`` names it.
+        """Raise ConfigError if another kind of node would replace a history table.
 
-        ``node``: dbt's object. Models of this package are checked when their run is opened. Also raises the errors of
-        the reader.
+        The variable ``ip_drop_history`` permits this for the nodes that it names. ``node``: dbt's node object. Models
+        of this package are checked when their run is opened. Also raises the errors of the reader.
         """
         options, config = getattr(self._adapter.config, "args", None), node.config
         refreshes = bool(getattr(options, "FULL_REFRESH", False))
@@ -76,7 +76,7 @@ class HistoryHooks(Room):
             reader, table = self._loaded(name)
         except NotIcebergError:
             return
-        if table is None or (clones and clone_of(table) is not None):  # the origin has the versions of a clone
+        if table is None or (clones and clone_of(table) is not None):  # the origin contains the versions of its clone
             return
         if not self._holds_history(table, reader, relation, config):
             return
@@ -141,9 +141,9 @@ class HistoryHooks(Room):
         return f"(select * from {relation} where {begin} <= {time} and ({end} is null or {end} > {time}){is_there})"
 
     def _loaded(self, name: TableName) -> tuple[MetadataReader, History | None]:
-        """A table, and the reader that loaded it: Spark if PyIceberg fails, which dbt's models do not need.
+        """The reader that loaded a table, and the table. Spark reads it if PyIceberg fails.
 
-        Raises the errors of the reader.
+        The check must also work without PyIceberg, which dbt's own models do not need. Raises the errors of the reader.
         """
         reader = self._adapter.metadata_reader()
         try:
@@ -173,7 +173,7 @@ class HistoryHooks(Room):
 
 
 def _time_sql(value: object) -> str:
-    """A time as SQL: a literal if it is one, otherwise an expression."""
+    """SQL for a time: a literal for a number or an ISO 8601 time, otherwise a cast of the given expression."""
     if isinstance(value, int):
         return str(value)
     try:

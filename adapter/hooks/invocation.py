@@ -85,7 +85,7 @@ class Invocations:
 
     @contextmanager
     def apart(self, invocation: Invocation) -> Iterator[None]:
-        """Let this thread compile models for another purpose than running them, with separate cuts and runs."""
+        """Within the block, this thread compiles models with other cuts and runs than those of the invocation."""
         before = getattr(self._apart, "invocation", None)
         self._apart.invocation = invocation
         try:
@@ -108,7 +108,7 @@ class Invocations:
         """The names in the project's Jinja. Determined once per invocation, because it reads every macro of dbt."""
         invocation = self.current()
         if invocation.scope is None:
-            resolver = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
+            resolver = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
             invocation.scope = JinjaScope.of(self._adapter.config, getattr(resolver, "macros", {}).values())
         return invocation.scope
 
@@ -148,7 +148,7 @@ class Invocations:
         return [self.tables.in_use(parent, selected) for parent in parents]
 
     def drops_history(self, name: str, unique_id: str) -> bool:
-        """Whether ``--vars`` names a model among those whose history may be dropped."""
+        """Whether the variable ``ip_drop_history`` in ``--vars`` permits dropping a model's history."""
         named = (getattr(self._adapter.config, "cli_vars", None) or {}).get("ip_drop_history") or []
         listed = [named] if isinstance(named, str) else named
         return name in listed or unique_id in listed
@@ -176,7 +176,7 @@ class Invocations:
             policy=policy,
             invocation_id=invocation.invocation_id,
             full_refresh=context.full_refresh,
-            parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # it also reads through views
+            parents=None if policy.strategy is Strategy.AUTO else nodes.keys(),  # auto models also read through views
             sources=[table(source) for source in project.read_by(context.graph, context.node)],
             window=window,
             event_times={table: plain_name(column) for table, column in event_times.items() if column is not None},
@@ -194,7 +194,7 @@ class Invocations:
 
 
 class Room:
-    """The base class of the namespaces of hooks, with the adapter and the runs of the invocation's models."""
+    """The base class of the hooks, with the adapter and the runs of the invocation's models."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations) -> None:
         self._adapter = adapter

@@ -31,10 +31,10 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class ModelHooks(Room):
-    """A model of this package between its compilation and its first statement, and its held positions."""
+    """The checks of a model of this package before its first statement, and its held positions in sources."""
 
     def begin(self, node: Node) -> str:
-        """The action of a compiled model's run. Logs what was captured.
+        """The action of a compiled model's run. Logs the captured ranges.
 
         Raises ConfigError for a model whose SQL captures nothing.
         """
@@ -58,9 +58,9 @@ class ModelHooks(Room):
         return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else plan.action).value
 
     def require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:
-        """Raise CheckpointError if a model would replace a table that is not an Iceberg table, unless requested.
+        """Raise CheckpointError if a model would replace a table that is not an Iceberg table.
 
-        ``full_refresh``: whether ``--full-refresh`` requests it.
+        ``full_refresh``: whether the run has ``--full-refresh``, which permits this.
         """
         plan = self._plan(node)
         if plan.target is not None or full_refresh or existing is None or existing.is_view:
@@ -114,7 +114,7 @@ class ModelHooks(Room):
 
 
 def _log(plan: RunPlan, node: Node) -> None:
-    """Log what a run has captured, and warnings about it."""
+    """Log the captured ranges of a run, and warnings."""
     if (doubt := doubtful_result(plan, node)) is not None:
         logger.warning(doubt)
     if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):

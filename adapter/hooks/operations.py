@@ -25,7 +25,7 @@ class OperationHooks(Room):
     """The methods that the macros of operations call: ``adapter.ip.operations``."""
 
     def set_checkpoint(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """Set a model's checkpoint by hand: ``set_checkpoint.set_checkpoint``."""
+        """Set a model's checkpoint manually: ``set_checkpoint.set_checkpoint``."""
         require_settings(self._adapter.spark, "ip_set_checkpoint")
         reader = self._adapter.metadata_reader()
         publisher = Publisher(self._adapter.spark, reader)
@@ -39,7 +39,7 @@ class OperationHooks(Room):
         return show_status.status(reader, names, scope, project, arguments)
 
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-        """What each commit of a model read: ``show_ledger.show``."""
+        """The ledgers of models: ``show_ledger.show``."""
         return show_ledger.show(self._adapter.metadata_reader(), self._tables.named(graph), arguments)
 
     def clone_source(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -61,7 +61,10 @@ class OperationHooks(Room):
             raise maintenance_errors.maintenance_failed(report.failed)
 
     def _call(self, sql: str) -> Mapping[str, Any]:
-        """Execute a procedure. Returns its result by column name. A list of files is returned as their number."""
+        """Execute a statement. Returns its result by column name, with the number of files instead of a list of files.
+
+        Empty for a statement without a result.
+        """
         _, table = self._adapter.execute(sql, auto_begin=False, fetch=True)
         if _ORPHANS in table.column_names:
             return {_ORPHANS.removesuffix("_location") + "s": len(table.rows)}

@@ -85,7 +85,10 @@ class PlainSqlHooks(Room):
             plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
 
     def action(self, node: Node, action: str) -> str:
-        """The action of a run: the one that its sources require, or a rebuild if a view that it reads has changed."""
+        """The action of a run. ``action``: the action that the captured ranges require.
+
+        If they have no new rows, but a view or the columns of a source have changed, the action is ``apply``.
+        """
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
         return Action.APPLY.value if idle and (self._views_have_changed(found) or _evolved(found)) else action
@@ -98,7 +101,7 @@ class PlainSqlHooks(Room):
 
     @property
     def _catalog(self) -> str:
-        """The default catalog of names."""
+        """The catalog of names without a catalog."""
         return str(self._adapter.config.credentials.database)
 
     def _view(self, name: TableName) -> View | None:
@@ -132,9 +135,10 @@ class PlainSqlHooks(Room):
         return [SparkIcebergColumn(name, type_) for name, type_ in self._adapter.spark.columns(query)]
 
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
-        """The query of a table that is built as a whole. Rows with adjacent keys are in the same files.
+        """The query of a table that is built as a whole. It sorts the rows of an unpartitioned table by key.
 
-        ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not updated incrementally.
+        ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not updated incrementally, unless
+        the policy is to rebuild.
         """
         found = self._invocations.opened(node)
         kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
@@ -165,7 +169,7 @@ class PlainSqlHooks(Room):
     def planned(
         self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any], *, counts_keys: bool = False
     ) -> Iterator[UpdatePlan]:
-        """What a run does to a model's table, as in ``PlainSqlWriter.planned``. Raises NotIncrementalError.
+        """The plan of a run's changes to a model's table, as in ``PlainSqlWriter.planned``. Raises NotIncrementalError.
 
         ``types``: the types of the columns of its SQL, in order. ``synced``: the table's columns under
         on_schema_change.
@@ -179,7 +183,10 @@ class PlainSqlHooks(Room):
             yield plan
 
     def files_affected(self, found: ModelRun, plan: UpdatePlan) -> tuple[int, int] | None:
-        """The numbers of the table's data files that may have affected rows, and of all. None if unknown."""
+        """The number of the table's data files that may contain affected rows, and of all its data files.
+
+        None if unknown.
+        """
         return None if plan.keys is None else self._writer(found).files_affected(plan.keys)
 
     def _reason_to_rebuild(
@@ -219,7 +226,7 @@ class PlainSqlHooks(Room):
         return incremental_query(plain.sql, columns, self._catalog, types, unique_key)
 
     def _columns_of_source(self, plain: PlainSql, table: TableName) -> Mapping[str, str]:
-        """The columns of a table as a run reads it. For a snapshot, they are requested once per invocation."""
+        """The columns of a table as a run reads it. Those of a snapshot are requested once per invocation."""
         relation, source = plain.relation(table), plain.sources.get(table)
         known = self._invocations.current().columns
         found = known.get(relation)
@@ -234,9 +241,9 @@ class PlainSqlHooks(Room):
         return {column.name: column.dtype for column in self.columns(query)}
 
     def _types(self, found: ModelRun, node: Node, given: Sequence[Column]) -> Mapping[str, str]:
-        """The types of the columns of a model's SQL, in order. ``given``: those of the rows that it writes."""
+        """The types of the columns of a model's SQL, in order. ``given``: the columns of the rows that it writes."""
         contract = node["config"].get("contract") or {}
-        if found.plain is not None and contract.get("enforced"):  # which has its own order
+        if found.plain is not None and contract.get("enforced"):  # the rows have the columns in the contract's order
             return self.columns_of(found.plain.pinned(found.plain.relation))
         return {column.name: column.dtype for column in given}
 
@@ -272,7 +279,7 @@ class PlainSqlHooks(Room):
         logger.info(error.msg)
 
     def _writer(self, found: ModelRun, node: Node | None = None) -> PlainSqlWriter:
-        """Writes the table of a model. ``node``: the model, whose contract is checked, if rows are written."""
+        """The writer of a model's table. ``node``: the model with its contract; needed only if rows are written."""
         assert found.plain is not None
         contract = {} if node is None else node["config"].get("contract") or {}
         listed = ", ".join(select_list(node)) if node is not None and contract.get("enforced") else "*"
@@ -292,7 +299,7 @@ def _note_update_method(found: ModelRun, kept: IncrementalQuery, reading: str) -
 
 
 def _reading(found: ModelRun, kept: IncrementalQuery, spark: Spark) -> str:
-    """How a model's SQL is interpreted: digests of the query with the relevant settings, and of views."""
+    """How a model's SQL is interpreted: a digest of the query with the relevant settings, and a digest of its views."""
     assert found.plain is not None
     return f"{reading_digest(spark, kept)} {found.plain.views_digest}"
 

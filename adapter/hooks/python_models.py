@@ -40,9 +40,9 @@ class PythonModelHooks(Room):
     def reads(
         self, node: Node, ref: Resolve, source: Resolve, context: Mapping[str, Any]
     ) -> dict[str, str | dict[str, Any]]:
-        """The replacement of each ``dbt.ip_…`` call in a model's code, by its key: SQL, or values.
+        """The result of each ``dbt.ip_…`` call in a model's code, by the key of the call: SQL, or values.
 
-        ``ref``, ``source``: dbt's own, for this model. Raises IncrementalErrors.
+        ``ref``, ``source``: dbt's functions for this model. Raises IncrementalError.
         """
 
         def relation_of(parent: Parent) -> object:
@@ -70,10 +70,10 @@ class PythonModelHooks(Room):
         return found
 
     def batch(self, node: Node, ref: Resolve) -> dict[str, str]:
-        """The rows that ``dbt.ref()`` reads in a batch of the strategy microbatch, by the relation's name.
+        """The relations that ``dbt.ref()`` reads in a batch of the strategy microbatch, by name, as SQL.
 
-        In compiled Python, dbt writes the whole relation, also with ``--empty`` and ``--sample``. A batch inserts the
-        rows that it reads, so it must read only its own rows.
+        dbt's compiled Python reads the whole relation, also with ``--empty`` and ``--sample``. A batch inserts all rows
+        that it reads, so it must read only the rows of its own time range.
         """
         if not node.get("batch"):
             return {}
@@ -85,7 +85,7 @@ class PythonModelHooks(Room):
         """Run a Python model. Returns the query of its result, which is in a temporary ``view``.
 
         ``once``: whether several statements read the rows, which are then computed once. Raises ConfigError if the code
-        has not executed calls that were captured, and DbtRuntimeError if it fails.
+        did not execute all calls that read changes, and DbtRuntimeError if it failed.
         """
         name, file = str(node["unique_id"]), str(node["original_file_path"])
         model = PythonModel(

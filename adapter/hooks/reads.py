@@ -1,4 +1,4 @@
-"""The macros that read a relation, in one table: their arguments, and their replacement in a model's SQL."""
+"""The macros that read relations: their arguments, and their results in a model's SQL."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _range_as_given(captures: Captures, relations: Sequence[object], arguments: 
 class Read:
     """How a macro reads relations.
 
-    ``captured``: its replacement. ``as_given``: its replacement if nothing is captured, given its first argument.
-    ``sampled``: its replacement with ``--empty`` and ``--sample``, which requires a look at the relations' rows.
+    ``captured``: returns its result. ``as_given``: returns its result if nothing is captured, from its first argument.
+    ``sampled``: returns its result with ``--empty`` and ``--sample``, if this depends on the rows of the relations.
     ``several``: whether it also accepts a list of relations.
     """
 

@@ -45,10 +45,10 @@ _VIEW = "__ip_verify"
 
 @dataclass(frozen=True)
 class RebuildQuery:
-    """The rows of a rebuild, as a query. ``plan``: that of the corresponding first build.
+    """The rows of a rebuild, as a query. ``plan``: the plan of the corresponding first build.
 
-    ``key``: the columns that identify a row; empty if there are none. ``code``: the compiled SQL; None for Python,
-    whose result is in a temporary view. ``unpinned``: tables that the model reads in their current state.
+    ``key``: the columns that identify a row; empty if there are none. ``code``: the compiled SQL; None for a Python
+    model, whose result is in a temporary view. ``unpinned``: tables that the model reads in their current state.
     """
 
     sql: str
@@ -78,7 +78,7 @@ class RebuildQueries:
         model = ModelContext(node, this, False, False, "run-operation", graph, ())
         self._require_steady_jinja(node, graph)
         found = self._begun(model, checkpoint)
-        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
+        manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         code = compiled_code(self._adapter.config, manifest, model.unique_id)
         if reads_itself({**node, "compiled_code": code}, found.run.plan.name):
             raise verify_errors.depends_on_own_rows(model.unique_id)
@@ -115,7 +115,7 @@ class RebuildQueries:
         return found
 
     def _require_steady_jinja(self, node: Node, graph: Mapping[str, Any]) -> None:
-        """Raise IncomparableError for code whose Jinja, including macros and ephemeral models, differs each time."""
+        """Raise IncomparableError if Jinja in the model, its macros or its ephemeral models differs each time."""
         if node.get("language") == "python":
             return
         texts = logic_of(node, graph, self._invocations.jinja_scope()).code.values()
@@ -137,7 +137,7 @@ class RebuildQueries:
         columns = self._plain_sql.columns(sql)
         plan = found.run.plan
         key = plan.policy.unique_key
-        with suppress(Refusal):  # otherwise, each run rebuilds it
+        with suppress(Refusal):  # a model whose SQL is refused is rebuilt in each run
             key = self._plain_sql.kept(plain, {each.name: each.dtype for each in columns}, key).key
         return RebuildQuery(sql, columns, key, plan, code)
 
@@ -152,7 +152,7 @@ class RebuildQueries:
             columns = [each for each in columns if each.name.lower() not in left_out]
         sql = f"select * from {relation}"
         if plan.policy.strategy.is_keyed and plan.policy.history is None:
-            # rows that an audit or a full refresh would write; deletions are not recorded
+            # the rows that a full refresh would write; with passes_through, their deletions are not recorded
             run = Run(replace(plan, passes_through=True))
             writer = Writer(run, self._adapter.spark, self._adapter.metadata_reader())
             compared = compared_columns(model.node["config"], (), ())

@@ -27,10 +27,9 @@ _NONE: Mapping[TableName, Lateness] = MappingProxyType({})
 
 @dataclass
 class IncrementalResponse(AdapterResponse):
-    """dbt's response with the block ``ip``: epoch, committed snapshot, and what was read from each source."""
+    """dbt's response with the block ``ip``: the epoch, the committed snapshot, and the range of each source."""
 
-    # dbt's serializer evaluates this annotation at run time, so its syntax must be valid in all supported versions of
-    # Python.
+    # dbt's serializer evaluates this annotation at run time in every supported version of Python.
     ip: Optional[dict[str, Any]] = None  # noqa: UP045
 
 
@@ -40,7 +39,7 @@ def response(
     audits: Sequence[Audit] = (),
     lateness: Mapping[TableName, Lateness] = _NONE,
 ) -> IncrementalResponse:
-    """The response of a run. ``published``: None if nothing was committed. ``lateness``: that of the applied rows."""
+    """The response of a run. ``published``: None if nothing was committed. ``lateness``: of the applied rows."""
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
     shares = plan.shares
@@ -79,9 +78,10 @@ def rows_built(now: History | None) -> int | None:
 
 
 def rows_since(before: History | None, now: History | None, statements: int, *, deleted: bool = True) -> int | None:
-    """The number of rows that the last of some statements wrote, each with at most one commit. None if unknown.
+    """The number of rows that the last of several statements wrote. None if unknown.
 
-    It is unknown if other writers have committed too. ``deleted``: whether rows that a MERGE deleted count.
+    ``statements``: their number. Each makes at most one commit. The number of rows is unknown if other writers have
+    also committed. ``deleted``: whether deleted rows count.
     """
     if before is None or now is None or now.current is None:
         return None

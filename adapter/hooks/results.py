@@ -1,4 +1,4 @@
-"""Refuses SQL whose result is correct in a first build and wrong in later runs."""
+"""Checks for SQL whose result is correct in a first build, but wrong in later runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def require_lasting_results(
     """Raise ConfigError if a model's compiled SQL loses or duplicates rows in later runs.
 
     A first build is checked if later runs have the same SQL. ``given``: the captures of the macros, by the text that
-    they add to the SQL. ``macros``: those of the project. Python code, and SQL that sqlglot cannot parse, is not
+    they add to the SQL. ``macros``: the project's macros. Python code, and SQL that sqlglot cannot parse, is not
     checked.
     """
     policy = plan.policy
@@ -50,9 +50,9 @@ def require_lasting_results(
 
 
 def doubtful_result(plan: RunPlan, node: Node) -> str | None:
-    """The warning of a model that writes whole tables again, or new rows over old rows. None if neither is likely.
+    """The warning for a model that appends whole tables in each run, or replaces partitions with new rows only.
 
-    Both are correct in some models, which metadata cannot distinguish.
+    None if neither applies. Both are correct in some models, which metadata cannot distinguish.
     """
     if plan.passes_through or reads_itself(node, plan.name):
         return None

@@ -1,7 +1,7 @@
 """The methods for the materialization of dbt's snapshots: ``adapter.ip.snapshots``.
 
-dbt's own macros generate the statements that compare rows. This module determines the rows that they compare: those of
-changed keys, or whole tables. If the result is not known to be the same, whole tables are compared.
+dbt's own macros generate the statements that compare rows. This module determines which rows they compare: those of
+changed keys, or whole tables. It compares whole tables unless both comparisons are known to have the same result.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class SnapshotHooks(Room):
         return reason is None
 
     def plan(self, node: Node, target: BaseRelation, exists: bool) -> str:
-        """The action of a run: ``create`` the table, compare ``changes``, compare ``whole`` tables, or ``finish``.
+        """The action of a run: ``create`` the table, compare ``changes`` or ``whole`` tables, or only ``finish``.
 
         Raises StagingError if the table contains only a part of a run.
         """
@@ -130,7 +130,7 @@ class SnapshotHooks(Room):
         return found
 
     def time(self, node: Node) -> str | None:
-        """The time of a run as SQL, which several statements share. None if the statement determines it."""
+        """The time of a run as SQL, for all statements that share it. None if each statement determines its own."""
         found = self._runs.get(str(node["unique_id"]))
         keys = None if found is None or found.writer is None else found.writer.keys
         return None if keys is None else f"timestamp_micros({keys.now})"
@@ -174,7 +174,7 @@ class SnapshotHooks(Room):
         return _response(writer, writer.publish(statement))
 
     def changed(self, node: Node) -> dict[str, BaseRelation] | None:
-        """The rows that dbt's macros compare. ``came``: those of the query. ``open``: the versions in the table.
+        """The rows that dbt's macros compare. ``came``: the rows of the query. ``open``: the table's open versions.
 
         None if whole tables must be compared.
         """

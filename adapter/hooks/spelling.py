@@ -1,4 +1,4 @@
-"""Warnings about misspelled macros and configs without effect, before dbt compiles the models."""
+"""Warnings about misspelled macros and about configs without effect, before dbt compiles the models."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def _is_passed_over(config: str, node: Any) -> bool:
 
 
 def misspelt(raw_code: str, ours: Collection[str], known: Collection[str]) -> dict[str, str]:
-    """The names of macros that a model calls and that are similar to one of ours, each with the intended name.
+    """The misspelled names of this package's macros that a model calls, each with the intended name.
 
-    ``raw_code``: the model's file. ``known``: the names of all macros that dbt knows.
+    ``raw_code``: the text of the model's file. ``ours``: the names of this package's macros. ``known``: the names of
+    all macros that dbt knows.
     """
     return near_misses(dict.fromkeys(_called(raw_code)), ours, known)
 

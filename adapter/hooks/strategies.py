@@ -52,8 +52,8 @@ class StrategyHooks(Room):
     def reads_rows(self, node: Node) -> bool:
         """Whether the statement of a model may read the view of its new rows.
 
-        The statements of ``apply_changes`` and ``history`` read only the changelog, unless the project has its own
-        macro for the strategy.
+        The statements of ``apply_changes`` and ``history`` read only the changelog. If the project has its own macro
+        for ``apply_changes``, the view is always created.
         """
         strategy = self._invocations.opened(node).run.plan.policy.strategy
         return not strategy.takes_changelog or _OF_CHANGES in self._invocations.jinja_scope().macros
@@ -74,7 +74,7 @@ class StrategyHooks(Room):
         return Statement(merge_sql(target, rows, columns, keys, updated, predicates, node["unique_id"]))
 
     def apply_changes(self, node: Node, arguments: StrategyArguments) -> Statement:
-        """The statement of ``apply_changes``, as that of ``merge``, for the changelog that the model's SQL returns."""
+        """The statement of ``apply_changes``, like that of ``merge``, for the changelog that the SQL returns."""
         plan, log = self._plan(node), arguments["changelog_relation"]
         target, _, columns = _common(arguments)
         if self._replaces(node, arguments) and self._can_hold(node, log):
@@ -175,7 +175,7 @@ class StrategyHooks(Room):
         return statement
 
     def _changes_view(self, node: Node, new_rows: BaseRelation) -> str:
-        """The view of the newest of the new rows, which replaces their relation."""
+        """The view of the newest row of each key, which replaces the relation of the new rows."""
         view = changes_view(self._plan(node))
         found: str = new_rows.incorporate(path={"identifier": view}).render()
         return found

@@ -31,10 +31,10 @@ class TablesInUse:
         return project.ProjectTables(graph, self.default_catalog)
 
     def in_use(self, node: Node, selected: Collection[str]) -> TableName:
-        """The table of a node's ref() or source(). With --defer, it may be that of another environment.
+        """The table of a node's ref() or source(). With --defer, it may be the table of another environment.
 
         ``selected``: the unique ids that this invocation builds. As in dbt, the node's own table is used if it exists,
-        unless --favor-state prefers the other one for nodes that are not selected.
+        unless --favor-state prefers the other environment for nodes that are not selected.
         """
         own, deferred = project.table_of(node, self.default_catalog), node.get("defer_relation")
         if not deferred:

@@ -92,7 +92,7 @@ class VerifyHooks:
         config = self._adapter.config
         if not is_deferring(config):
             return graph
-        manifest: Any = self._adapter.get_macro_resolver()  # dbt-core's graph is its manifest
+        manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         folder = state_folder(config)
         if folder is None or not defer_to(manifest, config, folder):
             raise verification_errors.no_state(folder)
@@ -107,8 +107,8 @@ class VerifyHooks:
     def failing_rows(self, graph: Mapping[str, Any], tested: object, sample: object, *, partial: bool) -> str:
         """The query of ``ip_equals_rebuild``: the keys in which a table differs from its rebuild.
 
-        ``tested``: the relation. ``partial``: with ``--empty`` or ``--sample``. Raises ConfigError if it is not a table
-        of this package, and IncomparableError if it cannot be compared.
+        ``tested``: the relation. ``partial``: whether dbt runs with ``--empty`` or ``--sample``. Raises ConfigError if
+        the relation is not a table of this package, and IncomparableError if it cannot be compared.
         """
         share, known = share_of(sample), project.models(graph)
         nodes = [each for each in known if isinstance(tested, BaseRelation) and self._is_of(each, tested)]
@@ -156,7 +156,7 @@ class VerifyHooks:
     def _recorded(self, about: Verification, table: TableName) -> Verification:
         """Record a comparison in a property of the table, for the status page.
 
-        Without permission, the table is unchanged.
+        If Spark rejects the statement, for example without permission, the result contains a note instead.
         """
         if about.snapshot_id is None or about.epoch is None or about.found is None:
             return about
@@ -171,7 +171,7 @@ class VerifyHooks:
 
     @contextmanager
     def _prepared(self, node: Node, graph: Mapping[str, Any], share: float) -> Iterator[_Prepared]:
-        """A comparison, with pinned sources in the block. Raises IncomparableError, and the errors of a compilation."""
+        """A comparison. Sources are pinned in the block. Raises IncomparableError, and the errors of a compilation."""
         model, name = str(node["unique_id"]), project.table_of(node, self._tables.default_catalog)
         scope = self._invocations.jinja_scope()
         target, checkpoint = self._checkpoint_state(model, name)
@@ -218,7 +218,9 @@ class VerifyHooks:
         return target, found.checkpoint
 
     def _table_side(self, query: RebuildQuery, target: History, checkpoint: Checkpoint) -> tuple[str, list[str]]:
-        """The rows of a table to compare, and a note on those that are excluded: ended versions that no log contains.
+        """The query of the rows of a table to compare, and a note on the excluded rows.
+
+        In a history that does not come from a log, only valid versions are compared.
 
         Raises IncomparableError for the history of a log that may not have all events.
         """
@@ -258,7 +260,7 @@ class VerifyHooks:
 
 
 def _missing(found: CheckpointState, model: str, target: History) -> str | None:
-    """Why a table has no rows to compare. None if it has."""
+    """The reason why a table has no rows to compare. None if it has rows to compare."""
     if target.current_snapshot_id is None:
         return "has no snapshot"
     if found.half_published is not None:

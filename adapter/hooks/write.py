@@ -67,7 +67,7 @@ class WriteHooks(Room):
     def require_settings(self, node: Node, everywhere: bool = False) -> None:
         """Raise ConfigError if a session setting would change the meaning of this package's SQL.
 
-        ``everywhere``: checks only settings that also harm other materializations.
+        ``everywhere``: whether to check only the settings that also affect other materializations.
         """
         require_settings(self._adapter.spark, node["unique_id"], everywhere=everywhere)
 
@@ -101,7 +101,7 @@ class WriteHooks(Room):
             raise model_errors.reserved_columns(reserved, model)
         found = self._invocations.if_opened(node)
         plan = None if found is None else found.run.plan
-        if plan is not None and plan.policy.strategy.is_keyed:  # before these columns of the table are dropped
+        if plan is not None and plan.policy.strategy.is_keyed:  # before on_schema_change drops missing columns
             key_columns(given, plan.policy.unique_key)
             key_columns(given, plan.policy.sequence_by, "sequence_by")
         fields = self._partition_fields(node, target)
@@ -171,8 +171,9 @@ class WriteHooks(Room):
     ) -> IncrementalResponse:
         """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.
 
-        ``statement``: that of a strategy of this package, or the text of a project's own macro. If the macro passes on
-        the text of ours, the same second statement follows. ``new_rows``, ``changelog``: the relations that it reads.
+        ``statement``: the statement of a strategy of this package, or the text that a project's own macro returns. If
+        that macro has called the macro of this package, the latter's second statement also follows. ``new_rows``,
+        ``changelog``: the relations that it reads.
         """
         noted = self._invocations.opened(node).statement or Statement("")
         given = statement if isinstance(statement, Statement) else replace(noted, sql=str(statement))

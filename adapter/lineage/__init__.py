@@ -1,1 +1,1 @@
-"""OpenLineage events of what each node of a dbt run read and wrote."""
+"""OpenLineage events with the tables that each node of a dbt run read and wrote."""

@@ -1,4 +1,4 @@
-"""The input columns from which each column of a query's result is computed, as determined by sqlglot."""
+"""The input columns of each column of a query's result, as determined by sqlglot."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Origin:
 def column_lineage(
     sql: str, inputs: Mapping[TableName, Mapping[str, str]], output: Collection[str]
 ) -> dict[str, tuple[Origin, ...]]:
-    """The origins of each column of ``output`` that has any. Raises SqlglotError for SQL that cannot be parsed.
+    """The origins of the columns in ``output``. Columns without origins are omitted.
 
-    ``inputs``: the columns of each table with their types.
+    ``inputs``: the columns of each table with their types. Raises SqlglotError for SQL that cannot be parsed.
     """
     from sqlglot import exp, parse_one
     from sqlglot.lineage import lineage
@@ -92,7 +92,7 @@ def _subtype(expression: Any) -> str:
     from sqlglot import exp
 
     if isinstance(expression, exp.Query):
-        return "IDENTITY"  # the query of a set operation, whose expressions follow
+        return "IDENTITY"  # a query of a set operation: the nodes of its expressions follow
     if expression.find(exp.AggFunc) is not None:
         return "AGGREGATION"
     return "IDENTITY" if isinstance(expression.unalias(), exp.Column) else "TRANSFORMATION"

@@ -1,4 +1,4 @@
-"""Whether OpenLineage's client is installed, and configured by its own means."""
+"""Whether OpenLineage's client is installed, and its configuration by environment variables and files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NAMESPACE = "dbt"
 def is_configured(environment: Mapping[str, str], working: Path, home: Path | None) -> bool:
     """Whether an environment variable names a receiver, or a configuration file exists.
 
-    ``working``, ``home``: the folder in which dbt was started, and the user's home folder, if any. A file that this
-    user cannot read does not count.
+    ``working``: the folder in which dbt was started. ``home``: the user's home folder, if there is one. Files in a
+    folder that this user cannot access do not count. OPENLINEAGE_DISABLED overrides both.
     """
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return False
@@ -30,12 +30,12 @@ def is_configured(environment: Mapping[str, str], working: Path, home: Path | No
         files.append(home / ".openlineage" / _FILE)
     if named:
         files.append(Path(named))
-    # not Path.is_file, which raises an error in a folder without permission
+    # Path.is_file raises an error in a folder without permission.
     return any(os.path.isfile(file) for file in files)  # noqa: PTH113
 
 
 def home() -> Path | None:
-    """The user's home folder. None for a user without one, as in some containers."""
+    """The user's home folder. None for a user without a home folder, as in some containers."""
     try:
         return Path.home()
     except RuntimeError:

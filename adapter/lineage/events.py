@@ -36,7 +36,7 @@ logger = AdapterLogger("SparkIceberg")
 
 
 class Events:
-    """Builds events. ``version``: that of the adapter, which is in the producer of each event and facet."""
+    """Builds events. ``version``: the adapter's version, which is part of the producer of each event and facet."""
 
     def __init__(self, version: str, dbt_version: str) -> None:
         self._version = version
@@ -44,7 +44,7 @@ class Events:
         self._producer = f"pkg:pypi/dbt-spark-iceberg@{version}"
 
     def run_event(self, found: Event) -> event.RunEvent:
-        """An event for the client."""
+        """Convert an event to the client's class."""
         touched = found.touched
         return event.RunEvent(
             eventType=event.RunState(found.state.value),

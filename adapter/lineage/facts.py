@@ -37,8 +37,8 @@ class Dataset:
     """An Iceberg table that a run read or wrote.
 
     ``location``: the location of its files. ``catalog``: Spark's settings of its catalog, without the prefix.
-    ``version``: the id of the snapshot that was read or written; None if not known exactly. ``statistics``: what was
-    read or added; None if the metadata lacks them.
+    ``version``: the id of the snapshot that was read or written; None if not known exactly. ``statistics``: the amounts
+    that were read or added; None if unknown.
     """
 
     table: TableName
@@ -53,7 +53,7 @@ class Dataset:
 class Touched:
     """The tables that a node read, and the table that it builds.
 
-    ``wrote``: whether it has committed to that table. ``sql``: its compiled SQL; None for a seed and for Python.
+    ``wrote``: whether the node has committed to that table. ``sql``: its compiled SQL; None for a seed and for Python.
     ``plain_sql``: the SQL with table names in place of the SQL that macros generated.
     """
 

@@ -1,4 +1,4 @@
-"""Converting dbt's events to OpenLineage events."""
+"""The conversion of dbt's events to OpenLineage events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAIT_SECONDS = 5.0
 
 @dataclass
 class _NodeRun:
-    """The run of a node. ``depth``: the number of dbt's runs of it in progress, such as the batches of a model."""
+    """The run of a node. ``depth``: the number of its runs in progress, such as the batches of a model."""
 
     unique_id: str
     job_type: str
@@ -114,7 +114,7 @@ class Listener:
                 self._send(self._of_node(run, state, result.message if state is State.FAIL else None))
 
     def _completed(self, success: bool) -> None:
-        """End the command. Nodes that dbt has not completed were interrupted."""
+        """Send the last events, and close the sender. Nodes that dbt has not completed were interrupted."""
         with self._lock:
             sender, self._sender = self._sender, None
             runs, self._runs = list(self._runs.values()), {}

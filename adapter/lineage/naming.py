@@ -1,7 +1,7 @@
-"""The names of datasets, by OpenLineage's naming conventions.
+"""The names of datasets, according to OpenLineage's naming conventions.
 
-A table is named by its location, and has a symlink with its name in the catalog, as in the events of OpenLineage's
-Spark listener. The events of both therefore form one graph.
+A dataset's name is the location of its table. A symlink contains the table's name in the catalog. OpenLineage's Spark
+listener uses the same names, so the events of both form one graph.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _OBJECT_STORES = {
     **dict.fromkeys(("abfs", "abfss"), "abfss"),
     **dict.fromkeys(("wasb", "wasbs"), "wasbs"),
 }
-"""The schemes of object stores, with the scheme in the conventions."""
+"""The URI schemes of object stores, each with the scheme that the conventions use."""
 
 
 def dataset_name(location: str) -> tuple[str, str]:
-    """The namespace and name of a table, from its location."""
+    """The namespace and name of a dataset, from the location of its table."""
     scheme, authority, path = _split(location)
     if scheme == "file":
         return scheme, path or "/"
@@ -59,7 +59,7 @@ def _catalog_namespace(kind: str, catalog: Mapping[str, str]) -> str | None:
 
 
 def _split(location: str) -> tuple[str, str, str]:
-    """The scheme, authority and path of a location, without a trailing slash. A path without a scheme is local."""
+    """The scheme, authority and path of a location, without trailing slashes. A path without a scheme is local."""
     found = _URI.fullmatch(location)
     if found is None:
         return "file", "", location.rstrip("/")

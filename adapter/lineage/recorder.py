@@ -32,8 +32,8 @@ Settings = Callable[[], Mapping[str, str]]
 class Look:
     """A node's tables before its statements.
 
-    ``read``: the current snapshots of the tables that it reads; unknown ones are absent. ``written``: that of its own
-    table; None without one.
+    ``read``: the current snapshots of the tables that it reads; None for tables without one, or if it is unknown.
+    ``written``: the current snapshot of its own table; None without one, or if it is unknown.
     """
 
     read: Mapping[TableName, int | None]
@@ -59,8 +59,8 @@ class Recorder:
     def touched(self, unique_id: str, before: Look, compiled_code: str | None) -> Touched:
         """The tables that a node has read and written. ``compiled_code``: its SQL; None for a seed and for Python.
 
-        The version of a captured table is the captured snapshot. The version of another table is the snapshot that was
-        current both before and after the statements. If these differ, it is unknown.
+        The version of a captured table is the captured snapshot. The version of any other table is its current
+        snapshot. It is unknown if the current snapshot has changed during the statements.
         """
         node, run = self._node(unique_id), self._invocations.run_of(unique_id)
         captured = {} if run is None else run.plan.captured
@@ -89,7 +89,7 @@ class Recorder:
 
     @property
     def _graph(self) -> Mapping[str, Any]:
-        """The graph of dbt, as in macros."""
+        """The graph that dbt passes to macros."""
         found: Mapping[str, Any] = self._adapter.get_macro_resolver().flat_graph
         return found
 
@@ -98,11 +98,11 @@ class Recorder:
         return found
 
     def _head(self, load: Callable[[TableName], History | None], table: TableName) -> int | None:
-        """The current snapshot of a table. None without one, or if it is unknown."""
+        """The id of a table's current snapshot. None without one, or if it is unknown."""
         try:
             history = load(table)
         except IncrementalError:
-            return None  # a table of another format
+            return None  # a table of another format, or unreadable metadata
         return None if history is None else history.current_snapshot_id
 
     def _written_by(self, node: Node) -> TableName:
@@ -161,7 +161,8 @@ class Recorder:
 def own_commits(history: History, run: Run | None, before: int | None) -> Sequence[Snapshot] | None:
     """The commits of a node's run, oldest first. Empty if it wrote nothing. None if they are unknown.
 
-    A run without a plan counts the commits since ``before``. There is one, unless other writers committed too.
+    Without ``run``, these are the commits since the snapshot ``before``. A run makes one commit. If there are several,
+    it is unknown which one is the run's.
     """
     if run is not None:
         published = run.state.published
@@ -186,7 +187,10 @@ def unit_of(history: History, published: Snapshot) -> Sequence[Snapshot]:
 
 
 def added_by(commits: Sequence[Snapshot]) -> Statistics:
-    """What commits have added, from their summaries, without rows that a statement copied unchanged."""
+    """The rows, bytes and data files that commits added, from their summaries.
+
+    Rows that a statement copied unchanged are not counted.
+    """
     files, _, size = (sum(each) for each in zip((0, 0, 0), *map(added, commits), strict=True))
     return Statistics(sum(map(written, commits)), size, files)
 

@@ -1,4 +1,4 @@
-"""Sending events in a separate thread, so that a slow or unavailable receiver neither delays nor fails a run."""
+"""The sender of events: a separate thread, so that a slow or unavailable receiver neither delays nor fails a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sender:
     """Sends events in order. After the first event that cannot be sent, no more events are sent."""
 
     def __init__(self, build: Callable[[], Callable[[Event], Any]]) -> None:
-        """``build``: called in the thread; returns the function that converts and sends an event."""
+        """``build``: called in the thread; returns the function that converts an event to the client's class."""
         self._build = build
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._failure: str | None = None
@@ -29,11 +29,11 @@ class Sender:
         self._thread.start()
 
     def put(self, event: Event) -> None:
-        """Queue an event, without waiting for it."""
+        """Queue an event without waiting until it is sent."""
         self._events.put(event)
 
     def close(self, seconds: float) -> str | None:
-        """Wait up to some seconds until all events are sent. Returns the error, or None."""
+        """Wait until all events are sent, at most for this many seconds. Returns the error, or None."""
         self._deadline = time.monotonic() + seconds
         self._events.put(None)
         self._thread.join(seconds)

@@ -1,4 +1,4 @@
-"""Listening to a dbt command, if OpenLineage is installed and configured."""
+"""Registers a listener for the events of a dbt command, if OpenLineage is installed and configured."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 logger = AdapterLogger("SparkIceberg")
 
 _BUILDING = frozenset(("build", "retry", "run", "seed", "snapshot"))
-"""The commands that build tables, with dbt's own names."""
+"""dbt's names of the commands that build tables."""
 
 
 def listen(adapter: Adapter, invocations: Invocations, settings: Settings, version: str) -> Listener | None:
-    """Register a listener for the events of dbt's command, if it is configured. None otherwise.
+    """Register a listener for the events of dbt's command. None if OpenLineage is not configured or not installed.
 
-    ``settings``: returns Spark's settings of catalogs. ``version``: that of the adapter.
+    Also None for a command that builds no tables. ``settings``: returns Spark's settings of catalogs. ``version``: the
+    adapter's version.
     """
     command = getattr(getattr(adapter.config, "args", None), "which", None)
     if command not in _BUILDING or not configured.is_configured(os.environ, Path.cwd(), configured.home()):
@@ -56,7 +57,7 @@ def listen(adapter: Adapter, invocations: Invocations, settings: Settings, versi
 
 
 def _builder(version: str) -> Callable[[Event], Any]:
-    """Converts events to the classes of OpenLineage's client, whose import is slow."""
+    """The function that converts events to the classes of OpenLineage's client, whose import is slow."""
     from dbt.version import __version__ as dbt_version
 
     from .events import Events

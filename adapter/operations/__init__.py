@@ -1,1 +1,1 @@
-"""The operations of ``dbt run-operation``."""
+"""The operations for ``dbt run-operation``."""

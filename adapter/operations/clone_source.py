@@ -1,4 +1,4 @@
-"""``ip_clone_source``: clones a source's table, so that a model can be tested on stable rows."""
+"""``ip_clone_source``: clones a source's table, so that a model can be tested on rows that do not change."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .arguments import flag, time_span
 def clone_source(
     spark: Spark, reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]
 ) -> str:
-    """Clone a source's table to a schema, which is created if it does not exist. Returns what was done.
+    """Clone a source's table to a schema, which is created if it does not exist. Returns a report.
 
-    ``arguments``: ``source``, the name of the table or the end of it; ``schema``; ``retention``, how long the source
-    keeps the files; ``full_refresh``, whether to replace an existing table. Raises ConfigError for an invalid argument,
-    and if it would replace a table that is not a clone; and the errors of ``CloneMaker.make``.
+    ``arguments``: ``source``, the name of the table or the end of its name; ``schema``; ``retention``, how long the
+    source keeps the files; ``full_refresh``, whether to replace an existing clone. Raises ConfigError for an invalid
+    argument, and if it would replace a table that is not a clone; and the errors of ``CloneMaker.make``.
     """
     schema = arguments.get("schema")
     if not isinstance(schema, str) or not schema:
@@ -42,8 +42,8 @@ def clone_source(
     if replaces:
         if not flag(arguments.get("full_refresh"), "full_refresh"):
             return f"{clone} already exists"
-        there = reader.load(clone)
-        if there is not None and clone_of(there) is None:
+        existing = reader.load(clone)
+        if existing is not None and clone_of(existing) is None:
             raise operation_errors.not_a_clone(clone)
     naming = CloneMaker(spark, reader).make(origin, clone, kept)
     if replaces:

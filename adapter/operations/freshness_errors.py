@@ -1,4 +1,4 @@
-"""The errors of source freshness that is read from metadata."""
+"""The errors of source freshness from metadata."""
 
 from __future__ import annotations
 

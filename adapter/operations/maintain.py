@@ -1,4 +1,4 @@
-"""``ip_maintain``: the maintenance of the models' tables, table by table."""
+"""``ip_maintain``: the maintenance of the models' tables, one table at a time."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ from .maintain_report import Done, Report, TableReport, progress
 from .maintain_sql import Step, steps
 
 RunProcedure = Callable[[str], Mapping[str, Any]]
-"""Executes a statement, and returns its result by column name. Empty without a result."""
+"""Executes a statement. Returns its result by column name, or an empty mapping without a result."""
 
 
 @dataclass(frozen=True)
 class _Consumer:
     """A model of the project and its positions. ``error``: why its checkpoint cannot be read.
 
-    ``nets``: whether it reads net changes, regardless of its checkpoint.
+    ``nets``: whether its config makes it read net changes; also true if the config is invalid. A position in its
+    checkpoint may require this, too.
     """
 
     model: str
@@ -54,8 +55,8 @@ class _Consumer:
 class _Maintenance:
     """One call of the operation: its readers, and the facts about all models of the project.
 
-    ``folders``: the folders of the project's tables, if folders are listed. ``unlocated``: the tables whose folders are
-    unknown.
+    ``folders``: the folders of the project's tables, if orphan files are removed. ``unlocated``: the tables whose
+    folders are unknown.
     """
 
     reader: MetadataReader
@@ -107,21 +108,21 @@ def maintain(
 def _consumer(reader: MetadataReader, names: project.ProjectTables, node: project.Node) -> _Consumer:
     model, target = str(node["unique_id"]), names.of(node)
     consumer = _Consumer(model, target, list(names.read_by(node)))
-    with suppress(ConfigError):  # the model's own run reports it
+    with suppress(ConfigError):  # the model's own run reports the error
         policy = policy_of(node["config"], model)
         consumer = replace(consumer, nets=policy.nets_rewrites)
     try:
         history = reader.load(target)
         found = None if history is None else target_checkpoint(history, reader)
     except NotIcebergError:
-        return consumer  # a view with this name: the next run replaces it
+        return consumer  # a view has this name, and the next run replaces it
     except IncrementalError as error:
         return replace(consumer, error=str(error.msg).partition("\n")[0])
     return consumer if found is None else replace(consumer, checkpoint=found.checkpoint or found.unproven)
 
 
 def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with_sources: bool) -> list[TableName]:
-    """The existing tables to maintain: those of models, their tables of deletions and audits, and sources."""
+    """The names of the tables to maintain: those of models, their tables of deletions and audits, and sources."""
     found: dict[TableName, None] = {}
     for node in nodes:
         parents = project.read_by(names.graph, node) if with_sources else ()
@@ -190,8 +191,8 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
     if consumer is None and any(audit_table(each.target) == table for each in consumers):
         of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, maintenance.now_ms)
         return TablePlan(table, is_left=True) if of_crashed_run else None
-    is_in_process = consumer is None and any(deletions_table(each.target) == table for each in consumers)
-    if is_in_process and BESIDE_KEY not in history.properties:
+    is_deletions_table = consumer is None and any(deletions_table(each.target) == table for each in consumers)
+    if is_deletions_table and BESIDE_KEY not in history.properties:
         return None
     known = KnownTable(
         history=history,
@@ -226,12 +227,12 @@ def _needed(history: History) -> frozenset[int]:
     try:
         mirrored = mirrored_by(history)
     except UnreadableCheckpoint:
-        mirrored = None  # the consumer has the error, so no snapshot expires
+        mirrored = None  # the consumer also has this error, so no snapshot expires
     return needed_by_itself(history, None if mirrored is None else mirrored.target_snapshot_id)
 
 
 def _branches(maintenance: _Maintenance, history: History, consumer: _Consumer | None) -> OwnBranches:
-    """The staging branches of a table. Those of a table that is not a model of this project are never dropped."""
+    """The staging branches of a table. If the table is not a model of this project, none of them is dropped."""
     epoch = 0 if consumer is None or consumer.checkpoint is None else consumer.checkpoint.epoch
     names = alive(history, epoch)
     since = seen_since(names, chain([history], maintenance.reader.older(history))) if names else {}

@@ -18,7 +18,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Done:
-    """A step and the result of its statement. None in a dry run."""
+    """A step. ``returned``: the result of its statement; None in a dry run."""
 
     step: Step
     returned: Mapping[str, Any] | None
@@ -26,7 +26,7 @@ class Done:
 
 @dataclass(frozen=True)
 class TableReport:
-    """The steps of a table, in order. ``error``: why the next step failed, or why the table cannot be read."""
+    """The completed steps of a table, in order. ``error``: why the next step failed, or the table cannot be read."""
 
     plan: TablePlan
     done: tuple[Done, ...]
@@ -98,7 +98,7 @@ def as_text(report: Report) -> str:
 
 
 def progress(plan: TablePlan, step: Step, place: str) -> str:
-    """The log line of a step that begins. ``place``: the position of the table among all tables, such as ``2 of 7``."""
+    """The log line before a step. ``place``: the position of the table among all tables, such as ``2 of 7``."""
     return f"{plan.table} ({place}): {step.action.value}: {wording.why(step.action, step.part)}"
 
 

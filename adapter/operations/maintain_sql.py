@@ -14,7 +14,7 @@ from iceberg_incremental.table.history import TableName
 
 @dataclass(frozen=True)
 class Step:
-    """A step and its statement. ``part``: the part of the plan that it carries out, or the branch that it drops."""
+    """A step and its statement. ``part``: the part of the plan that it executes, or the branch that it drops."""
 
     action: StepKind
     sql: str
@@ -24,7 +24,7 @@ class Step:
 def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     """The steps of a table's maintenance. ``orphan_files``: whether to remove files that no metadata lists.
 
-    Snapshots expire before files are rewritten, so that the metadata in the plan is valid for both.
+    Snapshots expire before files are rewritten, because the plan is based on the metadata before the rewrite.
     """
     table = plan.table
     if plan.is_left:
@@ -43,7 +43,7 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     if plan.manifests is not None:
         yield _call(StepKind.REWRITE_MANIFESTS, table, {}, plan.manifests)
     if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
-        yield _call(StepKind.REMOVE_ORPHANS, table, {})  # older than three days, Iceberg's default
+        yield _call(StepKind.REMOVE_ORPHANS, table, {})  # only files older than three days, Iceberg's default
 
 
 def _call(action: StepKind, table: TableName, arguments: Mapping[str, str], part: PlanPart | None = None) -> Step:
@@ -59,7 +59,7 @@ def _expiry(expiry: Expiry) -> Mapping[str, str]:
 def _options(rewrite: DataRewrite | DeleteRewrite, more: Mapping[str, float] | None = None) -> Mapping[str, str]:
     """The options with which Iceberg selects the planned files.
 
-    One commit rewrites all, so a run has at most one conflict.
+    One commit rewrites all of these files, so at most one commit can conflict with other writers.
     """
     options = {
         "target-file-size-bytes": rewrite.target,

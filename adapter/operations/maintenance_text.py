@@ -1,4 +1,4 @@
-"""The texts of ``ip_maintain``: why a step is taken for a table, and why a step is skipped."""
+"""The texts of ``ip_maintain``: why a step is executed for a table, and why a step is skipped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
 from iceberg_incremental.quantities import counted, instant, size_text
 
 _COUNT = re.compile(r"(deleted|rewritten|added|removed|failed)_(\w+?)(?:_count)?")
-"""A result column of Iceberg's procedures with a number of files or bytes."""
+"""The name of a result column of Iceberg's procedures that contains a number of files or bytes."""
 
 
 def why(action: StepKind, part: PlanPart | None) -> str:
-    """The reason for a step. ``part``: the part of the plan that the step carries out, or the branch that it drops."""
+    """The reason for a step. ``part``: the part of the plan that it executes, or the branch that it drops."""
     match part:
         case Expiry():
             return _expiry(part)
@@ -34,7 +34,7 @@ def why(action: StepKind, part: PlanPart | None) -> str:
 
 
 def result(returned: Mapping[str, Any]) -> str:
-    """What a statement did, from the columns that it returned. Counts of 0 are omitted.
+    """A description of a statement's result, from the columns that it returned. Counts of 0 are omitted.
 
     ``returned``: empty for a statement that is not a procedure.
     """
@@ -119,7 +119,7 @@ def _expiry(expiry: Expiry) -> str:
     said = (
         f"{len(expiry.snapshots):,} of {counted(expiry.of, 'snapshot')}, those before {instant(expiry.older_than_ms)}"
     )
-    if expiry.size:  # summaries do not show what rebuilds have left behind
+    if expiry.size:  # a lower bound, because summaries do not show the files of tables that rebuilds replaced
         said += f", with at least {size_text(expiry.size)} of files that only they use"
     if expiry.refs:
         said += f"; expired branches and tags: {', '.join(expiry.refs)}"

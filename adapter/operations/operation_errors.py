@@ -137,9 +137,9 @@ def no_position_yet(source: TableName) -> CheckpointError:
 def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot], *, is_part: bool) -> CheckpointError:
     """A snapshot cannot be the position of a checkpoint.
 
-    ``chain``: the possible ones, newest first. ``is_part``: it is part of a run.
+    ``chain``: the possible positions, newest first. ``is_part``: whether the snapshot is only a part of a run.
     """
-    where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in its metadata"
+    where = "on another branch, or undone" if snapshot_id in source.snapshots else "not in the table's metadata"
     if is_part:
         where = "only a part of one run's commits, with rows that the next commit of the run deletes"
     several = f"one of the {len(chain):,} snapshots from {described(chain[-1])} to {described(chain[0])}"
@@ -152,7 +152,7 @@ def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot],
 
 @indexed
 def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> CheckpointError:
-    """A time is before all snapshots that are known."""
+    """A timestamp is before all known snapshots of the source."""
     return CheckpointError(
         f"{timestamp} is before the known history of {source}.\n"
         f"  Expected: a time that is not before {described(oldest)}, the oldest known snapshot.\n"

@@ -1,4 +1,4 @@
-"""Setting a checkpoint by hand: to set a model back, or to adopt a table that was built another way."""
+"""``ip_set_checkpoint``: sets a model back, or takes over a table that was built in another way."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def set_checkpoint(
     """Write a checkpoint to the property of a model's table. Returns the report.
 
     ``arguments``: ``model``; ``source`` with ``snapshot_id`` or ``timestamp``; ``accept_sql``. Raises
-    IncrementalErrors.
+    IncrementalError.
     """
     node = project.model_named(names.graph, arguments.get("model"))
     name = names.of(node)
@@ -85,9 +85,9 @@ def set_checkpoint(
 
 
 def _require_sound(target: History, model: str, known: CheckpointState) -> None:
-    """Raise IncrementalError if a table's rows do not match its checkpoint.
+    """Raise IncrementalError if a table contains only a part of a run, or has no checkpoint.
 
-    Accepting the SQL says nothing about the rows and the positions.
+    ``accept_sql`` accepts the logic of the rows, but not missing rows or positions.
     """
     if known.half_published is not None:
         raise staging_errors.half_published(target, model, known.half_published)
@@ -120,8 +120,8 @@ def new_checkpoint(
     """The checkpoint to write to the target's property.
 
     ``source``: the source whose position is set. None keeps the positions, and assigns the checkpoint to this model.
-    ``snapshot_id``: a snapshot of the source. ``timestamp``: a time in ISO 8601 (UTC without an offset), for the last
-    snapshot up to that time.
+    ``snapshot_id``: a snapshot of the source. ``timestamp``: a time in ISO 8601 (UTC without an offset). The position
+    is then the last snapshot up to that time.
 
     Raises ConfigError for an invalid argument, and CheckpointError if there is no checkpoint to keep, or if a model
     that reads net changes would be set back.
@@ -133,13 +133,13 @@ def new_checkpoint(
     known = None if present is None else present.sequence
     sequence = sequence_of(policy, None if known is None else known.deletions)
     if sequence is not None and known is not None and known.key:
-        sequence = replace(sequence, key=known.key)  # rows that were older under this key are not in the table
+        sequence = replace(sequence, key=known.key)  # rows that were older by this key are not in the table
     if source is None:
         if snapshot_id is not None or timestamp is not None:
             raise operation_errors.position_without_source()
         if present is None:
             raise target_errors.missing_checkpoint(target.table, model, found)
-        kept = {name: _by_hand(position) for name, position in present.sources.items()}
+        kept = {name: _set_manually(position) for name, position in present.sources.items()}
         return Checkpoint(
             model,
             present.epoch + 1,
@@ -163,7 +163,7 @@ def new_checkpoint(
         epoch=1 if present is None else present.epoch + 1,
         invocation_id=invocation_id,
         sources={
-            **({} if present is None else {name: _by_hand(each) for name, each in present.sources.items()}),
+            **({} if present is None else {name: _set_manually(each) for name, each in present.sources.items()}),
             str(source): position,
         },
         sequence=sequence,
@@ -175,14 +175,14 @@ def new_checkpoint(
 def _is_back(position: Position, before: Position) -> bool:
     """Whether a position is earlier than another one.
 
-    Net changes since an earlier position omit rows that changed and changed back, but the table has the value from in
-    between.
+    Net changes since an earlier position omit a row that changed and changed back, but the table may contain the value
+    from in between.
     """
     return position.snapshot_id != before.snapshot_id and is_later(before, position) is True
 
 
-def _by_hand(position: Position) -> Position:
-    """A position that is kept unchanged: no rows were read to reach it."""
+def _set_manually(position: Position) -> Position:
+    """The same position, marked as one that no run has reached by reading rows."""
     return replace(position, continues=False, from_snapshot_id=None)
 
 
@@ -217,10 +217,13 @@ def _milliseconds(timestamp: str) -> int:
 
 
 def _not_whole(history: RecordedHistory | None) -> RecordedHistory | None:
-    """The record of a history whose next run may skip events of its log."""
+    """The record of a history for which the next run may skip events of the log."""
     return None if history is None else replace(history, has_whole_log=False)
 
 
 def _unread(logic: RecordedLogic | None) -> RecordedLogic | None:
-    """The logic of rows that may not match other positions. A table of plain SQL is then rebuilt."""
+    """The logic without the recorded reading, because rows may not match the new position.
+
+    The next run then rebuilds the table of a model with the strategy ``auto``.
+    """
     return None if logic is None else replace(logic, reading=None)

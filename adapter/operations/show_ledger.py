@@ -1,4 +1,4 @@
-"""``ip_ledger``: the ledgers of models, or the SQL of what one commit of a model read."""
+"""``ip_ledger``: the ledgers of models, or SQL that returns the rows that one commit of a model read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Accounts:
 
 
 def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]) -> str:
-    """The ledgers of models as text or JSON. With an epoch, the SQL of what that commit of one model read.
+    """The ledgers of models as text or JSON. With an epoch, SQL that returns the rows that this commit read.
 
     ``arguments``: ``model`` or ``select``, or neither for all models; ``format`` (``text`` or ``json``); ``epoch``.
     Raises CheckpointError if the ranges have a gap or overlap, if the counts do not add up, or if the model in
@@ -65,13 +65,14 @@ def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mappin
     if epoch is not None:
         return "\n".join(_replay(reader, accounts, epoch))
     found = accounts.ledger
-    text = json.dumps({"version": _VERSION, **to_document(found)}, indent=2) if wanted == "json" else as_text(found, accounts.known)
+    document = {"version": _VERSION, **to_document(found)}
+    text = json.dumps(document, indent=2) if wanted == "json" else as_text(found, accounts.known)
     _require_sound(text, found)
     return text
 
 
 def _ledgers(reader: MetadataReader, names: project.ProjectTables, nodes: Sequence[project.Node], wanted: str) -> str:
-    """The ledgers of several models. A model without a checkpoint has a line in the text, and no object in JSON."""
+    """The ledgers of several models. The text has a line for a model without a checkpoint. JSON omits the model."""
     ledgers: list[Ledger] = []
     texts: list[str] = []
     for node in nodes:
@@ -138,7 +139,7 @@ def _history_or_none(reader: MetadataReader, table: TableName) -> History | None
 
 
 def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, History], policy: Policy) -> list[str]:
-    """The relation that a commit's run read, for each source.
+    """A query for each source, which returns the rows that a commit's run read.
 
     Raises CheckpointError if a snapshot has expired, and for a commit that read no range of commits.
     """
@@ -147,7 +148,7 @@ def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, Histor
     stayed = all(position.continues and position.from_snapshot_id == position.snapshot_id for position in ranges)
     if entry.snapshot is None or (ranges and stayed):
         raise ledger_errors.nothing_to_replay(entry.checkpoint.epoch)
-    if not policy.ignores_rewrites:  # the run can only have read commits that changed rows by their net changes
+    if not policy.ignores_rewrites:  # if commits changed rows, the run can only have read net changes
         policy = replace(policy, on_source_rewrite=OnRewrite.UPSERTS)
     cuts = Cuts(lambda: reader)
     lines = []

@@ -1,4 +1,4 @@
-"""``ip_status``: what the next run of each incremental model and snapshot would do, determined as in a run."""
+"""``ip_status``: the next run of each incremental model and snapshot, determined as in the run itself."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _of_table(status: ModelStatus, plan: RunPlan) -> ModelStatus:
 def _source(
     plan: RunPlan, cuts: Cuts, source: TableName, read: SourceRead, read_before: Position | None, now_ms: int
 ) -> SourceStatus:
-    """A source's status. ``read_before``: the position of the table that is rebuilt."""
+    """A source's status. ``read_before``: the position of the table that the next run rebuilds."""
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     if read.found is None:
         pending = "missing" if isinstance(read.error, SourceMissingError) else "not readable"
@@ -187,17 +187,20 @@ def _epoch(reader: MetadataReader, name: TableName) -> int:
 
 
 def _sources(plan: RunPlan, parents: Collection[TableName]) -> list[TableName]:
-    """The sources that the run may read: in a rebuild, all parents; otherwise those of the checkpoint, and new ones."""
+    """The sources that the run may read.
+
+    These are all parents in a rebuild, and otherwise the sources in the checkpoint and new sources.
+    """
     if plan.checkpoint is None:
         return list(parents)
-    if plan.policy.strategy is Strategy.AUTO:  # including those behind views
+    if plan.policy.strategy is Strategy.AUTO:  # the checkpoint includes the sources behind views
         return [table for name in plan.checkpoint.sources if (table := TableName.parse(name))]
     known = [table for name in plan.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
     return [*known, *sorted(plan.reads.always - {*known})]
 
 
 def _read_before(plan: RunPlan, reader: MetadataReader) -> Mapping[str, Position]:
-    """The positions of the table that a policy rebuilds."""
+    """The positions in the current table, if the next run rebuilds it because of a policy. Empty otherwise."""
     if not plan.by_policy or plan.target is None:
         return {}
     checkpoint = target_checkpoint(plan.target, reader).checkpoint

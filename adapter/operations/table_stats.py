@@ -22,7 +22,7 @@ _TOTALS = {
 
 
 def table_stats(history: History, layout: Layout | None) -> Stats:
-    """A table's statistics. Those that its metadata lacks are omitted."""
+    """A table's statistics. Statistics that the metadata lacks are omitted."""
     return {
         "format_version": ("Format Version", history.format_version, "Version of the Iceberg format"),
         **_layout_stats(layout),
@@ -65,7 +65,7 @@ def _total(history: History, key: str) -> int | None:
 
 
 def _row_stats(history: History) -> Stats:
-    """The number of rows. Spark's own number includes deleted rows."""
+    """The number of rows. Spark's own statistic includes deleted rows."""
     if _total(history, "total-records") is None:
         return {}
     count = RowCount(0) if history.current is None else rows_at(history, history.current)

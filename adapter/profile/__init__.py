@@ -1,1 +1,1 @@
-"""The profile: its fields, the embedded lakehouse, and the jars and settings for Spark."""
+"""The profile: its fields, the embedded lakehouse, and the settings and jars for Spark."""

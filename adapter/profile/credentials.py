@@ -1,4 +1,4 @@
-"""The profile: that of dbt-spark, with additional fields for Spark Connect and Iceberg."""
+"""The profile: the fields of dbt-spark, and additional fields for Spark Connect and Iceberg."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ANSI = "spark.sql.ansi.enabled"
 # The fields that dbt itself reads from a target, and its aliases for fields of dbt-spark.
 _OF_DBT = ("type", "threads", "target", "name", "pass", "dbname", "username")
 
-# The start of a URL. On Windows, one letter and a colon are a drive.
+# The start of a URL. A single letter before the colon is a drive on Windows.
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/")
 
 # Fields that Spark's connection string also contains.
 _IN_REMOTE = {"host", "port", "token", "use_ssl", "user"}
 
-# JSON Schema's types, as names for YAML values.
+# The types in JSON Schema, as terms for YAML values.
 _KINDS = {
     "string": "text (in quotes, if it looks like a number)",
     "integer": "a whole number",
@@ -71,7 +71,7 @@ class SparkIcebergCredentials(SparkCredentials):
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
 
     method: Method = Method.SESSION  # type: ignore[assignment]
-    # Numbers and booleans in YAML are allowed. They are converted to text.
+    # YAML may also contain numbers and booleans, which are converted to text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
     # Seconds. dbt-spark's default of 5 would delay every statement that does not end immediately.
     poll_interval: float = 0.2  # type: ignore[assignment]
@@ -159,7 +159,7 @@ class SparkIcebergCredentials(SparkCredentials):
         try:
             super().__post_init__()
         except DbtRuntimeError as error:
-            # If dbt-spark misses one of its extras, this package has an extra with the same name.
+            # The error names an extra of dbt-spark. This package has extras with the same names.
             raise DbtRuntimeError(error.msg.replace("dbt-spark[", "dbt-spark-iceberg[")) from error.__cause__
         self.database = catalog
         if session:
@@ -225,7 +225,7 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @property
     def unique_field(self) -> str:
-        """What distinguishes one installation from another."""
+        """The value that identifies an installation in dbt's anonymous usage statistics."""
         return self.host or self.warehouse or str(self.database)
 
     @property
@@ -235,7 +235,7 @@ class SparkIcebergCredentials(SparkCredentials):
 
     @property
     def has_own_session(self) -> bool:
-        """Whether each connection has a PySpark session, and not only a cursor."""
+        """Whether each connection has a PySpark session instead of only a cursor."""
         return self.method in (Method.SESSION, Method.CONNECT)
 
     @property
@@ -261,14 +261,14 @@ class SparkIcebergCredentials(SparkCredentials):
         return self.folder / lakehouse.CATALOG_FILE
 
     def spark_confs(self, spark_version: str) -> Mapping[str, str]:
-        """The Spark settings that the profile asks for, the embedded lakehouse's included."""
+        """The Spark settings of the profile, including those of the embedded lakehouse."""
         own = self.server_side_parameters
         if self.folder is None:
             return own
         return lakehouse.spark_confs(self.folder, self.catalog, spark_version, own)
 
     def _connection_keys(self) -> tuple[str, ...]:
-        """The fields that `dbt debug` shows and a macro sees as `target`: no secrets, and only fields that are set."""
+        """The fields for `dbt debug` and for the variable `target` in Jinja: fields that are set and not secret."""
         keys = (
             "method",
             "host",
@@ -295,10 +295,10 @@ def _names(names: Sequence[str]) -> str:
 
 
 def project_folder(config: Any) -> Path:
-    """The absolute path of the dbt project's folder. `dbt debug` passes a profile, which does not know it."""
+    """The absolute path of the dbt project's folder. `dbt debug` passes a profile, which does not contain it."""
     from dbt.flags import get_flags
 
     root = getattr(config, "project_root", None) or getattr(get_flags(), "PROJECT_DIR", None)
-    # As the working directory has it when dbt is started in the project: without links, and without `..`. A scheduler
-    # may run dbt in a temporary folder of links to the project's files, in which a lakehouse would be lost.
+    # Links are resolved, including that of the file. A scheduler may run dbt in a temporary folder of links to the
+    # project's files, and a lakehouse in this folder would be lost.
     return (Path(root or ".").resolve() / "dbt_project.yml").resolve().parent

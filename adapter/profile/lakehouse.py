@@ -1,6 +1,6 @@
 """The embedded lakehouse: the Spark settings of a catalog in a local folder, as a pure function.
 
-The catalog is Iceberg's ``jdbc`` catalog on a SQLite file. It needs no server, and several sessions can use it at once.
+The catalog is Iceberg's ``jdbc`` catalog on a SQLite file. It needs no server, and supports concurrent sessions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 _SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
 RUNTIMES = {"4.0": "1.11.0", "4.1": "1.12.0"}
-"""The versions of Iceberg's runtime, by the minor version of Spark that it is built for."""
+"""The versions of Iceberg's runtime, by the minor version of Spark for which they are built."""
 
-# With one of these, the user provides the jars.
+# If one of these is set, the user provides the jars.
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
 _RUNTIME = re.compile(r"iceberg-spark-runtime-(\d+\.\d+)_")
 
@@ -45,7 +45,7 @@ def names_jars(own: Mapping[str, str]) -> bool:
 
 
 def named_runtimes(own: Mapping[str, str]) -> list[str]:
-    """The minor versions of Spark that the Iceberg runtimes in the user's settings are built for."""
+    """The minor versions of Spark for which the Iceberg runtimes in the user's settings are built."""
     return [minor for setting in _JAR_SETTINGS for minor in _RUNTIME.findall(own.get(setting, ""))]
 
 

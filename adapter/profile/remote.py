@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 from dbt_common.exceptions import DbtRuntimeError
 
 PORT = 15002
-"""Spark's default."""
+"""Spark's default port."""
 
 _SCHEME = "sc"
 _FORMAT = "sc://host:port/;key=value;key=value"
@@ -34,7 +34,7 @@ class Remote:
 
     @classmethod
     def parse(cls, text: str) -> Remote:
-        """Parse a connection string. For invalid text, raises a DbtRuntimeError that does not show the text."""
+        """Parse a connection string. Raises a DbtRuntimeError for invalid text, without showing the text."""
         address, _, rest = text.strip().partition("/;")
         split = urlsplit(address)
         try:

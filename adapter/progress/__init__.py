@@ -1,4 +1,4 @@
-"""The progress line: the running Spark statements, in one line of the terminal that is redrawn."""
+"""The progress line: the last line of the terminal, which shows the running Spark statements."""
 
 from __future__ import annotations
 

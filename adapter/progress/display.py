@@ -1,4 +1,4 @@
-"""The running statements, and the thread that displays them."""
+"""The display of running statements, and its thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .work import WatchedWork
 
 _SHOWN_AFTER = 2.0
 _INTERVAL = 0.5
-"""Seconds."""
+"""The time after which a statement is displayed, and the interval of updates, both in seconds."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Display:
     """Displays the statements of all threads that run for longer than two seconds."""
 
     def __init__(self, flags: Any) -> None:
-        """``flags``: the flags of dbt's config."""
+        """``flags``: dbt's flags."""
         self._wanted = wanted(flags, os.environ)
         self._statements: dict[int, _RunningStatement] = {}
         self._changed = threading.Condition()
@@ -38,10 +38,10 @@ class Display:
 
     @contextmanager
     def statement(self, name: str, handle: object) -> Iterator[None]:
-        """Display the statement that this thread runs in the block, if it takes long.
+        """Display the statement that this thread runs in the block, if it runs for longer than two seconds.
 
-        ``name``: dbt's name of the connection, such as a node's unique id. ``handle``: the connection's handle. Nested
-        statements are displayed as the outer one.
+        ``name``: dbt's name of the connection, such as a node's unique id. ``handle``: the connection's handle. For
+        nested statements, the outer one is displayed.
         """
         thread = threading.get_ident()
         if not self._wanted or thread in self._statements:

@@ -39,8 +39,9 @@ def work_of(context: SparkContext, group: str) -> Work | None:
 def total(stages: Sequence[Stage]) -> Work | None:
     """The work of stages, which are ordered by id.
 
-    A stage that is pending before the first active one never runs: its parents have lower ids, so it waits for nothing,
-    and its result exists from an earlier job. Without active stages, the stage after the last complete one is next.
+    A pending stage before the first active stage never runs. Its parents have lower ids, so it does not wait for
+    another stage. Its result exists from an earlier job. Without active stages, the stage after the last complete one
+    is next.
     """
     if not stages:
         return None

@@ -16,14 +16,14 @@ _ERASE = "\r\x1b[K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _LEVELS = ("debug", "info")
 _USUAL_COLUMNS = 80
-"""The width of a terminal of unknown size."""
+"""The assumed width of a terminal of unknown size."""
 
 
 def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
-    """Whether dbt's flags and the environment permit a line that is erased again.
+    """Whether dbt's flags and the environment permit a progress line.
 
-    It is off in CI, with ``--quiet``, for JSON logs and logs of warnings only, and if escape sequences are not
-    permitted, as with ``--no-use-colors``.
+    There is none in CI, with ``--quiet``, for JSON logs and logs of warnings only, and if escape sequences are not
+    permitted, for example with ``--no-use-colors``.
     """
     return (
         environment.get("CI", "").lower() in ("", "false", "0")
@@ -36,7 +36,7 @@ def wanted(flags: Any, environment: Mapping[str, str]) -> bool:
 
 
 class Terminal:
-    """Wraps the stream of dbt's log and of ``print``. Erases the line before each write, so that text is not mixed."""
+    """Wraps the stream of dbt's log and of ``print``. Erases the progress line before each write."""
 
     def __init__(self, handler: logging.StreamHandler[Any]) -> None:
         self._handler = handler
@@ -49,7 +49,7 @@ class Terminal:
 
     @classmethod
     def of_dbt(cls) -> Terminal | None:
-        """The terminal that dbt logs to. None if its log is written elsewhere."""
+        """The terminal to which dbt writes its log. None if the log is not written to a terminal."""
         for handler in logging.getLogger(_LOG).handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream.isatty():
                 return cls(handler)
@@ -88,7 +88,7 @@ class Terminal:
             return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        """All other attributes are those of the stream."""
+        """The attributes of the wrapped stream."""
         return getattr(self._stream, name)
 
     def _erase(self) -> None:

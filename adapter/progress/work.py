@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 class Work:
     """The progress of the jobs that a statement has started so far.
 
-    ``stage``: the first running stage, from 1, out of ``stages``. ``tasks``: those of stages that have run, are running
-    or will run. ``rows``, ``bytes``: the amounts read; 0 if Spark does not report them.
+    ``stage``: the number of the first running stage, from 1, out of ``stages``. ``tasks``: the tasks of stages that
+    have run, are running or will run. ``rows``, ``bytes``: the amounts read; 0 if Spark does not report them.
     """
 
     stage: int
@@ -24,7 +24,7 @@ class Work:
 
 @runtime_checkable
 class WatchedWork(Protocol):
-    """A connection's handle that can report its session's progress. Other handles lack this method."""
+    """A connection's handle that reports the progress of its session. Other handles lack this method."""
 
     def progress(self) -> Work | None:
         """The current progress, requested from another thread. None if unknown. Never raises an error."""

@@ -1,1 +1,1 @@
-"""The user's dbt project: its models, their configs, and what their SQL reads."""
+"""The user's dbt project: its models, their configs, and the relations that their SQL reads."""

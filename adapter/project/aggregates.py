@@ -26,7 +26,7 @@ _UNKNOWN_TO_SQLGLOT = frozenset(
 """Aggregate functions of Spark that sqlglot does not recognize as aggregates."""
 
 _CHOOSING = (exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.First, exp.FirstValue, exp.Last, exp.LastValue)
-"""They return a value of one row, and so choose among the versions of a row, as ``row_number()`` does."""
+"""Functions that return the value of one row. They choose among the versions of a row, like ``row_number()``."""
 
 _OF_SINGLE_ROWS = (
     *_CHOOSING,
@@ -39,7 +39,7 @@ _OF_SINGLE_ROWS = (
     exp.PercentRank,
     exp.Rank,
 )
-"""As window functions, they rank rows or return values of single rows."""
+"""Functions that rank rows or return values of single rows if they are used as window functions."""
 
 
 def own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
@@ -51,7 +51,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node calls an aggregate function, including as a window function."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _UNKNOWN_TO_SQLGLOT
-    if isinstance(node, exp.Any):  # in any(x) and in = any (subquery); in the latter, the parent is the comparison
+    if isinstance(node, exp.Any):  # any(x), or the operand of a comparison: = any (subquery)
         return not isinstance(node.parent, exp.Binary)
     return isinstance(node, exp.AggFunc) and not isinstance(node, (exp.Grouping, exp.GroupingId))
 
@@ -68,7 +68,7 @@ def window_of(node: exp.Expr) -> exp.Window | None:
 
 
 def sums_up(node: exp.Expr, beside: Collection[exp.Expr]) -> bool:
-    """Whether an aggregate depends on the number of rows, instead of choosing one. ``beside``: the other aggregates.
+    """Whether an aggregate combines several rows instead of choosing one row. ``beside``: the query's aggregates.
 
     ``max(ts)`` next to ``max_by(v, ts)`` chooses the same row, and ``max(struct(ts, v))`` chooses a whole row.
     """

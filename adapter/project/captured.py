@@ -1,4 +1,4 @@
-"""The captures of macros in a model's SQL, and how the SQL uses them."""
+"""The captures of the macros in a model's SQL, and how the SQL uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Captured:
 
     @property
     def is_changes(self) -> bool:
-        """Whether it contains only changes. ``ip_changed_groups`` returns whole groups."""
+        """Whether the macro returns only changes. ``ip_changed_groups`` returns whole groups."""
         return self.macro in _CHANGES
 
     def __str__(self) -> str:
@@ -28,7 +28,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Total:
-    """An expression over several captured changes."""
+    """An expression that combines several captured changes."""
 
     sql: str
     captured: Captured
@@ -38,9 +38,9 @@ class Total:
 class Use:
     """How a query uses the captured changes.
 
-    ``totals``: the aggregates and window functions over them whose values are written to the table.
+    ``totals``: the aggregates and window functions over these changes whose values are written to the table.
     ``reads_own_table``: whether the SQL returns or sums rows of the model's own table. ``unsigned``: the signed changes
-    that are written to the table although the SQL does not read their sign.
+    that are written to the table although the SQL ignores their sign.
     """
 
     totals: tuple[Total, ...] = ()

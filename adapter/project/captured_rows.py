@@ -1,9 +1,10 @@
 """How a model's SQL uses the changes that it captures, from its parsed query.
 
-A strategy that replaces rows of the table is wrong for values that depend on which other rows a run reads: the count of
-the new rows would replace the count of all rows. Each relation of the query is followed from its FROM clause to the
-model's table, to determine whether such a value is written. Changes that only filter other relations do not count, such
-as a subquery of a WHERE clause, the right side of a semi join, or distinct keys that are joined with a whole table.
+A strategy that replaces rows of the table is wrong for values that depend on the other rows of the same run. For
+example, the count of the new rows would replace the count of all rows. This module determines whether such a value is
+written. It follows each relation from the FROM clause to the model's table. Changes that only filter other relations do
+not count, such as a subquery of a WHERE clause, the right side of a semi join, or distinct keys that are joined with a
+whole table.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .captured import SIGNED, Captured, Total, Use
 from .sqlglot_dialect import SparkIceberg
 
 _ANY = "*"
-"""Represents a column of a relation whose name is unknown."""
+"""The key for columns with unknown names."""
 
 
 def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) -> Use | None:
@@ -32,7 +33,7 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
     ``given``: the captures of the macros, by the text that they add to the query. A text that represents both changes
     and a whole table, such as that of no rows, counts as a whole table. ``own``: the model's table.
     """
-    texts = sorted(given, key=len, reverse=True)  # one text may be a part of another text
+    texts = sorted(given, key=len, reverse=True)  # a text may be part of a longer one
     names = {text: f"_ip_captured_{number}" for number, text in enumerate(texts)}
     pattern = "|".join(map(re.escape, texts))
     try:
@@ -47,9 +48,9 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
 
 
 def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:
-    """The signed changes in the result, if the query neither reads nor returns their sign."""
+    """The signed changes in the result, if the query neither reads nor returns their sign. Empty otherwise."""
     mentions = (each for each in query.find_all(exp.Column) if each.name.lower() == CHANGE_SIGN)
-    if any(not isinstance(each.parent, exp.Star) for each in mentions):  # without those of * except (…)
+    if any(not isinstance(each.parent, exp.Star) for each in mentions):  # * except (_change_sign) does not read it
         return ()
     arrived = found.changes | found.keys | {total.captured for total in found.totals.values()}
     return tuple(each for each in arrived - found.complete if each.macro == SIGNED)
@@ -63,10 +64,10 @@ def _key(table: TableName) -> str:
 class _Relation:
     """A relation of the query.
 
-    ``changes``: the captured changes whose rows it contains, possibly filtered, joined, or reduced to the newest of
-    each key. ``keys``: the captured changes of which it has distinct values. ``totals``: the expressions over several
-    changes, by column. ``tables``: the whole tables whose rows it contains. ``complete``: the captured changes of which
-    it has all columns. ``columns``: its columns in lower case; None if unknown.
+    ``changes``: the captured changes whose rows it contains, possibly filtered, joined, or reduced to the newest row of
+    each key. ``keys``: the captured changes of which it contains distinct values. ``totals``: the expressions that
+    combine several changes, by column. ``tables``: the whole tables whose rows it contains. ``complete``: the captured
+    changes of which it has all columns. ``columns``: its columns in lower case; None if unknown.
     """
 
     changes: frozenset[Captured] = frozenset()
@@ -77,7 +78,7 @@ class _Relation:
     columns: tuple[str, ...] | None = None
 
     def total(self, column: str) -> Total | None:
-        """The total in a column."""
+        """The expression over several changes in a column. None without one."""
         return self.totals.get(column, self.totals.get(_ANY))
 
     def renamed(self, names: Sequence[str]) -> _Relation:
@@ -102,7 +103,7 @@ class _Relation:
 
 
 _ByName = Mapping[str, Callable[[], _Relation]]
-"""The relations in WITH clauses, by name."""
+"""The relations of WITH clauses, by name."""
 
 
 class _QueryReader:
@@ -147,7 +148,7 @@ class _QueryReader:
         found = [each for part in select.expressions for each in self._outputs(part, scope, groups, names)]
         totals = {name: total for name, total, _ in found if total is not None}
         if having is not None and (total := self._total(having, scope, groups, names)) is not None:
-            totals[_ANY] = total  # it determines which rows exist
+            totals[_ANY] = total  # the condition determines which rows exist
         grouped = bool(groups) or select.args.get("group") is not None
         one_of_each = select.args.get("distinct") is not None or (grouped and all(sums_up(n, groups) for n in groups))
         listed = tuple(name for name, _, _ in found)
@@ -161,7 +162,7 @@ class _QueryReader:
         )
 
     def _sources(self, select: exp.Select, names: _ByName) -> Iterator[tuple[str, _Relation]]:
-        """The relations that the FROM clause of a query reads, by alias, without those that only filter it."""
+        """The relations in the FROM clause of a query, by alias, without relations that only filter others."""
         clause = select.args.get("from_")
         nodes = [] if clause is None else [clause.this]
         nodes += [each.this for each in select.args.get("joins") or () if each.kind not in ("SEMI", "ANTI")]
@@ -197,7 +198,10 @@ class _QueryReader:
     def _outputs(
         self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName
     ) -> Iterator[tuple[str, Total | None, frozenset[Captured]]]:
-        """The columns of an expression in a SELECT clause: name, total, and captures of which it has all columns."""
+        """The columns of an expression in a SELECT clause: their names, totals, and captures.
+
+        Only ``*`` has captures. These are the captured changes of which it returns all columns.
+        """
         star = part if isinstance(part, exp.Star) else part.this if isinstance(part, exp.Column) else None
         if not isinstance(star, exp.Star):
             yield part.alias_or_name.lower(), self._total(part, scope, groups, names), frozenset()
@@ -209,7 +213,7 @@ class _QueryReader:
             yield from ((name, total, complete) for name, total in columns.items() if name not in left_out)
 
     def _total(self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName) -> Total | None:
-        """The expression over several changes from which a value is computed. None without one."""
+        """The first expression over several changes in an expression. None without one."""
         for node in own_nodes(part):
             found = None
             if isinstance(node, exp.Subquery) and node.arg_key != "query":
@@ -224,7 +228,7 @@ class _QueryReader:
         return None
 
     def _only_filters(self, part: exp.Expr, node: exp.Expr) -> bool:
-        """Whether a window function only selects rows, for example by a number of copies."""
+        """Whether a window function only selects rows, because its alias is the column of a condition."""
         return window_of(node) is not None and part.alias.lower() in self._filtering
 
 
@@ -232,7 +236,7 @@ class _Scope:
     """The relations in the FROM clause of one SELECT."""
 
     def __init__(self, sources: Sequence[tuple[str, _Relation]]) -> None:
-        """``sources``: the relations with their aliases. Changes that are joined with their table only filter it."""
+        """``sources``: the relations by alias. Changes that are joined with their own table only filter it."""
         tables = {table for _, each in sources for table in each.tables}
         self._sources = [
             (alias, replace(each, changes=frozenset(c for c in each.changes if _key(c.table) not in tables)))
@@ -250,23 +254,23 @@ class _Scope:
         return [each for name, each in self._sources if not alias or name == alias]
 
     def total_of(self, column: exp.Column) -> Total | None:
-        """The total in a column of these relations."""
+        """The expression over several changes in a column of these relations. None without one."""
         names = [each.name.lower() for each in column.parts]
         for each in self._meant(column):
-            found = each.total(names[-1]) or each.totals.get(names[0])  # the first name is that of a struct
+            found = each.total(names[-1]) or each.totals.get(names[0])  # the first name may be that of a struct
             if found is not None:
                 return found
         return None
 
     def captured_by(self, aggregate: exp.Expr) -> Captured | None:
-        """The changes whose rows an aggregate sums."""
+        """The changes that an aggregate combines. None without any."""
         columns = [node for node in own_nodes(aggregate) if isinstance(node, exp.Column)]
         meant = [each for column in columns for each in self._meant(column)] or [each for _, each in self._sources]
         arrived = (captured for each in meant for captured in (*each.changes, *(each.keys & self.keys)))
         return next(arrived, None)
 
     def _meant(self, column: exp.Column) -> list[_Relation]:
-        """The relations that may have a column."""
+        """The relations that may contain a column."""
         named = [each for name, each in self._sources if name == column.parts[0].name.lower() and len(column.parts) > 1]
         return named or [each for _, each in self._sources]
 

@@ -1,4 +1,4 @@
-"""The compiled SQL of a model, outside of a run of it."""
+"""The compiled SQL of a model, outside of its run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def compiled_code(config: RuntimeConfig, manifest: Manifest, unique_id: str) -> 
     """A model's SQL as in a run, with ephemeral models as CTEs. Raises the errors of dbt's compilation.
 
     Only dbt's compiler provides the context of a model. In an operation, ``render()`` does not support ephemeral
-    models, and ``config`` and ``this`` are those of the macro.
+    models, and ``config`` and ``this`` belong to the operation's macro.
     """
     from dbt.compilation import Compiler
 

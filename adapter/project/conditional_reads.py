@@ -1,8 +1,8 @@
-"""The relations whose changes a model's SQL may read in branches of its Jinja that a run need not execute.
+"""The relations whose changes a model's SQL may read in Jinja branches that not every run executes.
 
-A run captures what it renders. However, a model may read a relation as a whole in its first build, and its changes
-under ``{% if is_incremental() %}``. To record a correct checkpoint from the first build on, the model's code is
-analyzed. Only calls under a condition count here, in the model or in the project's macros that it calls.
+A run captures only the relations that its Jinja reads. However, a model may read a whole relation in its first build,
+and its changes under ``{% if is_incremental() %}``. To record a correct checkpoint in every run, the code of the model
+and of the project's macros that it calls is analyzed. Calls without a condition are recorded separately.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def reads_of(
 ) -> ConditionalReads:
     """The relations whose changes any run of a model may read.
 
-    ``model``: its node. ``parents``: the nodes that it refers to, by table. ``macros``: those of the project. Raises
+    ``model``: its node. ``parents``: the nodes that it refers to, by table. ``macros``: the project's macros. Raises
     ConfigError for a Python call with arguments that are not literals.
     """
     text = str(model.get("raw_code") or "")
@@ -86,7 +86,7 @@ def resolved(written: Reads[Reference], parents: Mapping[TableName, Mapping[str,
 
 
 def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
-    """The conditional reads in a model's SQL template."""
+    """The reads in a model's SQL template."""
     calls = list(_calls(raw_sql))
     if None in calls:
         return Reads(every=True)
@@ -99,8 +99,8 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
             if call.name in _ROW_CHANGES:
                 found = replace(found, always_rows=found.always_rows | _known(call.references))
         if call.name not in CHANGES:
-            hides = reach.of(call.name)
-            found = replace(found, every=found.every or hides.conditional or (hides.reads and call.conditional))
+            inner = reach.of(call.name)
+            found = replace(found, every=found.every or inner.conditional or (inner.reads and call.conditional))
         elif call.conditional:
             read = _known(call.references)
             kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
@@ -113,9 +113,10 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
 
 @dataclass(frozen=True)
 class _JinjaCall:
-    """A call by name. ``references``: its relations; None for one that is not a literal.
+    """A call of a macro. ``references``: the relations whose changes it reads; None for one that is not a literal.
 
-    ``certain``: those of them that no other assignment replaces. ``whole``: those that it reads as a whole.
+    ``certain``: the references without variables that are assigned several times. ``whole``: the relations that it
+    reads as a whole.
     """
 
     name: str
@@ -128,7 +129,10 @@ class _JinjaCall:
 
 @dataclass(frozen=True)
 class _Branch:
-    """The place of a node in the template: whether it is under a condition, and whether only under is_incremental()."""
+    """The place of a node in the template.
+
+    ``conditional``: whether it is under a condition. ``incremental``: whether its only condition is is_incremental().
+    """
 
     conditional: bool = False
     incremental: bool = False
@@ -164,7 +168,7 @@ class _ProjectMacros:
         """The reads of the macros with a name. Empty if there is none."""
         if name in self._known or name not in self._macros:
             return self._known.get(name, _MacroReads())
-        self._known[name] = found = _MacroReads()  # for a macro that calls itself
+        self._known[name] = found = _MacroReads()  # ends the recursion of a macro that calls itself
         for sql in self._macros[name]:
             for call in _calls(sql, of_macro=True):
                 if call is None:
@@ -246,7 +250,7 @@ def _name_of(call: nodes.Call) -> str | None:
 
 
 def _known(references: Iterable[Reference | None]) -> frozenset[Reference]:
-    """The relations of a call that are literals."""
+    """The references that are literals."""
     return frozenset(reference for reference in references if reference is not None)
 
 
@@ -289,5 +293,5 @@ def _references(
 
 
 def constant(node: nodes.Node | None) -> str | None:
-    """The text of a Jinja expression. None if it is not a text, or is computed."""
+    """The value of a Jinja string literal. None for other expressions."""
     return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None

@@ -16,4 +16,4 @@ CONFIGS = (
 """The configs that the materialization reads. A similar name is refused, because dbt would ignore it."""
 
 ONLY_HERE = ("audit", "sequence_by")
-"""Configs that users rely on, and that other materializations ignore."""
+"""Configs on which users rely for correct rows, and which other materializations ignore."""

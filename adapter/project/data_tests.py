@@ -131,7 +131,7 @@ def reads_elsewhere(sql: str, staged: str, table: TableName) -> str | None:
         return "its SQL does not read {{ model }}, its argument"
     rest = sql.replace(staged, "").replace("`", "")
     if re.search(rf"(?<![\w.]){_any_length_of(table)}(?!\w)", rest, re.IGNORECASE):
-        return f"its SQL reads {table} by its name, as it is published, and not as {{{{ model }}}}"
+        return f"its SQL reads the published table {table} by name, instead of {{{{ model }}}}"
     return None
 
 
@@ -153,10 +153,10 @@ def _referred(kind: str, arguments: str, test: DataTest, graph: Mapping[str, Any
     """The unique id of a ref() or source() call, among the nodes that the test reads."""
     given = _positional(arguments)
     if given is None:
-        raise ValueError(f"{kind}{arguments}, where an audit takes {kind}() of literal names alone")
+        raise ValueError(f"{kind}{arguments}, but an audit supports {kind}() only with literal names")
     found = [each for each in sorted({*test.others, test.model}) if _is_named(graph, each, kind, given)]
     if len(found) != 1:
-        raise ValueError(f"{kind}{arguments} names nothing that it reads")
+        raise ValueError(f"{kind}{arguments} refers to no relation that the test reads")
     return found[0]
 
 

@@ -1,4 +1,4 @@
-"""``--defer`` in an operation. dbt-core accepts the flag there, but applies it only in commands that build nodes."""
+"""``--defer`` in an operation. dbt-core accepts the flag, but applies it only in commands that build nodes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def state_folder(config: RuntimeConfig) -> Path | None:
 
 
 def defer_to(manifest: Manifest, config: RuntimeConfig, folder: Path) -> bool:
-    """Set the relations of a manifest's nodes to those of another environment. False if its manifest does not exist.
+    """Set the relations of a manifest's nodes to those of another environment.
 
-    Raises dbt's error for a manifest of another version.
+    ``folder``: contains the other manifest. Returns False if it does not exist. Raises dbt's error for a manifest of
+    another version.
     """
     from dbt.contracts.state import PreviousState
 

@@ -1,4 +1,4 @@
-"""The search order of dbt for macros of packages, because the adapter has its own versions of some of them."""
+"""dbt's search order for macros of packages. The adapter has its own versions of some of these macros."""
 
 from __future__ import annotations
 

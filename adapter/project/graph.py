@@ -1,4 +1,4 @@
-"""Finding models and their parents in dbt's graph, for operations, which do not run in a model."""
+"""The lookup of models and their parents in dbt's graph."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class ProjectTables:
         return table_of(node, self.default_catalog)
 
     def read_by(self, node: Node) -> dict[TableName, Node]:
-        """The tables that a node reads, each with a node that builds or declares it."""
+        """The tables that a model captures, each with a node that builds or declares it."""
         return {self.of(parent): parent for parent in read_by(self.graph, node)}
 
 
 def models(graph: Mapping[str, Any], materializations: Collection[str] = _OURS) -> list[Node]:
-    """The project's models with some materializations, by unique id. That of snapshots is ``snapshot``."""
+    """The project's models with these materializations, by unique id. For snapshots, it is ``snapshot``."""
     found = [node for node in graph["nodes"].values() if _is_model(node, materializations)]
     return sorted(found, key=lambda node: str(node["unique_id"]))
 
 
 def model_named(graph: Mapping[str, Any], name: object, materializations: Collection[str] = _OURS) -> Node:
-    """The model with a name or unique id, among those with some materializations.
+    """The model with a name or unique id, among the models with these materializations.
 
     Raises ConfigError if there is none, or more than one.
     """
@@ -53,10 +53,10 @@ def model_named(graph: Mapping[str, Any], name: object, materializations: Collec
 
 
 def models_selected(graph: Mapping[str, Any], select: object, materializations: Collection[str] = _OURS) -> list[Node]:
-    """The models with some materializations in a selection, in the syntax of dbt's --select.
+    """The models with these materializations in a selection, in the syntax of dbt's --select.
 
-    Words, or the items of a list, form a union. Commas form an intersection. A term is a name or unique id with
-    wildcards; ``tag:`` and a tag; ``path:`` and a file or folder of the project; or a word with a slash, which is a
+    Words, or the items of a list, form a union. Commas form an intersection. A term is a name or unique id, possibly
+    with wildcards; ``tag:`` and a tag; or ``path:`` and a file or folder of the project. A word with a slash is also a
     path. Raises ConfigError for an unknown method or a graph operator, and if nothing is selected.
     """
     words = [str(each) for each in select] if isinstance(select, (list, tuple)) else str(select).split()
@@ -98,7 +98,7 @@ def parents_of(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
 
 
 def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> dict[str, None]:
-    """Some names, and all names that can be reached from them. ``following``: returns the successors of a name."""
+    """These names, and all names that can be reached from them. ``following``: returns the successors of a name."""
     found: dict[str, None] = {}
     ahead = list(start)
     while ahead:
@@ -110,9 +110,9 @@ def reached_from(start: Iterable[str], following: Callable[[str], Iterable[str]]
 
 
 def sources_of(graph: Mapping[str, Any], node: Node, is_part: Callable[[Node], bool] | None = None) -> Iterator[Node]:
-    """As ``parents_of``, including the parents of ephemeral models in its SQL. Each node occurs once.
+    """The nodes that a model reads, including those that it reads through ephemeral models. Each node occurs once.
 
-    ``is_part``: whether a node is part of the nodes that refer to it; by default, ephemeral models are.
+    ``is_part``: returns whether a node is part of the nodes that refer to it. By default, ephemeral models are.
     """
     is_part = is_part or is_ephemeral
 
@@ -138,7 +138,7 @@ def tables_behind(graph: Mapping[str, Any], node: Node) -> Iterator[Node]:
 
 
 def parent_ids(node: Node) -> Sequence[str]:
-    """The unique ids that a node refers to. Nodes without references, such as seeds, lack this list."""
+    """The unique ids that a node refers to. Empty for nodes without references, such as seeds."""
     found: Sequence[str] = node.get("depends_on", {}).get("nodes", ())
     return found
 
@@ -150,7 +150,7 @@ def is_ephemeral(node: Node) -> bool:
 
 
 def _is_query(node: Node) -> bool:
-    """Whether a node has no rows, but a query that is executed when it is read."""
+    """Whether a node stores no rows: an ephemeral model or a view."""
     return is_ephemeral(node) or node.get("config", {}).get("materialized") == "view"
 
 
@@ -162,7 +162,7 @@ def ephemeral(graph: Mapping[str, Any], names: Collection[str]) -> list[str]:
 def outside_parents(
     graph: Mapping[str, Any], selected: Collection[str], table: Callable[[Node], TableName]
 ) -> set[TableName]:
-    """The tables that the selected models of this materialization read, without selected ones.
+    """The tables that the selected models of this package capture, without tables of selected nodes.
 
     ``table``: returns the table of a node.
     """
@@ -182,7 +182,7 @@ def table_of(node: Node, default_catalog: str) -> TableName:
 
 
 def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
-    """The candidate that a user's text names: its canonical name, or a unique suffix of it.
+    """The candidate that a user's text names. The text is its canonical name, or a unique suffix of it.
 
     Raises ConfigError if no candidate or more than one matches.
     """

@@ -1,4 +1,4 @@
-"""The names that a Jinja template reads: macros, variables, attributes of the target, and others."""
+"""The names that a Jinja template reads, for example macros, variables and attributes of the target."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class Names:
     """The names in a template.
 
     ``called``: all names that may be macros, including text for ``adapter.dispatch()`` and ``context[…]``.
-    ``variables``: those of ``var()``. ``environment``: those of ``env_var()``. ``target``: its attributes. ``config``:
-    those of ``config.get()`` and ``config.require()``. Each of these contains None if a name is computed, or if the
-    target is used as a whole. ``node``: what is read from ``model``, as keys from the outside in. ``is_whole``: False
-    if some Jinja cannot be read, so that there may be more names.
+    ``variables``: the arguments of ``var()``. ``environment``: the arguments of ``env_var()``. ``target``: the
+    attributes of ``target``. ``config``: the arguments of ``config.get()`` and ``config.require()``. These four contain
+    None if a name is computed, or if ``target`` is used as a whole. ``node``: the values that are read from ``model``,
+    each as its keys from the outermost one. ``is_whole``: False if some Jinja cannot be parsed, so that names may be
+    missing.
     """
 
     called: set[str] = field(default_factory=set)
@@ -38,7 +39,7 @@ class Names:
         """Add the names that a template reads. Calls of ``config()`` are skipped, because dbt has resolved them."""
         try:
             _visit(get_environment().parse(template), self)
-        except jinja2.TemplateError:  # dbt reports what it cannot compile
+        except jinja2.TemplateError:  # dbt reports this error
             self.is_whole = False
 
 
@@ -50,9 +51,9 @@ def names_in(template: str) -> Names:
 
 
 def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[str]]]:
-    """The names that a template and the macros that it calls read, and the texts of these macros, by name.
+    """The names in a template and in the macros that it calls, and the texts of these macros, by name.
 
-    ``macros``: those of the project.
+    ``macros``: the project's macros.
     """
     names, called, ahead = Names(), dict[str, Sequence[str]](), [template]
     while ahead:
@@ -64,9 +65,9 @@ def reached(template: str, macros: Macros) -> tuple[Names, dict[str, Sequence[st
 
 
 def same_in_every_run(sql: str, macros: Macros) -> bool:
-    """Whether a model's template reads nothing that differs between its runs.
+    """Whether a model's template and the macros that it calls render the same SQL in a first build and in later runs.
 
-    ``macros``: those of the project, which are included. A template that cannot be parsed may read anything.
+    ``macros``: the project's macros. False for a template that cannot be parsed.
     """
     names, _ = reached(sql, macros)
     return names.is_whole and names.called.isdisjoint(_DIFFERS)
@@ -75,7 +76,7 @@ def same_in_every_run(sql: str, macros: Macros) -> bool:
 def is_set_in(template: str, names: Collection[str]) -> bool:
     """Whether a template sets one of these names to a text with ``{% set name %} … {% endset %}``.
 
-    Raises jinja2.TemplateError for Jinja that cannot be read.
+    Raises jinja2.TemplateError for Jinja that cannot be parsed.
     """
     blocks = get_environment().parse(template).find_all(nodes.AssignBlock)
     return any(_name(each.target) in names for each in blocks)
@@ -97,7 +98,7 @@ def _visit(node: nodes.Node, found: Names) -> None:
 
 
 def _call(call: nodes.Call) -> tuple[str, str | None]:
-    """The set to which the argument of a call belongs (empty for none), and the argument."""
+    """The field of Names to which the argument of a call belongs, and the argument. Empty without such a field."""
     called = call.node
     if isinstance(called, nodes.Name):
         return {"var": "variables", "env_var": "environment"}.get(called.name, ""), _argument(call)
@@ -107,7 +108,7 @@ def _call(call: nodes.Call) -> tuple[str, str | None]:
 
 
 def _attribute(node: nodes.Node) -> tuple[str, str | None]:
-    """The set and the name for a name, or for an attribute of an object."""
+    """The field of Names and the name, for a name or an attribute of an object. Empty without such a field."""
     if isinstance(node, nodes.Name):
         return ("called", node.name) if node.name != "target" else ("target", None)
     if isinstance(node, nodes.Getattr):

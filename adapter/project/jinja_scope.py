@@ -18,8 +18,9 @@ _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 
 @dataclass(frozen=True)
 class JinjaScope:
-    """``macros``: as in ``own_macros``. ``variables``: returns the values of ``var()`` in a package, by name.
+    """The values that Jinja can read.
 
+    ``macros``: the result of ``own_macros``. ``variables``: returns the values of ``var()`` in a package, by name.
     ``target``: the attributes of ``target``. ``environment``: the environment variables.
     """
 
@@ -30,11 +31,11 @@ class JinjaScope:
 
     @classmethod
     def of(cls, config: RuntimeConfig, macros: Iterable[Any]) -> JinjaScope:
-        """The scope of a project. ``macros``: those of dbt's manifest."""
+        """The scope of a project. ``macros``: the macros in dbt's manifest."""
 
         def variables(package: str) -> Mapping[str, Any]:
-            # in dbt's order: --vars, then the project, then the package
-            node: Any = SimpleNamespace(package_name=package)  # all that dbt needs of it
+            # As in dbt, --vars override the project, which overrides the package.
+            node: Any = SimpleNamespace(package_name=package)  # dbt reads only this attribute
             found: dict[str, Any] = {}
             if package != config.project_name and package in (packages := config.load_dependencies()):
                 found |= packages[package].vars.vars_for(node, "")
@@ -46,15 +47,14 @@ class JinjaScope:
 def own_macros(macros: Iterable[Any]) -> Macros:
     """The SQL of the macros of the project and its packages by name, without those of dbt and its adapters.
 
-    ``macros``: those of dbt's manifest, whose order changes when dbt parses only changed files. The texts of several
-    macros with one name are therefore sorted.
+    ``macros``: the macros in dbt's manifest. A partial parse moves the macros of an edited file to the end, so the
+    texts of macros with the same name are sorted.
     """
     found: dict[str, list[str]] = {}
     for macro in macros:
         if macro.package_name not in _OWN_PACKAGES:
             for name in _names_of(macro.name):
                 found.setdefault(name, []).append(macro.macro_sql)
-    # sorted, because a partial parse moves the macros of an edited file to the end
     return {name: sorted(texts) for name, texts in found.items()}
 
 

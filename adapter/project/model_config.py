@@ -53,7 +53,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         wrong.append(
             f"unique_key is set to {_listed(unique_key)}, but incremental_strategy 'append' never replaces a row, so "
             "the table would get several rows of a key: set incremental_strategy to 'merge' to replace them, or remove "
-            "unique_key (where dbt_project.yml sets it for many models, set unique_key to none in this one)"
+            "unique_key (if dbt_project.yml sets it for many models, set unique_key to none in this one)"
         )
     if strategy is Strategy.INSERT_OVERWRITE and not config.get("partition_by"):
         wrong.append(
@@ -132,7 +132,7 @@ def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
     if not isinstance(properties, Mapping):
         wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
     elif own := [str(name) for name in properties if str(name).startswith("ip.")]:
-        wrong.append(f"tblproperties has {', '.join(own)}: this package keeps its checkpoint under ip.: remove it")
+        wrong.append(f"tblproperties has {', '.join(own)}: remove it, since names that start with ip. are reserved")
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: omit it, or set it to 'iceberg'")

@@ -1,4 +1,4 @@
-"""The logic of a model: everything in its project that determines its rows. Its fingerprint is recorded.
+"""The logic of a model: everything in its project that determines its rows. Runs record its fingerprint.
 
 Fingerprints ignore white space, comments, and configs that do not affect rows. Relations count as they are written,
 such as ``ref('orders')``, so the same model has the same logic in each environment. Values that Jinja computes at run
@@ -35,7 +35,7 @@ _MAX_ENCODED = 30_000
 _MAX_DECODED = 4_194_304
 _SHOWN_LINES = 12
 _SQL, _PYTHON = "SQL", "Python"
-"""The names of the parts of the model itself, which do not change when it is renamed."""
+"""The names of the model's own code among the parts. They do not change if the model is renamed."""
 _COLUMN_LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_fixed_columns", "sequence_by")
 _OF_NODE = ("config", "meta", "columns", "description", "tags", "version")
 """Metadata of the project's files that a model's SQL can read, such as ``model.columns``."""
@@ -44,10 +44,10 @@ _TEXTS = ("incremental_predicates", "predicates", "sql_header")
 
 @dataclass(frozen=True)
 class ModelLogic:
-    """What determines the rows of a model.
+    """The code, values and configs that determine the rows of a model.
 
-    ``code``: the texts of all parts by name, the model's own first. ``values``: the values that these texts read, by
-    expression, for example ``var('region')``. ``config``: the configs that affect rows. Values are JSON.
+    ``code``: the texts of all parts by name, starting with the model itself. ``values``: the values that these texts
+    read, by expression, for example ``var('region')``. ``config``: the configs that affect rows. All values are JSON.
     """
 
     code: Mapping[str, str]
@@ -62,7 +62,7 @@ class ModelLogic:
         return f"{_VERSION}:{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
     def normal(self, part: str) -> str | list[str] | None:
-        """The normal form of a part, without what does not affect rows. Unchanged if it is part of quoted text."""
+        """The normal form of a part, without code that does not affect rows. Unchanged if used in quoted text."""
         text = self.code.get(part)
         if text is None or part == _PYTHON:
             return None if text is None else python_form(text)
@@ -97,7 +97,7 @@ class ModelLogic:
         return fingerprint.startswith(f"{_VERSION}:")
 
     def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
-        """The differences from an earlier logic, which is in a table property, in a few lines."""
+        """The differences from an earlier logic in a few lines. ``recorded``: the table property with this logic."""
         before = decoded(recorded, fingerprint)
         return () if before is None else differences(before, self)
 
@@ -163,7 +163,7 @@ def _shown(value: str | None) -> str:
 
 
 def _macro(name: str) -> str:
-    """The part of a logic for the macros with a name."""
+    """The name of the part for the macros with a name."""
     return f"macro {name}"
 
 
@@ -209,7 +209,7 @@ def _values(names: Names, node: Node, scope: JinjaScope) -> Iterator[tuple[str, 
 
 
 def _at(value: Any, keys: Sequence[str]) -> Any:
-    """The value at the keys, as far as they exist. The last key may be a method."""
+    """The value at these keys, as far as they exist. The last key may be a method."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             break
@@ -243,7 +243,7 @@ def _configured(node: Node, name: str) -> Any:
 
 
 def _config(node: Node) -> dict[str, str]:
-    """The configs that affect a model's rows, in one notation. Configs that are not set are omitted."""
+    """The configs that affect a model's rows, in a uniform notation. Configs that are not set are omitted."""
     config = node["config"]
     strategy = config.get("incremental_strategy") or "append"
     found: dict[str, Any] = {"incremental_strategy": strategy, "unique_key": sorted(_columns(config, "unique_key"))}

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dbt_common.clients.jinja import get_environment
 
 _VALUE, _BLOCK, _BRANCH = "\ue000", "\ue001", "\ue002"
-"""Placeholders for Jinja while the surrounding SQL is split. They are private-use characters, which SQL does not
-contain: for ``{{ … }}``, which renders to text; for ``{% … %}``, which renders to nothing; and for separators of
-alternatives."""
+"""Placeholders for Jinja while the surrounding SQL is split: for ``{{ … }}``, which renders to text; for ``{% … %}``,
+which renders to nothing; and for ``{% else %}`` and ``{% elif … %}``. They are private-use characters, which SQL does
+not contain."""
 _HOLES = re.compile(f"[{_VALUE}{_BLOCK}{_BRANCH}]")
 _BRANCHES = ("else", "elif")
 
@@ -24,8 +24,8 @@ _UNIT = rf"""
 """
 _SQL = re.compile(
     rf"""
-      (?P<comment> -- (?: \\\n | [^\n] )* | /\*(?!\+) )      # the end of a bracketed one is found by counting
-    | (?P<token>  # pieces of Jinja and what they touch are one: {{{{ a }}}}_b is another name than {{{{ a }}}} _b
+      (?P<comment> -- (?: \\\n | [^\n] )* | /\*(?!\+) )      # _end_of_brackets finds the end of a bracketed comment
+    | (?P<token>  # Jinja and adjacent text are one token: {{{{ a }}}}_b is another name than {{{{ a }}}} _b
         {_UNIT} (?: {_BLOCK}+ {_UNIT} | (?<={_VALUE}) {_UNIT} | {_VALUE} )* | \S
       )
     """,
@@ -38,7 +38,7 @@ _CLOSING = {"variable_begin": "variable_end", "block_begin": "block_end", "raw_b
 def sql_tokens(template: str) -> list[str]:
     """The tokens of SQL with Jinja. Two texts with the same tokens render to SQL with the same meaning.
 
-    Raises jinja2.TemplateError for Jinja that cannot be read.
+    Raises jinja2.TemplateError for Jinja that cannot be parsed.
     """
     text, holes = _with_holes(template)
     pieces = iter(holes)
@@ -46,9 +46,9 @@ def sql_tokens(template: str) -> list[str]:
 
 
 def jinja_in_quotes(template: str) -> str:
-    """The expressions that Jinja inserts into quoted text, as a template, because white space matters there.
+    """The expressions that Jinja inserts into quoted text, as a template. In quoted text, white space matters.
 
-    Raises jinja2.TemplateError for Jinja that cannot be read.
+    Raises jinja2.TemplateError for Jinja that cannot be parsed.
     """
     text, holes = _with_holes(template)
     pieces = iter(holes)
@@ -77,15 +77,15 @@ def _dumped(node: object) -> str:
         return f"[{' '.join(map(_dumped, node))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
-    if isinstance(node, ast.JoinedStr):  # in Python 3.12, f-strings contain empty texts
+    if isinstance(node, ast.JoinedStr):  # in Python 3.12, f-strings may contain empty constants
         node.values = [each for each in node.values if not (isinstance(each, ast.Constant) and each.value == "")]
-    # later versions have additional fields, which are empty if the code does not use them
+    # later versions of Python have additional fields, which are empty if the code does not use them
     fields = [(name, value) for name, value in ast.iter_fields(node) if value is not None and value != []]
     return f"{type(node).__name__}({' '.join(f'{name}={_dumped(value)}' for name, value in fields)})"
 
 
 class _WithoutConfig(ast.NodeTransformer):
-    """Replaces ``dbt.config(…)``, whose values dbt has resolved."""
+    """Removes calls of ``dbt.config(…)``, because dbt has resolved their values."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         called = node.value.func if isinstance(node.value, ast.Call) else None
@@ -95,7 +95,10 @@ class _WithoutConfig(ast.NodeTransformer):
 
 
 def _with_holes(template: str) -> tuple[str, list[str]]:
-    """A template with a hole for each piece of Jinja; and these pieces, without white space, comments and config()."""
+    """A template with a placeholder for each piece of Jinja, and the pieces.
+
+    The pieces have no white space and no comments. Calls of config() are omitted.
+    """
     text: list[str] = []
     pieces: list[str] = []
     inside: list[str] | None = None
@@ -114,7 +117,7 @@ def _with_holes(template: str) -> tuple[str, list[str]]:
             inside, end = [], _CLOSING[kind]
         elif kind == "data":
             text.append(_HOLES.sub(" ", value))
-    if inside:  # Jinja without an end: dbt reports it
+    if inside:  # Jinja without an end, which dbt reports
         pieces.append(" ".join(inside))
         text.append(_VALUE)
     return "".join(text), pieces
@@ -127,7 +130,7 @@ def _hole(end: str, tokens: Sequence[str]) -> str:
 
 
 def _literal(token: str) -> str:
-    """A Jinja string with one kind of quotes, and with resolved escapes."""
+    """A Jinja string literal with uniform quotes and resolved escapes."""
     return repr(token[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape"))
 
 
@@ -140,7 +143,7 @@ def _sql_tokens(text: str) -> Iterator[str]:
             continue
         if found["comment"].startswith("/*"):
             at = _end_of_brackets(text, at)
-        # Jinja in a comment is rendered too: it may call what runs a query, or end the comment for what follows it
+        # dbt also renders Jinja in a comment. It may run a query, or end the comment.
         jinja = _HOLES.search(text, found.start(), at)
         if jinja is not None:
             yield text[jinja.start() : at].rstrip()

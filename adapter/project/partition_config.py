@@ -1,4 +1,4 @@
-"""The config ``partition_by``, which is checked before it is used in SQL."""
+"""The config ``partition_by``. It is checked before it is used in SQL."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CALL = re.compile(r"(\w+)\s*\((.*)\)", re.DOTALL)
 
 
 def fields(partition_by: object, model: str) -> list[str]:
-    """The config ``partition_by`` in Spark SQL, field by field. Empty if it is not set.
+    """The fields of the config ``partition_by`` in Spark SQL. Empty if it is not set.
 
-    Raises ConfigError unless each field is a column or an Iceberg transform of one.
+    Raises ConfigError unless each field is a column, or an Iceberg transform of a column.
     """
     listed = [partition_by] if isinstance(partition_by, (str, Mapping)) else partition_by or []
     if not isinstance(listed, Sequence):
@@ -30,7 +30,7 @@ def fields(partition_by: object, model: str) -> list[str]:
 
 
 def _wrong(field: str) -> str | None:
-    """What is wrong with a field, as far as its text shows. None if nothing is."""
+    """The error in a field, as far as its text shows one. None without an error."""
     if _COLUMN.fullmatch(field):
         return None
     match = _CALL.fullmatch(field)
@@ -42,5 +42,5 @@ def _wrong(field: str) -> str | None:
         return f"an unknown transform, {match[1]}"
     wanted = 1 if name in _OF_NUMBERS else 0
     if (len(numbers), len(columns), len(arguments)) != (wanted, 1, wanted + 1) or "0" in numbers:
-        return f"{match[1]}() without {'a whole number above 0 and a column' if wanted else 'one column'}"
+        return f"but {match[1]}() takes {'a whole number above 0 and a column' if wanted else 'exactly one column'}"
     return None

@@ -1,4 +1,4 @@
-"""The SQL of a model with the strategy ``auto``, as a run reads it, with the relations that it names."""
+"""The SQL of a model with the strategy ``auto``, and the relations that it names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LEVELS = 20
 
 @dataclass(frozen=True)
 class View:
-    """A view: its query, its columns with their types, and the default catalog and namespace of its names."""
+    """A view: its query, its columns with their types, and the default catalog and namespace for names in the query."""
 
     sql: str
     columns: Mapping[str, str]
@@ -48,7 +48,7 @@ class PlainSql:
         return hashlib.sha256("\n".join(views).encode()).hexdigest()[:32]
 
     def relation(self, table: TableName) -> str:
-        """The relation of a table in a run. The current table if no run has captured it."""
+        """The relation of a table in the run. The current table if the run has not captured it."""
         source = self.sources.get(table)
         return table.sql if source is None else as_of_sql(source.planned)
 
@@ -60,9 +60,10 @@ class PlainSql:
 def plain_sql(
     sql: str, catalog: str, parents: Collection[TableName], view: Callable[[TableName], View | None]
 ) -> PlainSql:
-    """Read a model's SQL. ``catalog``: the default for names. ``parents``: the tables of ref() and source().
+    """Parse a model's SQL. The result contains a refusal if the SQL cannot be updated incrementally.
 
-    ``view``: returns the view with a name; None for other relations. SQL that is not incremental has a refusal.
+    ``catalog``: the default catalog for names. ``parents``: the tables of ref() and source(). ``view``: returns the
+    view with a name; None for other relations.
     """
     inliner = _Inliner(parents, view)
     try:
@@ -78,7 +79,7 @@ def plain_sql(
 
 
 class _Inliner:
-    """Replaces views by their queries, and names by full names."""
+    """Replaces views with their queries, and names with full names."""
 
     def __init__(self, parents: Collection[TableName], view: Callable[[TableName], View | None]) -> None:
         self._parents = parents
@@ -97,7 +98,7 @@ class _Inliner:
         alike = exact or [each for each in self._parents if str(each).lower() == str(mention.relation).lower()]
         if len(alike) != 1:
             line = sql.count("\n", 0, mention.start) + 1
-            raise Refusal(f"the relation {mention.relation}", line, "name it by ref() or source()")
+            raise Refusal(f"the relation {mention.relation}", line, "refer to it with ref() or source()")
         return alike[0]
 
     def _text(self, relation: TableName, level: int) -> str:
@@ -105,7 +106,7 @@ class _Inliner:
         if view is None:
             return relation.sql
         if level == _MOST_LEVELS:
-            raise Refusal(f"the view {relation}, behind more than {_MOST_LEVELS} others")
+            raise Refusal(f"the view {relation}, which is nested in more than {_MOST_LEVELS} other views")
         query = self.inlined(spark_text(view.sql), view.catalog, view.namespace, level + 1)
         text = f"(select * from (\n{query}\n) as ip_view({sql_names(list(view.columns))}))"
         self.views[relation] = (view, text)

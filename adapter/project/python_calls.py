@@ -1,7 +1,7 @@
-"""The ``dbt.ip_…`` calls of a Python model, found like dbt's ``dbt.ref`` calls: in the text, with literal arguments.
+"""The ``dbt.ip_…`` calls of a Python model. As with dbt's ``dbt.ref`` calls, all arguments must be literals.
 
 Changes are captured before the model's code runs, so calls must be found without running it. All calls are captured,
-also under conditions. A run whose code does not execute one of them fails.
+even under conditions. If the code does not execute a call that reads changes, the run fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Parent:
 
 @dataclass(frozen=True)
 class PythonCall:
-    """A call of one of the functions. In its arguments, refs and sources are Parents, and others are values."""
+    """A call of one of the functions. In its arguments, refs and sources are Parents. Other arguments are values."""
 
     name: str
     positional: tuple[Any, ...]
@@ -45,7 +45,7 @@ class PythonCall:
 
 
 def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCall]:
-    """The calls ``dbt.name(…)`` of some functions in a model's text, in order.
+    """The calls ``dbt.name(…)`` of these functions in a model's text, in order.
 
     Raises ConfigError for a call whose arguments are not literals, or that has no ref or source.
     """
@@ -62,7 +62,7 @@ def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCa
 
 
 def require_known(source: str, names: Sequence[str], model: str) -> None:
-    """Raise ConfigError for a call ``dbt.ip_…`` in a model's text of a function that is not in ``names``."""
+    """Raise ConfigError if a model's text calls a function ``dbt.ip_…`` that is not in ``names``."""
     for node in ast.walk(ast.parse(source)):
         name = _called(node) or ""
         if isinstance(node, ast.Call) and name.startswith("ip_") and name not in names:
@@ -70,7 +70,7 @@ def require_known(source: str, names: Sequence[str], model: str) -> None:
 
 
 def key_of(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """The identity of a call: its name and arguments, with relations by their names in Spark."""
+    """The identity of a call: its name and arguments. Relations have their names in Spark."""
     return json.dumps([name, list(positional), dict(named)], sort_keys=True, default=str)
 
 

@@ -1,4 +1,4 @@
-"""The references to relations in a model's text."""
+"""References to relations in a model's text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Reference:
     names: tuple[str | None, ...]
 
     def fits(self, node: Mapping[str, Any]) -> bool:
-        """Whether it may refer to this node of dbt's graph."""
+        """Whether the reference may be to this node of dbt's graph."""
         is_source = node["resource_type"] == "source"
         if is_source != (self.kind == "source"):
             return False

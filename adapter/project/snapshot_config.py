@@ -1,4 +1,4 @@
-"""The configs of a dbt snapshot: whether it can compare only changed keys, and what determines its rows."""
+"""The configs of a dbt snapshot: whether they permit comparing only changed keys, and a fingerprint of its logic."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _MACROS = frozenset(
         "unique_key_join_on",
     ]
 )
-"""Macros that generate dbt's statements of a snapshot."""
+"""dbt's macros that generate the statements of a snapshot."""
 _NAME = re.compile(r"`(?:[^`]|``)+`|[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class SnapshotLogic:
-    """What determines the rows of a snapshot, as a fingerprint. Implements ``capture.logic_change.Logic``."""
+    """A fingerprint of everything that determines a snapshot's rows. Implements ``capture.logic_change.Logic``."""
 
     fingerprint: str
 
@@ -75,7 +75,7 @@ class SnapshotLogic:
 
 
 def logic_of(node: Node, *parts: str) -> SnapshotLogic:
-    """The logic of a snapshot. ``parts``: its SQL, and the digest of its interpretation."""
+    """The logic of a snapshot. ``parts``: its SQL, and the settings and versions that affect its interpretation."""
     config = {key: node["config"].get(key) for key in _DECIDING}
     text = json.dumps([config, *parts], sort_keys=True, default=str)
     return SnapshotLogic(hashlib.sha256(text.encode()).hexdigest()[:32])
@@ -87,7 +87,7 @@ def unique_key_of(node: Node) -> tuple[str, ...]:
 
 
 def table_columns(node: Node, names: Mapping[str, str]) -> Columns:
-    """The columns of a snapshot's table by which rows are found. ``names``: dbt's names for its own columns."""
+    """The columns of a snapshot's table that identify versions. ``names``: dbt's names for its own columns."""
     config = node["config"]
     current = config.get("dbt_valid_to_current")
     return Columns(
@@ -101,9 +101,9 @@ def table_columns(node: Node, names: Mapping[str, str]) -> Columns:
 
 
 def reason_of_config(node: Node, macros: Iterable[Any]) -> str | None:
-    """Why a snapshot must compare whole tables because of its configs. None if it need not.
+    """The reason why a snapshot must compare whole tables because of its configs or macros. None without one.
 
-    ``macros``: all macros of dbt's manifest.
+    ``macros``: all macros in dbt's manifest.
     """
     config = node["config"]
     if config.get("ip_incremental") is False:
@@ -130,10 +130,10 @@ def reason_of_config(node: Node, macros: Iterable[Any]) -> str | None:
 
 
 def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Column], valid_from: str) -> str | None:
-    """Why a comparison may find changes where there are none, given the columns of the query and of the table.
+    """The reason why a comparison may report unchanged rows as changed. None without one.
 
-    In this case, unchanged rows cannot be omitted. ``given``: the columns of the query. ``stored``: the columns of the
-    table, to which dbt adds missing ones. ``valid_from``: one of them. None without a reason.
+    Unchanged rows can then not be omitted. ``given``: the columns of the query. ``stored``: the columns of the table,
+    to which dbt adds missing ones. ``valid_from``: the name of the table's column with the start of a version.
     """
     types, lower = {each.name: each.dtype for each in given}, [each.name.lower() for each in given]
     known = {**types, **{each.name: each.dtype for each in stored}}
@@ -155,15 +155,15 @@ def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Colu
 
 
 def makes_new_ids(node: Node) -> bool:
-    """Whether each new version has a unique id, because it contains the time of the run."""
+    """Whether each new version has a unique id, because the id contains the time of the run."""
     return node["config"].get("strategy") == "check" and not node["config"].get("updated_at")
 
 
 def _named(node: Node) -> list[tuple[str, str]]:
     """The configs that must each name a column of the query, with their values.
 
-    For the strategy ``check``, the column ``updated_at`` determines the ids of versions, but not whether there is a new
-    one.
+    With the strategy ``check``, the column ``updated_at`` is not among them, because it determines only the ids of
+    versions.
     """
     config = node["config"]
     found = [("unique_key", value) for value in _texts(config.get("unique_key"))]
@@ -185,5 +185,5 @@ def _columns(value: object) -> tuple[str, ...]:
 
 
 def _is_override(macro: Any) -> bool:
-    """Whether a macro of a project or package overrides a macro of dbt, by its name or by dispatch."""
+    """Whether a macro of a project or package overrides one of dbt's macros, by its name or by dispatch."""
     return macro.package_name not in _OWN_PACKAGES and macro.name.rpartition("__")[2] in _MACROS

@@ -1,7 +1,8 @@
 """dbt's catalogs.yml: Spark catalogs by name, and how tables are created in each.
 
-Both formats of the file are converted to an IcebergCatalog. For the first format, dbt itself selects the active write
-integration. For the second, which dbt-core 1.12 reads with the flag ``use_catalogs_v2``, ``translated`` creates one.
+Both formats of the file are converted to an IcebergCatalog. In the first format, dbt selects the active write
+integration. dbt-core 1.12 reads the second format with the flag ``use_catalogs_v2``. In this case, ``translated``
+creates the write integration.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _V2_FIELDS = ("catalog_database", "external_volume", "file_format", TBLPROPERTIE
 class IcebergCatalogRelation:
     """How a model's table is created in its catalog.
 
-    ``catalog_database``: the Spark catalog, with the name that dbt's own macros use. ``external_volume``: the location
-    of the folders of schemas; None if the catalog chooses it.
+    ``catalog_database``: the Spark catalog. dbt's own macros require this name. ``external_volume``: the location of
+    the folders of schemas; None if the catalog chooses it.
     """
 
     catalog_name: str | None
@@ -45,7 +46,8 @@ class IcebergCatalogRelation:
 class IcebergCatalog(CatalogIntegration):
     """A write integration of type ``iceberg``.
 
-    Its ``catalog_database``, if dbt has this field, or otherwise its name is that of a catalog in Spark's settings.
+    The Spark catalog is its ``catalog_database`` or, in versions of dbt without this field, its ``catalog_name`` or
+    ``name``.
     """
 
     catalog_type = _TYPE
@@ -94,8 +96,8 @@ def require_supported(config: CatalogIntegrationConfig) -> None:
 def translated(catalog: CatalogV2, adapter: str) -> CatalogWriteIntegrationConfig:
     """Convert a catalog of the second format of catalogs.yml, with its block for an adapter, to the first format.
 
-    Its type, such as ``glue``, is for other platforms, because Spark's settings contain it. Raises
-    InvalidCatalogIntegrationConfigError.
+    The type in the file, such as ``glue``, is ignored, because Spark's settings determine the type of the catalog.
+    Raises InvalidCatalogIntegrationConfigError.
     """
     block = catalog.config.get(adapter, {})
     if wrong := [key for key in block if key not in _V2_FIELDS]:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Relations:
-    """One object per subject.
+    """One object for each topic.
 
-    dbt also renders macros while it parses, without a connection. Macros that a project may call must therefore use
-    these objects only if ``execute`` is true.
+    dbt also renders macros while it parses a project, without a connection. Macros that a project may call must
+    therefore use these objects only if ``execute`` is true.
     """
 
     sql_string = staticmethod(sql.sql_string)

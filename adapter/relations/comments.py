@@ -28,7 +28,7 @@ def view_columns(names: Sequence[str], columns: ModelColumns) -> list[str]:
 def statements(table: str, now: Description, description: str | None, columns: ModelColumns) -> list[str]:
     """The statements that change a table's comments to those of the model. Empty if they are the same.
 
-    ``table``: its name in Spark SQL. ``now``: Spark's description of it.
+    ``table``: its name in Spark SQL. ``now``: Spark's description of the table.
     """
     found = []
     if description and description != now.details.get("Comment"):
@@ -41,7 +41,7 @@ def statements(table: str, now: Description, description: str | None, columns: M
 
 
 class Comments:
-    """The comments from the project's descriptions, as SQL."""
+    """SQL for comments, from the project's descriptions."""
 
     def __init__(self, lookup: RelationLookup) -> None:
         self._lookup = lookup

@@ -1,4 +1,4 @@
-"""Model contracts. CREATE TABLE AS of Iceberg has no NOT NULL columns, so the query itself rejects NULLs."""
+"""Model contracts. Spark's CREATE TABLE AS makes all columns nullable, so the query itself rejects NULLs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = AdapterLogger("Spark")
 
 
 def not_null_columns(columns: Mapping[str, Mapping[str, Any]], constraints: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The columns with a not_null constraint of the model or of a column, in lower case."""
+    """The columns for which the model or the column has a not_null constraint, in lower case."""
     of_columns = {
         name.lower()
         for name, column in columns.items()
@@ -30,7 +30,7 @@ def not_null_columns(columns: Mapping[str, Mapping[str, Any]], constraints: Iter
 
 
 def select_list(model: Mapping[str, Any]) -> list[str]:
-    """The contract's columns as select expressions, in its order. A NULL in a not_null column raises an error."""
+    """The columns of a model's contract as select expressions, in order. A NULL in a not_null column is an error."""
     columns = model.get("columns") or {}
     stopped = not_null_columns(columns, model.get("constraints") or ())
     return [_expression(name, name.lower() in stopped) for name in columns]
@@ -61,7 +61,7 @@ class Contracts:
     def require_not_null(self, model: Mapping[str, Any], relation: BaseRelation) -> None:
         """Make the not_null columns of a model's contract NOT NULL in its new table.
 
-        On a connection to a server, only the query rejects NULLs, in this and each later run.
+        On a connection to a server, the table is not changed. Only the query rejects NULLs, in every run.
         """
         columns = not_null_columns(model["columns"], model["constraints"])
         handle = self._connections.get_thread_connection().handle
@@ -71,6 +71,6 @@ class Contracts:
             handle.require_columns(self._lookup.table_name(relation), columns)
         except DbtDatabaseError as error:
             logger.warning(
-                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} are not NOT NULL in the "
-                f"table: {error.msg}\nNo run of the model writes a NULL into them. Rebuild it to try again."
+                f"{model['unique_id']} is built, but its columns {', '.join(sorted(columns))} could not be set to "
+                f"NOT NULL: {error.msg}\nRuns of the model still reject NULL in these columns. Rebuild it to try again."
             )

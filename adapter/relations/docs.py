@@ -1,4 +1,4 @@
-"""The catalog of `dbt docs generate`: relations as Spark and the metadata describe them."""
+"""The catalog of `dbt docs generate`, from Spark's descriptions and table metadata."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FromMetadata = Callable[[MetadataReader, TableName], tuple[Description | None, S
 
 
 class DocsCatalog:
-    """Relations as Spark and the metadata describe them, in dbt's format."""
+    """Descriptions of relations from Spark and table metadata, in dbt's format."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class DocsCatalog:
     def table(self, wanted: Iterable[BaseRelation]) -> tuple[agate.Table, list[Exception]]:
         """The catalog of the existing relations, and the errors of schemas and relations that are omitted.
 
-        Schemas are listed if they are not in dbt's cache. The cache contains the schemas of compiled models.
+        Relations of schemas that are not in dbt's cache are listed. The cache contains the schemas of compiled models.
         """
         keys = {_key(relation) for relation in wanted}
         schemas = [SparkIcebergRelation.create(*schema) for schema in sorted({key[:2] for key in keys})]
@@ -75,7 +75,7 @@ class DocsCatalog:
         return found
 
     def _documentation(self, relation: BaseRelation) -> tuple[Description, Stats]:
-        """A relation's columns, comments and statistics, from its metadata or otherwise from Spark."""
+        """A relation's columns, comments and statistics, from its metadata or, if this fails, from Spark."""
         if relation.is_view:
             return self._lookup.description(relation), {}
         described, stats = self._from_metadata(self._reader(), self._lookup.table_name(relation))
@@ -87,7 +87,7 @@ def _key(relation: BaseRelation) -> tuple[str, str, str]:
 
 
 def _left_out(relation: BaseRelation, error: DbtRuntimeError) -> DbtRuntimeError:
-    """The error of a relation without a catalog entry, which is also logged."""
+    """The error for a relation without a catalog entry. It is also logged."""
     named = DbtRuntimeError(f"The catalog has no entry for {relation.render()}: {error.msg}")
     warn_or_error(CatalogGenerationError(exc=str(named)))
     return named

@@ -6,6 +6,6 @@ from iceberg_incremental.sql import sql_string
 
 
 def exact_cast(value: str, kind: str, before: str, after: str) -> str:
-    """An expression cast to a type. For a value that the type cannot hold, the error is the value between two texts."""
+    """An expression cast to a type. A value that the type cannot hold raises an error: the value between two texts."""
     error = f"raise_error(concat({sql_string(before)}, {value}, {sql_string(after)}))"
     return f"coalesce(try_cast({value} as {kind}), if({value} is null, null, {error}))"

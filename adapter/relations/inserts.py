@@ -17,10 +17,10 @@ class Inserts:
         self._lookup = lookup
 
     def query(self, relation: BaseRelation, fields: str, rows: str) -> str:
-        """An INSERT of a query's rows. `fields`: the list of columns in parentheses, in the order of the query.
+        """An INSERT of a query's rows. ``fields``: the list of columns in parentheses, in the order of the query.
 
-        Each value is cast to the type of its column, and a value that the type cannot hold is an error. Iceberg tables
-        refuse strings for other types, and a setting that permits them would turn such values into NULL.
+        Each value is cast to the type of its column. A value that the type cannot hold is an error. Without the cast,
+        Spark rejects strings for other types. A setting that permits them would convert invalid values to NULL.
         """
         types = {column.name.lower(): column.dtype for column in self._lookup.columns(relation)}
         names = [plain_name(name.strip()) for name in fields.strip().removeprefix("(").removesuffix(")").split(",")]

@@ -39,7 +39,7 @@ class Listing:
 
 
 def ilike(pattern: str) -> re.Pattern[str]:
-    """An ILIKE pattern as a regular expression: `%` is any text, `_` any character, a backslash escapes either."""
+    """An ILIKE pattern as a regular expression. `%` matches any text, `_` any character. A backslash escapes both."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     wildcards = {"%": ".*", "_": "."}
     return re.compile("".join(wildcards.get(part) or re.escape(part[-1]) for part in parts), re.DOTALL | re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Finding schemas, tables and views for dbt, with statements that load no table."""
+"""The lookup of schemas, tables and views for dbt, with statements that load no tables."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class RelationLookup:
         default_catalog: str,
         settings: Callable[[], Mapping[str, str]],
     ) -> None:
-        """``default_catalog``: that of the profile. ``settings``: returns Spark's settings of its catalogs."""
+        """``default_catalog``: the profile's catalog. ``settings``: returns Spark's settings of its catalogs."""
         self._rows = connections.rows
         self._default_catalog = default_catalog
         self._settings = settings
 
     def table_name(self, relation: BaseRelation) -> TableName:
-        """A relation's name in Spark. The default catalog is that of the profile."""
+        """A relation's name in Spark. A relation without a catalog is in the profile's catalog."""
         return TableName(relation.database or self._default_catalog, str(relation.schema), str(relation.identifier))
 
     def schemas(self, catalog: str) -> list[str]:
@@ -56,7 +56,7 @@ class RelationLookup:
         return [plain_name(str(row[0])) for row in rows]
 
     def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema, by two statements that load no table. Empty for a missing schema."""
+        """The tables and views of a schema. Empty for a missing schema."""
         catalog = schema_relation.database or self._default_catalog
         schema = f"{sql_name(catalog)}.{sql_name(str(schema_relation.schema))}"
         try:
@@ -67,7 +67,7 @@ class RelationLookup:
                 self.require_catalog(catalog)
                 return []
             raise
-        # Temporary views are listed without a schema; spark_catalog also lists views among the tables.
+        # Temporary views are listed as temporary, and are skipped. spark_catalog also lists views among the tables.
         names = {str(row[1]): RelationType.Table for row in tables if not row[2]}
         names |= {str(row[1]): RelationType.View for row in views if not row[2]}
         iceberg = catalog != SESSION_CATALOG or None
@@ -92,7 +92,7 @@ class RelationLookup:
     ) -> list[BaseRelation]:
         """The relations with a name. Raises ApproximateMatchError if the name differs only in case.
 
-        In a catalog with lower-case names, names that differ in case refer to the same relation.
+        In a catalog that stores names in lower case, such names refer to the same relation.
         """
 
         def key(name: Any) -> str:
@@ -104,7 +104,7 @@ class RelationLookup:
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:
-            # dbt's cache keeps one of two names that differ only in case, so it is unknown which one exists.
+            # If two names differ only in case, dbt's cache contains only one of them, so it is unknown which exist.
             raise ApproximateMatchError(  # type: ignore[no-untyped-call]
                 SparkIcebergRelation.create(database, schema, identifier), alike[0]
             )
@@ -135,7 +135,7 @@ class RelationLookup:
 
     def _described_columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:
         """The columns of a relation with complete types. DESCRIBE truncates the types of wide structs."""
-        # Not EXTENDED, because Iceberg then plans the whole table to determine its size.
+        # With EXTENDED, Iceberg would plan the whole table to determine its size.
         columns = self.description(relation, extended=False).columns
         if not any(column.is_cut_off for column in columns):
             return columns
@@ -148,7 +148,7 @@ class RelationLookup:
     def description(self, relation: BaseRelation, *, extended: bool = True) -> Description:
         """The result of DESCRIBE TABLE [EXTENDED]. ``columns`` is empty if the relation does not exist."""
         try:
-            # The plain name, because with --empty a relation renders as a subquery.
+            # render() returns the plain name. With --empty, str() returns a subquery.
             rows = self._rows(f"describe table {'extended ' if extended else ''}{relation.render()}")
         except DbtDatabaseError as error:
             if _says(error, TABLE_OR_VIEW_NOT_FOUND_MESSAGES):
@@ -158,7 +158,7 @@ class RelationLookup:
 
 
 def folds_case(catalog: str, settings: Mapping[str, str]) -> bool:
-    """Whether a catalog stores names in lower case. A Hive metastore and Glue do; others distinguish A from a."""
+    """Whether a catalog stores names in lower case, like a Hive metastore and Glue."""
     prefix = f"spark.sql.catalog.{catalog}"
     kind = settings.get(f"{prefix}.type") or settings.get(f"{prefix}.catalog-impl") or ""
     return catalog == SESSION_CATALOG or kind.rsplit(".", 1)[-1].removesuffix("Catalog").lower() in ("hive", "glue")

@@ -1,4 +1,4 @@
-"""Processing many relations in as many threads as dbt has, each with one connection."""
+"""Processes many relations in dbt's number of threads, each with its own connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def over_many(
         while waiting:
             try:
                 item = waiting.popleft()
-            except IndexError:  # another thread has processed the last one
+            except IndexError:  # another thread has taken the last item
                 return
             try:
                 done.append((item, work(item)))

@@ -20,13 +20,13 @@ class Placement:
     """The catalogs in catalogs.yml, by the names that models use."""
 
     def __init__(self, integration: Callable[[str], CatalogIntegration], default_catalog: str) -> None:
-        """``integration``: returns dbt's catalog integration with a name. ``default_catalog``: that of the profile."""
+        """``integration``: returns a catalog integration of dbt by name. ``default_catalog``: the profile's catalog."""
         self._integration = integration
         self._default_catalog = default_catalog
         self._names: tuple[str, ...] = ()
 
     def note(self, config: CatalogIntegrationConfig) -> None:
-        """Store a catalog of catalogs.yml by name. Raises InvalidCatalogIntegrationConfigError for another type."""
+        """Store the name of a catalog in catalogs.yml. Raises InvalidCatalogIntegrationConfigError for another type."""
         require_supported(config)
         self._names += (config.name,)
 
@@ -40,7 +40,7 @@ class Placement:
     def catalog_of(self, config: Any, model: str = "A model") -> IcebergCatalogRelation | None:
         """How a table is created in the catalog of the config ``catalog_name``. None without this config.
 
-        Raises DbtRuntimeError for a name that is not in catalogs.yml.
+        ``model``: the model's name for the error. Raises DbtRuntimeError for a name that is not in catalogs.yml.
         """
         name = _name(config)
         if not name:
@@ -51,14 +51,14 @@ class Placement:
             known = ", ".join(map(repr, self._names)) or "the file does not exist or has no catalogs"
             raise DbtRuntimeError(
                 f"{model} has catalog_name {name!r}, which is not in catalogs.yml.\n"
-                f"  Expected: a catalog of the file catalogs.yml next to dbt_project.yml: {known}.\n"
+                f"  Expected: a catalog in catalogs.yml, which is next to dbt_project.yml: {known}.\n"
                 "  To fix: correct the name, add the catalog to the file, or set `database` to a Spark catalog."
             ) from error
         assert isinstance(integration, IcebergCatalog)
         return integration.relation()
 
     def require_current(self, node: Any) -> None:
-        """Raise an error if catalogs.yml has changed since a model was parsed, because dbt does not parse it again."""
+        """Raise DbtRuntimeError if catalogs.yml has changed since a model was parsed. dbt does not parse it again."""
         relation = self.catalog_of(node.config)
         if relation is not None and node.database != relation.catalog_database:
             raise DbtRuntimeError(
@@ -72,6 +72,6 @@ class Placement:
 
 
 def _name(config: Any) -> str | None:
-    """The config ``catalog_name``. Some configs of dbt, such as that of an export, are not mappings."""
+    """The config ``catalog_name``. Some of dbt's configs, such as the config of an export, are not mappings."""
     get = getattr(config, "get", None)
     return get(CATALOG_INTEGRATION_MODEL_CONFIG_NAME) if callable(get) else None

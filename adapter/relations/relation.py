@@ -37,5 +37,5 @@ class SparkIcebergRelation(SparkRelation):
         return ".".join([*parts.values(), *at])
 
     def quoted(self, identifier: str) -> str:
-        """One part, back-quoted."""
+        """A part of the name, back-quoted."""
         return sql_name(identifier)

@@ -33,9 +33,9 @@ def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
 
 
 def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A query of some rows. Each column is cast once, to its type.
+    """A query of these rows. Each column is cast to its type once.
 
-    A value that its type cannot hold is an error, also where a cast of Spark would return NULL.
+    A value that the type cannot hold is an error, even if Spark's cast would return NULL.
     """
     columns = ", ".join(_typed(f"c{i}", name, kind) for i, (name, kind) in enumerate(zip(names, types, strict=True)))
     values = ",\n".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
@@ -44,10 +44,10 @@ def query(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[An
 
 
 def _literal(value: Any) -> str:
-    """A value as a literal. Numbers are text, so that the cast rounds them once.
+    """A value as a literal. Numbers are written as text, so that they are rounded only once, by the cast.
 
-    As decimals, all numbers of a column would have one type of 38 digits, in which a small number next to a large one
-    becomes 0.
+    As decimals, all numbers of a column would have one type with 38 digits. A small number in the same column as a
+    large one could then become 0.
     """
     if not isinstance(value, Decimal):
         return sql_value(value)

@@ -1,4 +1,4 @@
-"""Statements that not every Spark or Iceberg supports, with an error that contains the alternative."""
+"""Statements that not every version of Spark or Iceberg supports. The errors contain the alternative."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..spark.connections import SparkIcebergConnectionManager
 
 
 class Statements:
-    """Functions, which dbt builds from nodes of the resource type ``function``, and the config ``grants``."""
+    """The statements for dbt's ``function`` nodes and for the config ``grants``."""
 
     def __init__(self, connections: SparkIcebergConnectionManager) -> None:
         self._connections = connections

@@ -45,17 +45,20 @@ class Tables:
                 f"The config {TBLPROPERTIES} is not a mapping.\n"
                 f"  Expected: names and values of table properties, such as {{'format-version': '3'}}.\n"
                 f"  Found: {own!r}.\n"
-                f"  To fix: write it as a mapping; in YAML, `name: value` lines without dashes."
+                "  To fix: write it as a mapping. In YAML, these are `name: value` lines without dashes."
             )
         return {**({} if catalog is None else catalog.tblproperties), **own}
 
     def property_list(self, config: Mapping[str, Any], more: Mapping[str, Any]) -> list[str]:
-        """The properties as ``'name' = 'value'``. ``more`` overrides them."""
+        """The properties as ``'name' = 'value'``. ``more``: additional properties, which override others."""
         properties = {**self.properties(config), **more}
         return [f"{sql_string(name)} = {property_value(value)}" for name, value in properties.items()]
 
     def location(self, model: Mapping[str, Any]) -> str | None:
-        """The location of a model's table: below its ``location_root``, or its catalog's ``external_volume``."""
+        """The location of a model's table: in its ``location_root``, or in its catalog's ``external_volume``.
+
+        None if the catalog chooses the location.
+        """
         if root := model["config"].get("location_root"):
             return f"{root}/{model['alias']}"
         catalog = self._placement.catalog_of(model["config"])

@@ -1,1 +1,1 @@
-"""dbt's access to Spark: connections, the session of this process, and Spark's error messages."""
+"""dbt's access to Spark: connections, sessions, and Spark's error messages."""

@@ -1,4 +1,4 @@
-"""Reads of the adapter other than dbt's statements: Spark's settings, and the metadata of tables."""
+"""The adapter's own reads, in addition to dbt's statements: Spark's settings, and table metadata."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SparkAccess:
         """The Spark settings of catalogs and file systems, from a connection of this profile."""
         with self._lock:
             if self._settings is None:
-                # A session of this process shows all values. SET hides values that look like secrets.
+                # A session in this process returns all values. SET hides values that look like secrets.
                 session = self._connections.own_session()
                 rows = session.settings().items() if session else self._connections.rows("set")
                 found = {str(k): str(v) for k, v, *_ in rows if str(k).startswith(_SETTINGS_PREFIXES)}

@@ -1,4 +1,4 @@
-"""Converting the engine's errors to dbt's errors, for methods that macros and dbt call."""
+"""The conversion of the engine's errors to dbt's errors, for methods that macros and dbt call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 
 
 def raising_dbts(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Let a method raise the engine's errors as dbt's errors, which dbt shows without a stack trace."""
+    """Convert the engine's errors that a method raises to dbt's errors. dbt shows these without a stack trace."""
 
     @wraps(method)
     def raising(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -39,10 +39,10 @@ class AsDbt:
 
 
 def of_dbt(error: IncrementalError) -> DbtRuntimeError:
-    """An error of the engine as a dbt error. For a statement, the original dbt error.
+    """Convert an error of the engine to a dbt error. For a statement, this is the original dbt error.
 
-    While dbt parses, it names the model only for a compilation error. Columns that are out of sync also become a
-    compilation error.
+    While dbt parses a project, it names the model only in compilation errors. An ArgumentsError therefore becomes one.
+    So does an OutOfSyncError, as in dbt.
     """
     if isinstance(error, StatementError) and isinstance(error.__cause__, DbtRuntimeError):
         return error.__cause__

@@ -1,4 +1,4 @@
-"""The requirements of dbt on Spark and Iceberg. Each failure is one error with its fix."""
+"""The requirements of the adapter for Spark and Iceberg. Each failed check raises an error with a fix."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 SESSION_CATALOG = "spark_catalog"
 _EXTENSIONS = "spark.sql.extensions"
-# The settings of Spark's own Thrift server, and of Kyuubi, whose settings have a prefix in its Spark engines.
+# The settings of Spark's own Thrift server and of Kyuubi, which adds a prefix to its settings in Spark.
 _SINGLE_SESSION = ("spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session")
 ICEBERG_CLASSES = "org.apache.iceberg.spark."
 START_MARK = "dbt starts Spark"
-"""The line in Spark's log that marks each start."""
+"""The text in Spark's log that marks each start."""
 
-# Patterns for the reason why the JVM or Spark's launcher ended, in their output, and the fixes.
+# Patterns for the lines of output that show why the JVM or Spark's launcher ended, and the fixes.
 _REASON = re.compile(
     r"^(Error|Exception|Caused by|Invalid|Could not|Unrecognized)\b|unresolved dep|heap size", re.IGNORECASE
 )
@@ -57,7 +57,7 @@ def no_python(model: str, method: str) -> DbtRuntimeError:
 
 
 def require_function_catalog(catalog: str, function: str) -> None:
-    """Raise for a function in an Iceberg catalog."""
+    """Raise DbtRuntimeError for a function in an Iceberg catalog."""
     if catalog != SESSION_CATALOG:
         raise DbtRuntimeError(
             f"{function} would be created in the catalog `{catalog}`.\n"
@@ -72,7 +72,7 @@ def no_function_parameters(function: str) -> DbtRuntimeError:
     return DbtRuntimeError(
         f"{function} has arguments, which Iceberg's SQL extensions cannot parse.\n"
         "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
-        "  Found: an UnsupportedOperationException of their parser.\n"
+        "  Found: an UnsupportedOperationException from their parser.\n"
         "  To fix: write a macro instead of the function."
     )
 
@@ -81,15 +81,15 @@ def no_grants(relation: str) -> DbtRuntimeError:
     """The error for the config ``grants`` if Spark has no GRANT statement, like open-source Spark."""
     return DbtRuntimeError(
         f"{relation} was built, but its `grants` were not applied.\n"
-        "  Expected: a Spark with GRANT and SHOW GRANTS, from an extension or a service that checks privileges.\n"
-        "  Found: a Spark that cannot parse SHOW GRANTS.\n"
-        "  To fix: remove the config `grants`, or set it only for targets whose Spark supports it. Manage privileges "
-        "in the catalog."
+        "  Expected: the statements GRANT and SHOW GRANTS, from an extension or a service that checks privileges.\n"
+        "  Found: Spark cannot parse SHOW GRANTS.\n"
+        "  To fix: remove the config `grants`, or set it only for targets that support it. Manage privileges in the "
+        "catalog."
     )
 
 
 def require_pyspark() -> None:
-    """Raise unless a supported version of PySpark is installed."""
+    """Raise DbtRuntimeError unless a supported version of PySpark is installed."""
     version = _full_pyspark()
     if version is None:
         try:
@@ -105,7 +105,7 @@ def require_pyspark() -> None:
 
 
 def require_connect() -> None:
-    """Raise unless Spark's Connect client and its dependencies are installed."""
+    """Raise DbtRuntimeError unless Spark's Connect client and its dependencies are installed."""
     try:
         import pyspark.sql.connect.client
     except ImportError as error:
@@ -119,7 +119,7 @@ def require_connect() -> None:
 
 
 def _full_pyspark() -> str | None:
-    """The version of the full PySpark, whose files Spark's thin client would overwrite. None if it is not installed."""
+    """The version of the full PySpark. None if it is not installed. Spark's thin client would overwrite its files."""
     try:
         return importlib.metadata.version("pyspark")
     except importlib.metadata.PackageNotFoundError:
@@ -127,7 +127,7 @@ def _full_pyspark() -> str | None:
 
 
 def require_connect_client(version: str) -> None:
-    """Raise for a Connect client without gRPC status codes, which are needed to classify errors."""
+    """Raise DbtRuntimeError for a Connect client without gRPC status codes, which are needed to classify errors."""
     oldest = ".".join(map(str, OLDEST_CONNECT_CLIENT))
     if _numbers(minor_version(version)) < OLDEST_CONNECT_CLIENT:
         raise DbtRuntimeError(
@@ -140,7 +140,7 @@ def require_connect_client(version: str) -> None:
 
 
 def require_spark(version: str) -> None:
-    """Raise if a Spark version such as ``3.5.1`` is too old."""
+    """Raise DbtRuntimeError if a Spark version such as ``3.5.1`` is too old."""
     found = re.match(r"(\d+)\.(\d+)", version)
     if found and (int(found[1]), int(found[2])) < OLDEST_SPARK:
         oldest = ".".join(map(str, OLDEST_SPARK))
@@ -151,10 +151,10 @@ def require_spark(version: str) -> None:
 
 
 def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> None:
-    """Raise an error if Spark would start with a wrong Iceberg runtime, or without a required one.
+    """Raise DbtRuntimeError if Spark would start with a wrong Iceberg runtime, or without a required one.
 
-    ``own``: the user's settings. ``embedded``: whether the embedded lakehouse requires a runtime. A runtime works with
-    one minor version of Spark only.
+    ``own``: the user's settings. ``embedded``: whether the embedded lakehouse requires a runtime. Each runtime supports
+    only one minor version of Spark.
     """
     minor, named = minor_version(version), named_runtimes(own)
     if named and minor not in named:
@@ -189,7 +189,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def make_warehouse(folder: Path | None) -> None:
-    """Create the folder of the embedded lakehouse, if there is one. Raises an error if that fails."""
+    """Create the folder of the embedded lakehouse, if there is one. Raises DbtRuntimeError if this fails."""
     if folder is None:
         return
     fix = "Set `warehouse` in the profile to a folder that can be created or written to."
@@ -204,14 +204,14 @@ def make_warehouse(folder: Path | None) -> None:
 
 
 def reasons(log: Path) -> list[str]:
-    """The lines in Spark's log with the reason why the last start failed."""
+    """The lines in Spark's log that show why the last start failed."""
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.rpartition(START_MARK)[2].splitlines()]
     return [line for line in lines if _REASON.search(line) and not line.startswith(_AFTER_REASON)][:_MOST_REASONS]
 
 
 def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
-    """The error if Spark did not start. ``log``: the file with the JVM's output, if there is one."""
+    """The error for a Spark that did not start. ``log``: the file with the JVM's output, if there is one."""
     found = reasons(log) if log is not None and log.exists() else []
     seen = "".join(f"\n  {line}" for line in found)
     seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
@@ -223,7 +223,7 @@ def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
 
 
 def _java_error() -> str | None:
-    """What is wrong with the Java that Spark would use. None if nothing is."""
+    """The error in the Java installation that Spark would use. None if Java is usable."""
     fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -241,7 +241,7 @@ def _java_error() -> str | None:
 
 
 def require_iceberg(session: SparkSession) -> None:
-    """Raise unless the Iceberg runtime is on the classpath and its SQL extension is enabled."""
+    """Raise DbtRuntimeError unless the Iceberg runtime is on the classpath and its SQL extension is enabled."""
     require_spark(version := session.version)
     if not exists(java_class(session, "org.apache.iceberg.IcebergBuild")):
         if minor_version(version) not in RUNTIMES:
@@ -250,21 +250,21 @@ def require_iceberg(session: SparkSession) -> None:
         raise DbtRuntimeError(
             f"Spark {version} has no Iceberg runtime on its classpath. Add to the profile's server_side_parameters:\n"
             f'  spark.jars.packages: "{iceberg}"\n'
-            "or set the path of the jar as `spark.jars`. A running Spark keeps the jars that it was started with."
+            "or set the path of the jar as `spark.jars`. A Spark process keeps the jars that it was started with."
         )
     require_extension({_EXTENSIONS: session.conf.get(_EXTENSIONS, "") or ""}, "Add it to server_side_parameters")
 
 
 def require_extension(settings: Mapping[str, str], fix: str = "Start the server with this setting") -> None:
-    """Raise unless Iceberg's SQL extension is among the Spark settings."""
+    """Raise DbtRuntimeError unless Iceberg's SQL extension is among the Spark settings."""
     if EXTENSIONS not in settings.get(_EXTENSIONS, ""):
         raise DbtRuntimeError(f'Iceberg\'s SQL extension is not enabled. {fix}:\n  {_EXTENSIONS}: "{EXTENSIONS}"')
 
 
 def require_own_sessions(settings: Mapping[str, str]) -> None:
-    """Raise an error if a server shares one session between all connections. Settings would affect all dbt threads.
+    """Raise DbtRuntimeError if a server shares one session between all connections.
 
-    A run sets properties for the summary of its next commit, and creates the temporary views that it reads.
+    A run sets properties for its next commit, and creates temporary views, which would then affect all dbt threads.
     """
     if single := [key for key in _SINGLE_SESSION if settings.get(key, "false").lower() == "true"]:
         raise DbtRuntimeError(
@@ -278,7 +278,7 @@ def require_own_sessions(settings: Mapping[str, str]) -> None:
 
 
 def catalogs(settings: Mapping[str, str]) -> dict[str, str]:
-    """The classes of the catalogs that Spark settings configure, by catalog name."""
+    """The catalogs that Spark's settings configure: their classes by name."""
     return {found[1]: value for key, value in settings.items() if (found := _CATALOG_KEY.match(key))}
 
 
@@ -292,7 +292,7 @@ def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
 
 
 def refused_setting(key: str, reason: str) -> DbtRuntimeError:
-    """The error for a setting with a value that Spark rejects. The value is not shown, since it may be a secret."""
+    """The error for a setting with a value that Spark rejects. The value is omitted, because it may be a secret."""
     return DbtRuntimeError(
         f"Spark rejects the value of {key} in the profile's server_side_parameters.\n"
         f"  Found: {reason}\n"
@@ -301,7 +301,7 @@ def refused_setting(key: str, reason: str) -> DbtRuntimeError:
 
 
 def require_catalog(catalog: str, settings: Mapping[str, str]) -> None:
-    """Raise unless the Spark settings configure a catalog."""
+    """Raise DbtRuntimeError unless the Spark settings configure a catalog."""
     configured = catalogs(settings)
     if catalog in configured:
         return

@@ -1,4 +1,4 @@
-"""Connections: those of this package for session and connect, and dbt-spark's for thrift, http and odbc."""
+"""Connections: this package's own for session and connect, and dbt-spark's for thrift, http and odbc."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         self._display = Display(getattr(profile, "args", None))
 
     def cancel_open(self) -> list[str]:
-        """Cancel running statements of other threads' connections, and the next ones of these threads."""
+        """Cancel the running statements of all other threads, and refuse their later statements."""
         self._ended_by = self.get_thread_identifier()
         own, names = self.get_if_exists(), []
         with self.lock:
@@ -67,25 +67,25 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             return super().execute(*args, **kwargs)
 
     def _shown(self) -> AbstractContextManager[None]:
-        """Show this thread's statement in the progress line, if it takes long."""
+        """Show this thread's statement in the progress line, if it runs for long."""
         self._require_own_thread()
-        # Open from here on: an interruption either cancels this connection, or is detected here.
+        # Accessing the handle opens the connection. A cancellation before that is detected by the second check.
         connection = self.get_thread_connection()
         handle = connection.handle
         self._require_own_thread()
         return self._display.statement(str(connection.name), handle)
 
     def own_session(self) -> OwnSession | None:
-        """The Spark session of this thread's connection. None if it is only a server's cursor."""
+        """The Spark session of this thread's connection. None for a connection that has only a cursor."""
         handle = self.get_thread_connection().handle
         return handle if isinstance(handle, OwnSession) else None
 
     def holds_rows(self) -> bool:
-        """Whether ``hold`` always computes rows once, instead of as often as Spark decides."""
+        """Whether ``hold`` guarantees that rows are computed only once."""
         return self.own_session() is not None
 
     def hold(self, view: str, sql: str) -> None:
-        """Create a temporary view of a SELECT, whose rows Spark holds until they are released."""
+        """Create a temporary view of a SELECT. Spark holds its rows until they are released."""
         name = sql_name(view)
         if self.holds_rows():
             self._require_own_thread()
@@ -104,7 +104,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         with self.exception_handler(view):
             if self.holds_rows():
                 handle.let_go(view)
-            else:  # this also removes them from the cache
+            else:  # dropping the view also removes its rows from the cache
                 tidy = handle.tidy if isinstance(handle, ThriftConnection) else handle.cursor().execute
                 tidy(f"drop view if exists {sql_name(view)}")
 
@@ -139,7 +139,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             else:
                 cls._open_remote(connection, credentials)
                 if _turn_caches_off(connection.handle, credentials):
-                    # Connecting may have opened the default catalog, so later settings would have no effect on it.
+                    # Connecting may have opened the default catalog, on which later settings have no effect.
                     connection.handle.close()
                     connection.state = ConnectionState.INIT
                     cls._open_remote(connection, credentials)
@@ -149,11 +149,11 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     @classmethod
     def _open_remote(cls, connection: Connection, credentials: SparkIcebergCredentials) -> None:
-        """Open a connection to a server with dbt-spark, with settings for a Thrift server's session."""
+        """Open a connection to a server with dbt-spark. A Thrift server's session receives the profile's settings."""
         connection.credentials = sent = copy.copy(credentials)
         if credentials.method in (Method.THRIFT, Method.HTTP):
             settings = credentials.server_side_parameters
-            # Spark's server ignores plain names; this is the notation of Hive's own drivers.
+            # Spark's Thrift server ignores plain names, but supports the notation of Hive's drivers.
             sent.server_side_parameters = {**settings, **{_SETTING + key: value for key, value in settings.items()}}
         try:
             super().open(connection)
@@ -164,7 +164,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
-        """Convert Spark's errors to DbtDatabaseError, without stack traces. dbt's own errors are not changed."""
+        """Convert Spark's errors to DbtDatabaseError, and remove stack traces. Other errors of dbt are not changed."""
         try:
             yield
         except DbtRuntimeError as error:
@@ -189,7 +189,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
 
 
 def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
-    """Open a session, for methods that have one. Raises DbtRuntimeError if it cannot be opened."""
+    """Open a session for the method ``session`` or ``connect``. Raises DbtRuntimeError if it cannot be opened."""
     if credentials.method == Method.CONNECT:
         from .connect.session import open_connect
 
@@ -200,10 +200,10 @@ def open_own_session(credentials: SparkIcebergCredentials) -> OwnSession:
 
 
 def _turn_caches_off(handle: SparkConnectionWrapper, credentials: SparkIcebergCredentials) -> bool:
-    """Let later connections turn off the cache of every catalog of the server. Returns whether there are new settings.
+    """Add settings to the profile that turn off the cache of every catalog of the server, for later connections.
 
-    Executed once per profile. The settings are added to those of every new connection. Raises DbtRuntimeError for a
-    server whose connections share one session.
+    Returns whether settings were added. Executed once per profile. Raises DbtRuntimeError for a server whose
+    connections share one session.
     """
     if credentials.catalogs_known:
         return False

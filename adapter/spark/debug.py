@@ -1,4 +1,4 @@
-"""`dbt debug`: connects to Spark, Iceberg and the catalog."""
+"""`dbt debug`: tests the connection to Spark, Iceberg and the catalog."""
 
 from __future__ import annotations
 

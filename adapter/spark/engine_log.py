@@ -1,4 +1,4 @@
-"""Writing the engine's log to dbt's log."""
+"""Forwards the engine's log to dbt's log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _ToDbt(logging.Handler):
 
 
 def forward() -> None:
-    """Let dbt log the engine's records in this process. Has an effect once."""
+    """Let dbt log the engine's records in this process. Later calls have no effect."""
     logger = logging.getLogger(ENGINE)
     if not any(isinstance(each, _ToDbt) for each in logger.handlers):
         logger.addHandler(_ToDbt())

@@ -1,8 +1,8 @@
-"""Integers next to NULL in pandas DataFrames from Spark.
+"""Exact integers in pandas DataFrames from Spark.
 
 Spark's ``toPandas()`` converts a column of integers with a NULL to doubles, which cannot represent all integers beyond
-2^53: 9007199254740993 becomes 9007199254740992. While the code of a model runs, such a column has pandas' nullable
-integers instead. Integers within arrays, structs and maps are Python integers.
+2^53. For example, 9007199254740993 becomes 9007199254740992. While the code of a model runs, such a column has pandas'
+nullable integers instead. Integers within arrays, structs and maps are Python integers.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _HALF = 32
 def exact_integers(session: SparkSession) -> Iterator[None]:
     """Within the block, ``toPandas()`` of a session's DataFrames returns exact integers."""
     kind: Any = type(session.range(0))
-    as_spark_does = kind.toPandas
-    kind.toPandas = lambda frame: _to_pandas(frame, as_spark_does)
+    original = kind.toPandas
+    kind.toPandas = lambda frame: _to_pandas(frame, original)
     try:
         yield
     finally:
-        kind.toPandas = as_spark_does
+        kind.toPandas = original
 
 
-def _to_pandas(frame: DataFrame, as_spark_does: Any) -> Any:
+def _to_pandas(frame: DataFrame, original: Any) -> Any:
     from pyspark.sql.types import IntegralType, LongType
 
     columns, types = frame.columns, [field.dataType for field in frame.schema.fields]
     if not any(isinstance(each, IntegralType) or _has_long(each) for each in types):
-        return as_spark_does(frame)
+        return original(frame)
     import pandas
 
     names = [f"c{number}" for number in range(len(columns))]  # columns may have the same name
     read = [part for name, each in zip(names, types, strict=True) for part in _parts(name, each)]
-    found = as_spark_does(frame.toDF(*names).select(*read))
+    found = original(frame.toDF(*names).select(*read))
     exact = {}
     for name, each in zip(names, types, strict=True):
         if isinstance(each, LongType):
@@ -62,7 +62,7 @@ def _to_pandas(frame: DataFrame, as_spark_does: Any) -> Any:
 
 
 def _parts(name: str, kind: DataType) -> list[Column]:
-    """The expressions to read for a column: integers as numbers that a double can represent, nested as decimals."""
+    """The expressions to read for a column: a bigint in two halves, and nested bigints as decimals."""
     from pyspark.sql import functions
     from pyspark.sql.types import LongType
 
@@ -74,7 +74,7 @@ def _parts(name: str, kind: DataType) -> list[Column]:
 
 
 def _without_null(integers: Any) -> Any:
-    """A column of nullable integers in the type that Spark uses without NULLs."""
+    """A column of nullable integers. Without NULLs, it has the type that Spark uses."""
     return integers if integers.hasnans else integers.astype(str(integers.dtype).lower())
 
 
@@ -88,7 +88,7 @@ def _has_long(kind: DataType) -> bool:
 
 
 def _with_decimals(kind: DataType) -> DataType:
-    """A type with decimals instead of nested bigints. A bigint itself is not changed."""
+    """A type with decimals instead of nested bigints. The type bigint itself is not changed."""
     from pyspark.sql.types import ArrayType, DecimalType, LongType, MapType, StructField, StructType
 
     def inner(each: DataType) -> DataType:
@@ -104,7 +104,7 @@ def _with_decimals(kind: DataType) -> DataType:
 
 
 def _integers(value: Any, kind: DataType) -> Any:
-    """A value that was read with decimals instead of bigints, with Python integers."""
+    """Convert the decimals in a value that was read with decimals instead of bigints to Python integers."""
     from pyspark.sql import Row
     from pyspark.sql.types import ArrayType, LongType, MapType, StructType
 

@@ -1,4 +1,7 @@
-"""Ctrl-C. dbt shows a KeyboardInterrupt with a stack trace, and a dbt error in one line. This error is both."""
+"""The handling of Ctrl-C by an error that is both a KeyboardInterrupt and a dbt error.
+
+dbt shows a plain KeyboardInterrupt with a stack trace, and a dbt error in one line.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ class InterruptError(DbtRuntimeError, KeyboardInterrupt):
 
 
 CANCELLED = "Cancelled, because the command was interrupted or failed fast."
-"""The error for a statement that a dbt thread would execute after a cancellation."""
+"""The error message for a statement that a dbt thread would execute after a cancellation."""
 
 
 def listen() -> None:
-    """Let Ctrl-C raise this error, unless the program that runs dbt handles Ctrl-C itself."""
+    """Let Ctrl-C raise InterruptError, unless the program that runs dbt handles Ctrl-C itself."""
     if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
 

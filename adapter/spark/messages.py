@@ -1,4 +1,4 @@
-"""The part of a Spark error for the user: its message and root cause, without stack trace and query plan."""
+"""The relevant part of a Spark error: its message and root cause, without stack trace and query plan."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _PLAN = re.compile(r"^\s*('|\+- |:- |!?[A-Z]\w* \[|[A-Z][a-z]+(?:[A-Z][a-z0-9]+)
 _PLAN_AFTER = re.compile(r";\s*$")
 _SERVER_PREFIX = re.compile(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?")
 _MAX_LINES = 30
-# The text that raise_error adds.
+# The text that Spark adds to the message of raise_error.
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)\s*SQLSTATE: P0001", re.DOTALL)
 
 
-# The format of Spark's Connect client: the exception's class before the message, which is redundant with an error
-# condition, and the stack trace after it.
+# The format of Spark's Connect client. The exception's class is before the message, and the stack trace after it. The
+# class is redundant if the message has an error condition.
 _OF_CLASS = re.compile(r"\((?:\w+\.)+(\w+)\) ")
 _TRACE_FOLLOWS = "\n\nJVM stacktrace:"
 _CAUSED_BY = re.compile(r"^Caused by: (?:\w+\.)*([\w$]+): (.*)$", re.MULTILINE)
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """The cause to chain to an error. None if its text, which dbt logs, contains a credential."""
+    """The cause of a new error. None if the text of the cause contains a credential, because dbt logs it."""
     text = str(error)
     return error if mask(text) == text else None
 
@@ -72,7 +72,7 @@ _NO_ALIAS_FIX = (
 
 
 def _no_alias(message: str) -> str:
-    """The fix for a column that is qualified by a table which an ``ip_`` macro has replaced. Empty for other errors."""
+    """The fix for a column that is qualified with a table that an ``ip_`` macro has replaced. Empty otherwise."""
     found = _UNRESOLVED.search(message)
     if not found or not (_OF_A_SNAPSHOT.search(found["meant"]) or f"`{found['column']}`" in found["meant"]):
         return ""
@@ -161,7 +161,7 @@ def _with_root(message: str, root: Any) -> str:
 
 
 def _with_cause(message: str, name: str, text: str) -> str:
-    """A message with a cause, if the cause adds information."""
+    """A message, followed by its cause if the cause adds information."""
     cause = _shortened(text)
     return f"{message}\nCaused by: {name}: {cause}" if cause and cause not in message else message
 

@@ -10,7 +10,7 @@ _FULL = re.compile(r"No space left on device|Disk quota exceeded|SQLITE_FULL|dat
 _MAKE_SPACE = f"The disk or a quota is full.\n  To fix: free some space, then run again. {_CONTINUES}"
 
 _UNKNOWN = re.compile(r"CommitStateUnknownException|Cannot determine whether the commit was successful")
-# Iceberg's advice to check the commit before repeating it; the next run does this
+# Iceberg's advice to check the commit before repeating it. It is removed, because the next run checks the commit.
 _ADVICE = re.compile(r"\s*Cannot determine whether the commit was successful.*?unused manifest lists\.?", re.DOTALL)
 _LOST = (
     "The response to a commit was lost. It is unknown whether the catalog completed the commit.\n"
@@ -23,7 +23,7 @@ _NETWORK = (
     r"|failed to respond|Unexpected end of (?:file|stream)|Premature end of"
 )
 _CLIENTS = (
-    # Iceberg's jdbc catalog and REST client, the drivers of PostgreSQL and SQLite, Amazon's SDK
+    # Iceberg's jdbc catalog and REST client, the drivers of PostgreSQL and SQLite, and the AWS SDK
     r"UncheckedSQLException|RESTException|ServiceFailureException|ServiceUnavailableException"
     r"|Error occurred while processing|I/O error occurred while sending to the backend|The connection attempt failed"
     r"|Connection to \S+ refused|This connection has been closed|SQLITE_IOERR"
@@ -34,8 +34,8 @@ _WAIT = (
     "The catalog or the tables' file storage was unreachable, or responded with an error.\n"
     f"  To fix: run again when it is available. {_CONTINUES}"
 )
-# A table with a branch, a snapshot or `changes` after its name: Iceberg first tries to load the whole name as a table,
-# and then ignores every error of loading the table.
+# A table with a branch, a snapshot or `changes` after its name. Iceberg first tries to load the whole name as a table.
+# It then ignores every error that occurs while it loads the table itself.
 _HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
 _LOOK = (
     "Iceberg also reports this error if the catalog did not respond.\n"

@@ -1,7 +1,7 @@
 """The handle of a dbt connection that has a Spark session: methods ``session`` and ``connect``.
 
-Settings and temporary views of one dbt thread never affect another. Each session has its own instance of every catalog,
-which reads current metadata, because the Iceberg catalog cache is turned off before the catalog's first use.
+Settings and temporary views of one dbt thread never affect another thread. Each session has its own instance of every
+catalog. It reads current metadata, because Iceberg's catalog cache is turned off before the catalog's first use.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Spark")
 
 _python_lock = threading.Lock()
-_static: set[str] = set()  # settings that no session can change; to refuse one takes Spark longer than to open one
+_static: set[str] = set()  # settings that no session can change; refusing one takes Spark longer than opening a session
 _CANCEL_INTERVAL = 0.2
-"""Seconds."""
+"""The interval of cancellations in seconds."""
 
 CursorDescription = list[tuple[str, str, None, None, None, None, bool]]
 
@@ -68,7 +68,7 @@ def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str
                 session.conf.set(key, value)
                 settings[key] = value
             except AnalysisException as error:
-                # A static setting, which was determined when Spark started.
+                # This is a static setting, which cannot change after Spark has started.
                 _static.add(key)
                 logger.debug(f"{key} stays {settings.get(key)}: {describe(error)}")
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
@@ -77,7 +77,7 @@ def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str
 
 
 def load_jdbc(session: SparkSession, catalog: str, settings: Mapping[str, str]) -> None:
-    """Load a jdbc catalog, which creates or upgrades its tables. Two sessions must not do this at once.
+    """Load a jdbc catalog, which creates or upgrades its tables. Only one session at a time may do this.
 
     Other catalogs are loaded by the first statement that uses them.
     """
@@ -94,13 +94,13 @@ class OwnSession(ABC):
     """The Spark session of one dbt connection."""
 
     scans: ExactScans | None = None
-    """Reads individual data files. None if Spark's driver is not in this process."""
+    """The reader of individual data files. None if Spark's driver is not in this process."""
 
     commits: TableCommits | None = None
-    """Commits several changes of a table at once. None if Spark's driver is not in this process."""
+    """The object that commits several changes of a table at once. None if Spark's driver is not in this process."""
 
     gone: tuple[type[Exception], ...] = (OSError,)
-    """The errors of a call after Spark has ended."""
+    """The types of errors that calls raise after Spark has ended."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
@@ -121,25 +121,25 @@ class OwnSession(ABC):
     def active(self, file: str) -> AbstractContextManager[Callable[[], FrameSummary | None]]:
         """Make this session PySpark's active session for the code of a file.
 
-        Yields a function that finds the line whose DataFrame Spark rejects, if the error is not raised in that line
-        itself.
+        Yields a function that returns the line whose DataFrame Spark rejects, or None if the error is raised in that
+        line itself.
         """
 
     @abstractmethod
     def stop_jobs(self) -> None:
-        """Cancel what the session is running. Called from another thread."""
+        """Cancel the session's running jobs. Called from another thread."""
 
     @abstractmethod
     def release(self, held: DataFrame) -> None:
         """Let Spark drop held rows."""
 
     def shown(self, held: DataFrame) -> DataFrame:
-        """Held rows for use in statements."""
+        """The DataFrame of held rows that statements read."""
         return held
 
     @abstractmethod
     def end(self) -> None:
-        """End the session. Spark continues."""
+        """End the session. Spark continues to run."""
 
     def settings(self) -> dict[str, str]:
         """The session's settings."""
@@ -151,7 +151,7 @@ class OwnSession(ABC):
         return value
 
     def configure(self, key: str, value: str | None) -> None:
-        """Set a setting. None restores the value that it had when it was last set here.
+        """Set a setting. None restores the value that the setting had before this method first changed it.
 
         Raises DbtDatabaseError.
         """
@@ -168,7 +168,7 @@ class OwnSession(ABC):
             raise DbtDatabaseError(describe(error)) from cause(error)
 
     def columns(self, query: str) -> list[tuple[str, str]]:
-        """The names and SQL types of the columns of a SELECT, which Spark only analyzes. Raises DbtDatabaseError."""
+        """The names and SQL types of a SELECT's columns. Spark only analyzes the query. Raises DbtDatabaseError."""
         cursor = self.cursor()
         cursor.execute(query)
         return [(name, type_) for name, type_, *_ in cursor.description]
@@ -176,7 +176,7 @@ class OwnSession(ABC):
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT whose rows are computed once, by the first statement that reads it.
 
-        If Spark loses rows with an executor, statements that read the view fail. Raises DbtDatabaseError.
+        If an executor with some of the rows is lost, statements that read the view fail. Raises DbtDatabaseError.
         """
         cursor = self.cursor()
         cursor.execute(sql)
@@ -185,8 +185,8 @@ class OwnSession(ABC):
     def run_python(self, model: PythonModel, view: str, *, once: bool) -> None:
         """Create a temporary view of a Python model's result. ``once``: whether its rows are computed once.
 
-        The rows are kept until the next model runs. Models run one after another, because pandas-on-Spark and others
-        use the active session. Raises DbtRuntimeError.
+        The rows are kept until the next model runs. Models run one after another, because pandas-on-Spark and other
+        libraries use the process's active session. Raises DbtRuntimeError.
         """
         if self._result is not None:
             self.let_go(self._result)
@@ -211,11 +211,11 @@ class OwnSession(ABC):
             self.release(held)
 
     def cancel(self) -> None:
-        """Cancel what the session is running and what it starts later. Called from another thread."""
+        """Cancel the session's running jobs, and all jobs that it starts later. Called from another thread."""
         threading.Thread(target=self._stop_until_closed, name="cancel", daemon=True).start()
 
     def _stop_until_closed(self) -> None:
-        # A statement starts several jobs, and may be planning its next one.
+        # A statement starts several jobs, and the next one may start after a cancellation.
         with suppress(*self.gone):
             while not self._closed.wait(_CANCEL_INTERVAL):
                 self.stop_jobs()
@@ -228,12 +228,12 @@ class OwnSession(ABC):
                 self.let_go(view)
         self.end()
 
-    def rollback(self) -> None:  # noqa: B027 (not abstract: it is right for all)
+    def rollback(self) -> None:  # noqa: B027 (not abstract, because it is correct for all sessions)
         """Spark has no transactions."""
 
 
 def held(frame: DataFrame) -> DataFrame:
-    """A result whose rows Spark holds once it has computed them. Raises DbtDatabaseError."""
+    """A DataFrame whose rows Spark holds after it has computed them once. Raises DbtDatabaseError."""
     try:
         return frame.localCheckpoint(eager=False)
     except Exception as error:  # noqa: BLE001 (raised as dbt's own)
@@ -292,7 +292,7 @@ class SessionCursor:
         return rows
 
     def fetchmany(self, size: int) -> list[Any]:
-        """The next rows, at most ``size``. If nothing has been fetched yet, no more rows are computed."""
+        """The next rows, at most ``size``. If this is the first fetch, Spark computes only these rows."""
         if self._rows is None and self._frame is not None:
             self._frame = self._frame.limit(size)
         rows = self._fetch()
@@ -313,7 +313,7 @@ class SessionCursor:
     def _fetch(self) -> list[Any]:
         if self._rows is None:
             try:
-                # Spark runs a query even to collect the result of a command without columns, which has no rows.
+                # A command without columns has no rows, but Spark would run a query to collect them.
                 self._rows = [] if self._frame is None or not self._frame.columns else self._frame.collect()
             except Exception as error:  # noqa: BLE001 (raised as dbt's own)
                 raise DbtDatabaseError(describe(error)) from cause(error)

@@ -26,13 +26,13 @@ class DbtSpark:
 
     @property
     def scans(self) -> ExactScans | None:
-        """Reads individual data files. None if Spark's driver is not in this process."""
+        """The reader of individual data files. None if Spark's driver is not in this process."""
         session = self._connections.own_session()
         return session.scans if session else None
 
     @property
     def commits(self) -> TableCommits | None:
-        """Commits several changes of a table at once. None if Spark's driver is not in this process."""
+        """The object that commits several changes of a table at once. None if Spark's driver is not in this process."""
         session = self._connections.own_session()
         return session.commits if session else None
 
@@ -47,20 +47,20 @@ class DbtSpark:
             self._adapter.execute(sql, auto_begin=False, fetch=False)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT, which is executed as a statement of the model."""
+        """All rows of a SELECT. dbt executes it as a statement of the model."""
         with _statement():
             _, table = self._adapter.execute(sql, auto_begin=False, fetch=True)
             return [tuple(row) for row in table.rows]
 
     def columns(self, query: str) -> list[tuple[str, str]]:
-        """The names and SQL types of the columns of a SELECT, which is not executed."""
+        """The names and SQL types of a SELECT's columns. The query is not executed."""
         if session := self._connections.own_session():
             with _statement():
                 return session.columns(query)
         return [(str(name), str(type_)) for name, type_, *_ in self.rows(f"describe query {query}")]
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """The current values of settings of the session. On a server, this takes one statement."""
+        """The current values of the session's settings in ``keys``. On a server, this requires one statement."""
         if session := self._connections.own_session():
             found = {key: session.setting(key) for key in keys}
             return {key: value for key, value in found.items() if value is not None}
@@ -68,7 +68,7 @@ class DbtSpark:
             return {str(key): str(value) for key, value, *_ in self._connections.rows("set") if key in keys}
 
     def configure(self, key: str, value: str | None) -> None:
-        """Set a setting of the session. None restores its previous value."""
+        """Set a setting of the session. None restores its previous value or, on a server, resets it."""
         if session := self._connections.own_session():
             with _statement():
                 session.configure(key, value)

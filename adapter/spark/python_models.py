@@ -1,7 +1,7 @@
 """Python models: their code runs in this process, with the Spark session of their connection.
 
-dbt passes the compiled code: the user's text, whose line numbers do not change, followed by the class ``dbtObj``;
-``ip_reads``, the results of the methods of ``dbt``; and ``batch_reads``, the rows of ``dbt.ref()`` in a batch.
+The compiled code is the user's text, whose line numbers do not change, followed by the class ``dbtObj``; by
+``ip_reads``, the results of the methods of ``dbt``; and by ``batch_reads``, the relations of ``dbt.ref()`` in a batch.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class PythonModel:
     """A compiled model. ``file``: its path in the project.
 
     ``functions``: the methods of ``dbt`` other than ``ref`` and ``source``. ``key_of``: returns the identity of a call
-    from its name, positional and named arguments. ``unknown``: returns the error for a call that is not found in the
-    text. ``reads``: the results of the calls, by their keys. ``called``: the calls that the code has executed.
+    from its name, positional and named arguments. ``unknown``: returns the error for a call that was not found in the
+    text. ``reads``: the results of the calls, by key. ``called``: the keys of the calls that the code has executed.
     """
 
     name: str
@@ -48,10 +48,10 @@ class PythonModel:
     def run(self, session: SparkSession, refused: Callable[[], traceback.FrameSummary | None]) -> DataFrame:
         """Run ``model(dbt, session)``. Returns its result as a DataFrame of this session, with known columns.
 
-        ``refused``: finds the line whose DataFrame Spark rejects, if the error is not raised in that line itself.
+        ``refused``: returns the line whose DataFrame Spark rejects, if the error is not raised in that line itself.
         Raises DbtRuntimeError with the lines of the model if its code fails, and for another kind of result.
         """
-        # As in a notebook: definitions in the code are sent to executors by value.
+        # Definitions in the module __main__ are sent to executors by value, as in a notebook.
         namespace: dict[str, Any] = {"__name__": "__main__", "__file__": self.file, "spark": session}
         relations = _LoadedRelations(session)
         try:
@@ -64,7 +64,7 @@ class PythonModel:
             returned = namespace["model"](dbt, session)
             self._require_exact(returned, relations)
             result = _to_spark(returned, session, self.name)
-            result.schema  # noqa: B018 (Spark Connect looks at a DataFrame when it is asked for more of it)
+            result.schema  # noqa: B018 (Spark Connect analyzes a DataFrame only when its columns are requested)
         except DbtRuntimeError:
             raise
         except Exception as error:
@@ -90,9 +90,9 @@ class PythonModel:
         return SimpleNamespace(**given)
 
     def _require_exact(self, result: Any, relations: _LoadedRelations) -> None:
-        """Raise DbtRuntimeError for integers in a pandas DataFrame that were converted to doubles and are too large.
+        """Raise DbtRuntimeError for integers in a pandas DataFrame that are too large for the doubles they became.
 
-        pandas converts them if a join or another operation adds missing values.
+        pandas converts integers if a join or another operation adds missing values.
         """
         large = [str(name) for name in _large_doubles(result)]
         integers = relations.integers() if large else frozenset()
@@ -118,7 +118,7 @@ class PythonModel:
 
 
 class _LoadedRelations:
-    """The relations that a model's code has loaded. ``batch``: the replacements of some relations, by name."""
+    """The relations that a model's code has loaded. ``batch``: the SQL that replaces some relations, by name."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
@@ -127,7 +127,7 @@ class _LoadedRelations:
         self._read: list[DataFrame] = []
 
     def load(self, name: str) -> DataFrame:
-        """The relation for ``dbt.ref`` and ``dbt.source``."""
+        """The DataFrame for ``dbt.ref`` and ``dbt.source``."""
         read = self.batch.get(name, name)
         # With --empty and --sample, and in a batch, dbt passes a source as a subquery.
         frame = self.session.sql(f"select * from {read}") if read.startswith("(") else self.session.table(read)
@@ -135,7 +135,7 @@ class _LoadedRelations:
         return frame
 
     def read(self, sql: str) -> DataFrame:
-        """The relation for another method of ``dbt``."""
+        """The DataFrame for another method of ``dbt``."""
         frame = self.session.sql(f"select * from {sql}")
         self._read.append(frame)
         return frame
@@ -156,9 +156,9 @@ class _LoadedRelations:
 
 
 def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
-    """A result as a Spark DataFrame.
+    """Convert a model's result to a Spark DataFrame. The index of a pandas DataFrame is dropped.
 
-    It may be one, or a DataFrame of pandas or pandas-on-Spark, whose index is dropped.
+    ``result``: a DataFrame of Spark, pandas or pandas-on-Spark. Raises DbtRuntimeError for other types.
     """
     from pyspark.sql import DataFrame
 
@@ -173,13 +173,13 @@ def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     raise DbtRuntimeError(
         f"model(dbt, session) returned a value of type {module}{kind.__name__}.\n"
-        "  Expected: a DataFrame of Spark, pandas or pandas-on-Spark.\n"
+        "  Expected: a Spark, pandas or pandas-on-Spark DataFrame.\n"
         "  To fix: return the rows of the model's table as one of these."
     )
 
 
 def _large_doubles(result: Any) -> list[Any]:
-    """The columns of doubles in a pandas DataFrame with a whole number that is too large to be exact."""
+    """The columns of doubles in a pandas DataFrame that contain a number too large to be an exact integer."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(result, pandas.DataFrame):
         return []
@@ -188,7 +188,7 @@ def _large_doubles(result: Any) -> list[Any]:
 
 
 def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
-    """Convert with Arrow, which preserves pandas values best: NaN becomes NULL, and a category its value."""
+    """Convert with Arrow, which preserves pandas values best. NaN becomes NULL, and a category becomes its value."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     try:
@@ -201,17 +201,20 @@ def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
     plain = frame.copy(deep=False)
     plain.attrs = {}  # PyArrow warns about attributes of Spark Connect's toPandas()
     table = pyarrow.Table.from_pandas(plain, preserve_index=False)
-    # Spark Connect does not find the types of empty columns.
+    # Spark Connect cannot infer the types of empty columns.
     without_zone = session.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     return session.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=without_zone))
 
 
 def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
-    """Raises DbtRuntimeError for a categorical column, because Spark has only the numbers of its categories."""
+    """Convert a pandas-on-Spark DataFrame.
+
+    Raises DbtRuntimeError for a categorical column, because Spark stores only the numbers of its categories.
+    """
     if codes := [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]:
         raise DbtRuntimeError(
             f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
-            "  Expected: columns of values. In Spark, these columns contain only the numbers of the categories.\n"
+            "  Expected: columns of values. In Spark, these columns contain only the category codes.\n"
             "  To fix: return the columns without .astype('category'), or return frame.to_pandas()."
         )
     with warnings.catch_warnings():

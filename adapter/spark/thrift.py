@@ -13,10 +13,10 @@ from .interrupt import CANCELLED
 
 
 class ThriftConnection(PyhiveConnectionWrapper):
-    """dbt-spark's handle, whose statement another thread can cancel.
+    """dbt-spark's handle. Another thread can cancel its statement.
 
-    Thrift's client does not support two threads: a call during another one would receive its response. The thread that
-    waits for a statement therefore cancels it when it next requests the state, every ``poll_interval``.
+    Thrift's client does not support two threads, because a call during another call could receive that call's response.
+    The thread that waits for a statement therefore cancels it when it next requests the state, every ``poll_interval``.
     """
 
     def __init__(self, opened: PyhiveConnectionWrapper) -> None:
@@ -34,13 +34,13 @@ class ThriftConnection(PyhiveConnectionWrapper):
         self._cancelled.set()
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Execute a statement. Raises DbtDatabaseError, also if it is cancelled."""
+        """Execute a statement. Raises DbtDatabaseError if it fails or is cancelled."""
         if self._cancelled.is_set():
             raise DbtDatabaseError(CANCELLED)
         super().execute(sql, None if bindings is None else list(bindings))
 
     def tidy(self, sql: str) -> None:
-        """Execute a cleanup statement, also after a cancellation. Raises DbtDatabaseError."""
+        """Execute a cleanup statement, even after a cancellation. Raises DbtDatabaseError."""
         self._cancelled.clear()
         self.cursor().execute(sql)
 
@@ -59,5 +59,5 @@ class _Cancellable:
         return self._cursor.poll()
 
     def __getattr__(self, name: str) -> Any:
-        """All other attributes are PyHive's."""
+        """The attributes of PyHive's cursor."""
         return getattr(self._cursor, name)

@@ -1,1 +1,1 @@
-"""The status of a project's models: what their next runs would read, and what earlier runs have read."""
+"""The status of a project's models: the rows that their next runs would read, and the rows that earlier runs read."""

@@ -33,10 +33,10 @@ class ReadRows:
 class UpdateMethod:
     """How a model's table is updated incrementally.
 
-    ``key``: the columns by which rows are replaced; without any, each change affects all rows. ``key_of``: the rows
-    from which the affected values are computed: ``read rows`` (changed rows of the sources) or ``result rows`` (changed
-    rows of the result). ``updated``: the sums, counts and extremes that are updated from the changed rows alone, where
-    possible.
+    ``key``: the columns by which rows are replaced; if empty, each change affects all rows. ``key_of``: the rows whose
+    key values are affected: ``read rows`` (changed rows of the sources) or ``result rows`` (changed rows of the
+    result). ``reads``: the rows that are read to recompute affected rows. ``updated``: the sums, counts and extremes
+    that are updated from the changed rows alone, if possible.
     """
 
     key: Sequence[str]
@@ -47,9 +47,9 @@ class UpdateMethod:
 
 @dataclass(frozen=True)
 class NotIncremental:
-    """The construct that prevents incremental updates of a model. ``line``: of its compiled SQL, from 1.
+    """The construct that prevents incremental updates of a model. ``line``: its line in the compiled SQL, from 1.
 
-    ``instead``: what to write instead; empty if there is no alternative.
+    ``instead``: an alternative; empty if there is none.
     """
 
     construct: str
@@ -72,12 +72,12 @@ class PendingRange:
 
 @dataclass(frozen=True)
 class NextRun:
-    """What a run would do now.
+    """The result of a run, if it started now.
 
     ``action``: as in the result of a run, or ``fails``. ``way``: how changes are applied: ``append``,
     ``update_groups``, ``replace_keys``, ``replace_all``, or ``none`` if no row is affected; null for other actions.
-    ``reason``: why, with the numbers. ``affected_keys``: null if they were not counted. ``affected_files``: the number
-    of the table's ``table_files`` that may have a row with an affected key.
+    ``reason``: the reason for the action or the way. ``affected_keys``: the number of affected keys; null if unknown.
+    ``affected_files``: the number of the table's ``table_files`` that may contain a row with an affected key.
     """
 
     action: str
@@ -121,7 +121,7 @@ def update_method(kept: IncrementalQuery) -> UpdateMethod:
 
 
 def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
-    """The reads without restricted ones of sources that are also read as a whole."""
+    """The reads, without restricted reads of sources that are also read as a whole."""
     whole = {each.table for each in found if not each.by}
     return [each for each in found if not each.by or each.table not in whole]
 
@@ -134,7 +134,7 @@ def update_method_text(kept: IncrementalQuery) -> str:
 
 
 def not_incremental(refusal: Refusal) -> NotIncremental:
-    """Why a query is not updated incrementally."""
+    """The reason why a query is not updated incrementally."""
     return NotIncremental(refusal.construct, refusal.line, refusal.instead)
 
 

@@ -1,7 +1,7 @@
-"""The ledger of a model: what each of its commits read from its sources, and whether each source commit was read once.
+"""The ledger of a model: the source commits that each of its commits read, and whether each of them was read once.
 
-Every checkpoint contains the position from which its run continued. The ranges of a source are proven contiguous if
-each begins at the position of the previous checkpoint. Pure functions.
+Each checkpoint contains the position from which its run continued. If each range of a source begins at the position of
+the previous checkpoint, the ranges are contiguous. Pure functions.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _ROWS = "total-records"
 
 
 class Finding(str, Enum):
-    """What is wrong with the start of a range."""
+    """The problem with the start of a range."""
 
     GAP = "gap"
-    """It is after the previous position, so commits in between were never read."""
+    """The start is after the previous position, so commits in between were never read."""
 
     OVERLAP = "overlap"
-    """It is before the previous position, so commits were read twice."""
+    """The start is before the previous position, so commits were read twice."""
 
     UNRELATED = "break"
-    """It differs from the previous position, and the source's history does not show whether it is before or after."""
+    """The start differs from the previous position. The source's history does not show which one is earlier."""
 
     UNPROVEN = "not proven"
-    """The checkpoint does not contain its start, or the previous checkpoint is unknown. Not an error."""
+    """The checkpoint does not contain the start, or the previous checkpoint is unknown. This is not an error."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A checkpoint of a target. ``snapshot``: the commit that contains it; None if only the property did."""
+    """A checkpoint of a target. ``snapshot``: the commit that contains it; None if only a property contains it."""
 
     checkpoint: Checkpoint
     snapshot: Snapshot | None
@@ -49,13 +49,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """What one commit of the target read from one source.
+    """The rows that one commit of the target read from one source.
 
     ``kind``: ``whole`` (a build of the whole table), ``range``, ``as_of`` (read as a whole each time) or ``by_hand`` (a
-    position that was set). ``snapshots``, ``records``: the number of commits in the range that changed rows, and of the
-    rows that they added, from the source's history; None if expired. ``share``: what the run read of the source, from
-    its checkpoint or otherwise the source's history; None if unknown. ``finding``: what is wrong with the start of the
-    range.
+    position that was set manually). ``snapshots``, ``records``: the number of commits in the range that changed rows,
+    and the number of rows that they added, from the source's history; None if unknown. ``share``: the share of the
+    source that the run read, from its checkpoint or, if missing, from the source's history; None if unknown.
+    ``finding``: the problem with the start of the range.
     """
 
     epoch: int
@@ -71,10 +71,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Totals:
-    """The rows of one commit of the target, from its counts. Rows removed by equality deletes are not counted.
+    """The rows that one run added to and removed from the target, from the summaries of its commits.
 
-    ``adds_up``: whether each total of the files is the previous total plus the added rows minus the removed rows.
-    ``broken_at``: the first snapshot for which it is not.
+    Rows that equality deletes removed are not counted. ``adds_up``: whether each commit's total of rows in data files
+    equals the previous total plus the added rows minus the removed rows. ``broken_at``: the first snapshot for which
+    this is not the case.
     """
 
     epoch: int
@@ -88,8 +89,8 @@ class Totals:
 class Ledger:
     """All known commits of a target, oldest first.
 
-    ``foreign``: the commits of other writers that changed rows. ``uncounted``: the epochs whose snapshots have expired,
-    so that the numbers of rows added and removed are unknown.
+    ``foreign``: the commits of other writers that changed rows. ``uncounted``: the epochs for which the numbers of
+    added and removed rows are unknown, because their snapshots have expired.
     """
 
     target: str
@@ -100,7 +101,7 @@ class Ledger:
 
     @property
     def read(self) -> Share:
-        """What all runs read of their sources, and the total size of the sources at the times of the runs."""
+        """The rows and bytes that all runs read, out of those that the sources contained at the times of the runs."""
         return sum_of(line.share for line in self.lines if line.share is not None)
 
     @property
@@ -111,14 +112,14 @@ class Ledger:
 
     @property
     def first_broken(self) -> Totals | None:
-        """The first commit at which the counts do not add up."""
+        """The first run for which the counts do not add up."""
         return next((totals for totals in self.totals if not totals.adds_up), None)
 
 
 def entries(target: History, older: Sequence[History]) -> list[Entry]:
     """The checkpoints in the target's current history, oldest first, one per epoch.
 
-    ``older``: its earlier histories, newest first. Raises UnreadableCheckpoint.
+    ``older``: the table's earlier histories, newest first. Raises UnreadableCheckpoint.
     """
     chain = list(ancestry(target, older))
     found: dict[int, Entry] = {}
@@ -157,7 +158,7 @@ def ledger(target: History, known: Sequence[Entry], sources: Mapping[str, Histor
 def _line(
     entry: Entry, name: str, position: Position, before: Position | None, source: History | None, *, follows: bool
 ) -> Line:
-    """A line. ``before``: the position in the previous checkpoint, which ``follows`` if no epoch is missing."""
+    """The line of a position. ``before``: the previous position. ``follows``: whether no epoch is missing between."""
     epoch, end = entry.checkpoint.epoch, position.snapshot_id
     if position.as_of:
         return Line(epoch, name, "as_of", None, end, None, None)
@@ -190,7 +191,7 @@ def _relation(source: History | None, start: int | None, before: int | None) -> 
 
 
 def _contents(source: History | None, start: int | None, end: int | None) -> tuple[int | None, int | None]:
-    """The number of commits in a range that changed rows, and of the rows that they added. None if unknown."""
+    """The number of commits in a range that changed rows, and the number of rows that they added. None if unknown."""
     last = None if source is None or end is None else source.snapshots.get(end)
     if source is None or last is None:
         return (0, 0) if end is None else (None, None)
@@ -207,7 +208,7 @@ def _contents(source: History | None, start: int | None, end: int | None) -> tup
 
 
 def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share | None:
-    """What the run read of a source. A position that was set by hand reads nothing."""
+    """The share of a source that a run read. A position that was set manually has none."""
     known = entry.checkpoint.shares.get(name)
     if known is not None or line.kind == "by_hand":
         return known
@@ -215,18 +216,18 @@ def _share(entry: Entry, name: str, line: Line, source: History | None) -> Share
     if end is None and line.to_snapshot_id is not None:
         return None
     if entry.snapshot is None:
-        return share_at(end, 0, 0)  # it only moved its checkpoint
+        return share_at(end, 0, 0)  # the run only moved the checkpoint
     if line.kind != "range":
         return whole_of(end)
     commits = None if source is None or end is None else source.commits_since(line.from_snapshot_id, end)
     if commits is None:
         return None
-    came = [added(commit) for commit in commits if effect(commit) is not Effect.NONE]
-    return share_at(end, sum(rows for _, rows, _ in came), sum(size for _, _, size in came))
+    read = [added(commit) for commit in commits if effect(commit) is not Effect.NONE]
+    return share_at(end, sum(rows for _, rows, _ in read), sum(size for _, _, size in read))
 
 
 def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list[int]]:
-    """The counts of the target's commits by checkpoint, and the commits that changed rows and belong to none."""
+    """The counts of the target's commits by checkpoint, and the commits of other writers that changed rows."""
     own = {entry.snapshot.snapshot_id: entry.checkpoint.epoch for entry in known if entry.snapshot is not None}
     totals: list[Totals] = []
     foreign: list[int] = []
@@ -240,8 +241,8 @@ def _counts(target: History, known: Sequence[Entry]) -> tuple[list[Totals], list
         parts = [s for s in since if s is snapshot or s.summary.get(PART_KEY) == str(epoch)]
         foreign += [s.snapshot_id for s in since if s not in parts and effect(s) is not Effect.NONE]
         broken = _first_broken(before, since)
-        came, went = sum(added(s)[1] for s in parts), sum(map(rows_gone, parts))
-        totals.append(Totals(epoch, came, went, broken is None, broken))
+        rows_added, rows_removed = sum(added(s)[1] for s in parts), sum(map(rows_gone, parts))
+        totals.append(Totals(epoch, rows_added, rows_removed, broken is None, broken))
         before, since = snapshot, []
     foreign += [s.snapshot_id for s in since if effect(s) is not Effect.NONE]
     return totals, foreign
@@ -309,7 +310,7 @@ def _shown(line: Line) -> str:
 
 
 def _read(share: Share) -> str:
-    """What was read of the whole tables, for example ``20 of 80 rows (25.0%), 1.0 KiB of 3.9 KiB``."""
+    """The text of a share, for example ``20 of 80 rows (25.0%), 1.0 KiB of 3.9 KiB``."""
     return (
         f"{'at most ' if share.at_most else ''}{share.records:,} of {counted(share.table_records, 'row')} "
         f"({share.of_records or 0:.1%}), {size_text(share.bytes)} of {size_text(share.table_bytes)}"

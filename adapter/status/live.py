@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _VARYING = re.compile(r"[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|\d+", re.IGNORECASE)
-"""The parts that can differ between two messages of the same error: ids of runs and snapshots, and numbers."""
+"""The parts of a message that can differ for the same error: ids of runs and snapshots, and numbers."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class RunInProgress:
 class Failure:
     """A failing node.
 
-    ``foreseen``: whether the metadata shows that a run would fail, so that none was started. ``failures``: the number
-    of consecutive failures. ``since``: the time of the first failure. ``retry_at``: the time of the next attempt.
+    ``foreseen``: whether no run was started, because the metadata shows that it would fail. ``failures``: the number of
+    consecutive failures. ``since``: the time of the first of them. ``retry_at``: the time of the next attempt.
     ``is_repeated``: whether the previous failure had the same error.
     """
 
@@ -35,18 +35,18 @@ class Failure:
     is_repeated: bool = False
 
     def is_like(self, message: str) -> bool:
-        """Whether a message is from the same error."""
+        """Whether a message belongs to the same error."""
         return _kind(self.message) == _kind(message)
 
 
 @dataclass(frozen=True)
 class Live:
-    """``run``: the run in progress; None if there is none. ``failing``: the failing nodes by unique id."""
+    """The state of ``watch``. ``run``: None without a run in progress. ``failing``: the failing nodes by unique id."""
 
     run: RunInProgress | None = None
     failing: Mapping[str, Failure] = field(default_factory=dict)
 
 
 def _kind(message: str) -> frozenset[str]:
-    """The common part of messages of the same error. Several failing tests can be in any order."""
+    """The lines of a message without their varying parts. Several failing tests can be in any order."""
     return frozenset(_VARYING.sub("#", line) for line in message.splitlines())

@@ -1,6 +1,6 @@
 """The status of a project: one document with all data of the status page. docs/status.md describes its fields.
 
-It contains the status of each model, the commits of the tables that it reads, and what each of its runs read.
+It contains the status of each model, the commits of the tables that the model reads, and its runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COMMAND = re.compile(r"`(dbt [^`]+)`")
 class CommitView:
     """A commit of a table's main branch. ``late_ms`` and the event times are None if they are unknown.
 
-    A compaction adds and removes no rows, although it writes them to other files.
+    A compaction counts as no added and no removed rows, although it writes rows to other files.
     """
 
     snapshot_id: int
@@ -53,11 +53,10 @@ class CommitView:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table that a model reads or writes. ``commits``: the newest, oldest first.
+    """A table that a model reads or writes.
 
-    ``earlier_commits``: the number of others.
-
-    ``nodes``: the unique ids of its nodes. ``error``: why it cannot be read; otherwise None.
+    ``nodes``: the unique ids of its nodes. ``commits``: the newest commits, oldest first. ``earlier_commits``: the
+    number of older commits. ``error``: why the table cannot be read; otherwise None.
     """
 
     table: str
@@ -74,7 +73,7 @@ class TableView:
 
 @dataclass(frozen=True)
 class ReadView:
-    """What a run read from one source: a line of the ledger. ``read`` is None if it is no longer known."""
+    """A run's read of one source: a line of the ledger. ``read`` is None if the amounts are no longer known."""
 
     source: str
     kind: str
@@ -86,7 +85,7 @@ class ReadView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run that committed. ``snapshot_id``: None if it only moved the checkpoint. ``versions``: for a history."""
+    """A run that committed. ``snapshot_id``: None if it only moved the checkpoint. ``versions``: of a history."""
 
     epoch: int
     invocation_id: str
@@ -102,10 +101,10 @@ class RunView:
 class ModelView:
     """A model with its status and its runs.
 
-    ``lag_ms``: how long the oldest unread commit has been waiting; 0 if nothing is pending, None if unknown.
-    ``commands``: the commands in its error. ``runs``: the newest runs, oldest first. ``read``: what all known runs
-    read, as a share of the whole tables. ``update_method``: how ``auto`` updates the model; None for other strategies,
-    and if it is not updated incrementally. ``verified``: the last result of ``ip_verify``; None without one.
+    ``lag_ms``: the time since the oldest unread commit; 0 if nothing is pending, None if unknown. ``commands``: the dbt
+    commands in its error. ``runs``: the newest runs, oldest first. ``read``: the rows and bytes that all known runs
+    read, out of those of the whole tables. ``update_method``: how ``auto`` updates the model; None for other
+    strategies, and if it is not updated incrementally. ``verified``: the last result of ``ip_verify``, or None.
     """
 
     name: str
@@ -146,7 +145,7 @@ def see(
     statuses: Sequence[ModelStatus],
     now_ms: int,
 ) -> ProjectStatus:
-    """The status of some models, with their tables and runs. ``nodes`` and ``statuses`` have the same order."""
+    """The status of these models, with their tables and runs. ``nodes`` and ``statuses`` have the same order."""
     parts: dict[TableName, list[project.Node]] = {}
     edges: list[Edge] = []
     for node in nodes:
@@ -199,7 +198,7 @@ def to_document(status: ProjectStatus) -> dict[str, Any]:
 
 
 def _commands(error: str) -> list[str]:
-    """The dbt commands that an error names, each once."""
+    """The dbt commands in an error, without duplicates."""
     return list(dict.fromkeys(_COMMAND.findall(error)))
 
 
@@ -222,14 +221,14 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
 
 
 def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger, list[RunView]] | None:
-    """The ledger of a model from its table's current metadata, and its runs. None without a checkpoint."""
+    """The ledger of a model from its table's current metadata, and its runs. None if the table cannot be read."""
     history = _history(cuts, target)
     if not isinstance(history, History):
         return None
     try:
         known = entries(history, ())
     except UnreadableCheckpoint:
-        return None  # the model's error reports this
+        return None  # the error of the model's status reports this
     names = {name for entry in known for name in entry.checkpoint.sources}
     tables = {name: TableName.parse(name) for name in names}
     histories = {name: _history(cuts, table) for name, table in tables.items() if table is not None}
@@ -262,7 +261,7 @@ def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger,
 
 
 def _history(cuts: Cuts, table: TableName) -> History | IncrementalError | None:
-    """A table's history as used for the status. None if the table does not exist; an error if it cannot be read."""
+    """A table's history at its cut. None if the table does not exist; an error if it cannot be read."""
     try:
         cut = cuts.of(table)
     except IncrementalError as error:

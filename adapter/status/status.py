@@ -1,4 +1,4 @@
-"""The status of models: the position in each source, what is pending, and what the next run would do."""
+"""The status of models: the position in each source, the pending rows, and the next run."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class SourceStatus:
 
     - ``pending``: ``nothing``; the kind of a range (``append``, ``full``, ``net``; ``empty`` if a table that is read as
       a whole no longer has rows); the cause of a break; ``rewritten``, ``not readable`` or ``missing``.
-    - ``records_at_most``: whether there may be fewer rows.
+    - ``records_at_most``: whether ``records`` is only an upper bound.
     - ``waiting_snapshots``: the number of commits that the model's limits leave to later runs.
-    - ``oldest_pending_ms``: the time of the first known unread commit that changed rows.
+    - ``oldest_pending_ms``: the time of the oldest known unread commit that changed rows.
     - ``expires_at_ms``: the time from which an ``expire_snapshots`` with the source's own properties may remove unread
       rows; None if nothing is pending, or if the position is held indefinitely.
-    - ``held_until_ms``: the time until which a tag or branch holds the position; None without one.
+    - ``held_until_ms``: the time until which a tag or branch holds the position; None without one, or without an end.
     - ``expiry_risk``: ``none``; ``due``, if the position is older than the source's maximum snapshot age, so that an
       ``expire_snapshots`` may remove unread rows; ``broken``, if the history is already broken.
     """
@@ -58,12 +58,12 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """A model's status: its epoch, its sources, what the next run would do, and its ``error`` if it would fail.
+    """A model's status: its epoch, its sources, its next run, and the ``error`` of this run if it would fail.
 
     ``state``: ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``. ``logic_changed_since``:
     the run after which the model's logic changed, if older rows are still in the table. ``cloned_from``: the origin of
-    a clone. ``files_kept_until_ms``: the time until which the origin keeps its files. ``versions``: what the last run
-    that wrote rows did to the versions of a history or dbt snapshot.
+    a clone. ``files_kept_until_ms``: the time until which the origin keeps its files. ``versions``: the versions that
+    the last run with rows wrote, for a history or dbt snapshot.
     """
 
     model: str
@@ -89,7 +89,7 @@ class ModelStatus:
         return not self.fails and self.next_run != NOTHING_TO_DO
 
     def is_as_due_as(self, before: ModelStatus) -> bool:
-        """Whether the model is due, and a run has not changed what is due."""
+        """Whether the model is due, and no run has changed its epoch or the number of its pending commits."""
         return self.is_due and before.is_due and (self.epoch, self.commits) == (before.epoch, before.commits)
 
     @property
@@ -110,10 +110,10 @@ class ModelStatus:
         )
 
     def lag_ms(self, now_ms: int) -> int | None:
-        """How long the oldest pending commit has been waiting. 0 if nothing is pending, None if unknown."""
+        """The time since the oldest pending commit. 0 if nothing is pending, None if unknown."""
         if self.oldest_pending_ms is not None:
             return max(0, now_ms - self.oldest_pending_ms)
-        is_rebuilt_by_policy = self.state == "rebuild" and self.epoch > 0  # unknown after a rollback
+        is_rebuilt_by_policy = self.state == "rebuild" and self.epoch > 0  # the lag is unknown, as after a rollback
         return 0 if self.error is None and not is_rebuilt_by_policy else None
 
 
@@ -146,22 +146,22 @@ def source_status(
             "records_at_most": found.counts.at_most,
             "waiting_snapshots": found.waiting,
         }
-    stands = replace(status_of_source(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
-    if pending == "nothing" and not stands.waiting_snapshots:
-        return stands
-    stands = replace(stands, oldest_pending_ms=_oldest_pending(history, position or read_before))
+    found_status = replace(status_of_source(history.table, position, pending, now_ms), expiry_risk=risk, **counts)
+    if pending == "nothing" and not found_status.waiting_snapshots:
+        return found_status
+    found_status = replace(found_status, oldest_pending_ms=_oldest_pending(history, position or read_before))
     if position is None or isinstance(found, Break) or position.as_of:
-        return stands
+        return found_status
     held_until = _held_until(history, position)
     expires = _expires_at(history, position, held_until)
     if risk == "none" and expires is not None and expires < now_ms:
-        stands = replace(stands, expiry_risk="due")
+        found_status = replace(found_status, expiry_risk="due")
     held_until_ms = None if held_until is None or math.isinf(held_until) else int(held_until)
-    return replace(stands, expires_at_ms=expires, held_until_ms=held_until_ms)
+    return replace(found_status, expires_at_ms=expires, held_until_ms=held_until_ms)
 
 
 def status_of_source(source: TableName, position: Position | None, pending: str, now_ms: int) -> SourceStatus:
-    """A model's status in one source, as far as its position determines it."""
+    """The part of a model's status in one source that its position determines."""
     known = position or Position(None, None, None, None)
     return SourceStatus(
         source=str(source),
@@ -181,8 +181,8 @@ def _refusal(found: Refusal) -> str:
 def _oldest_pending(history: History, position: Position | None) -> int | None:
     """The time of the first known commit after a position that changed rows.
 
-    If the history does not lead back to the position, commits with a later time count. None if there is no such commit,
-    for example after a rollback.
+    If the history does not lead back to the position, commits with a later time count instead. None if there is no such
+    commit, for example after a rollback.
     """
     head = history.current
     commits = None if head is None else history.commits_since(None if position is None else position.snapshot_id, head)

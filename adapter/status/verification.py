@@ -1,4 +1,4 @@
-"""The results of comparing tables with their rebuilds: the data of ``ip_verify``."""
+"""The comparisons of tables with their rebuilds: the data of ``ip_verify``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _ANSWERS = {
 class Verification:
     """The comparison of a model's table with its rebuild.
 
-    ``snapshot_id``: that of the table. ``epoch``: that of its checkpoint. ``sources``: the snapshots that the rebuild
-    reads. ``rows``: the number of compared rows of the table. ``share``: the share of the keys, from 0 to 1. ``found``:
-    the differences; null if nothing was compared. ``sql``: shows all differences; null for Python. ``notes``: further
-    information. ``reason``: why the table was not compared, or may not be wrong.
+    ``snapshot_id``: the table's snapshot. ``epoch``: the checkpoint's epoch. ``sources``: the snapshots that the
+    rebuild reads. ``rows``: the number of compared rows of the table. ``share``: the share of the keys that are
+    compared, from 0 to 1. ``found``: the differences; null if nothing was compared. ``sql``: a query that returns all
+    differences; null for a Python model. ``notes``: further information. ``reason``: why the table was not compared, or
+    why its differences may be permitted.
     """
 
     model: str
@@ -53,7 +54,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Report:
-    """The verified models. ``is_json``: the format."""
+    """The verified models. ``is_json``: whether the format is JSON instead of text."""
 
     models: Sequence[Verification]
     is_json: bool

@@ -1,6 +1,6 @@
 """The charts of a model as Plotly figures: plain values, which the page's script draws. Pure functions.
 
-A color is the name of a CSS property of the page, such as ``--pending``, so that a figure suits light and dark mode.
+Colors are names of the page's CSS properties, such as ``--pending``, whose values differ in light and dark mode.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _LANE = 44
 
 @dataclass(frozen=True)
 class Consumed:
-    """A commit of a source, and the epoch of the run that read it. None if no run has read it."""
+    """A commit of a source. ``epoch``: the epoch of the run that read it; None if no run has read it."""
 
     commit: CommitView
     epoch: int | None
 
 
 def consumed(source: TableView, runs: Sequence[RunView], position: int | None) -> list[Consumed]:
-    """The run of a model that read each commit of a source. ``position``: the model's position in the source.
+    """The commits of a source, each with the run of a model that read it.
 
-    A commit before the known runs has been read. Its epoch is 0.
+    ``position``: the model's position in the source. Commits that were read before the known runs have epoch 0.
     """
     order = {commit.snapshot_id: index for index, commit in enumerate(source.commits)}
     epochs: dict[int, int] = {}
@@ -55,7 +55,7 @@ def consumed(source: TableView, runs: Sequence[RunView], position: int | None) -
         for read in run.sources:
             if read.source != source.table or read.to_snapshot_id not in order:
                 continue
-            # the start of a range may be older than the commits shown
+            # The start of a range may be older than the known commits.
             first = order.get(read.from_snapshot_id or 0, -1) + 1 if read.kind == "range" else 0
             for commit in source.commits[first : order[read.to_snapshot_id] + 1]:
                 epochs.setdefault(commit.snapshot_id, run.epoch)
@@ -116,7 +116,7 @@ def timeline(model: ModelView, sources: Mapping[str, Sequence[Consumed]], now_ms
 
 
 def savings(runs: Sequence[RunView]) -> Figure | None:
-    """The rows that each run read, in front of those of the whole tables. None if no run is known to have read any."""
+    """The rows that each run read, compared with the rows of the whole tables. None if no such run is known."""
     known = [(run, [each.read for each in run.sources if each.read is not None]) for run in runs]
     known = [(run, reads) for run, reads in known if sum(each.table_records for each in reads)]
     if not known:
@@ -143,7 +143,7 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
 
 
 def versions(runs: Sequence[RunView]) -> Figure | None:
-    """The versions that each run of a history wrote. None if no run is known to have written any."""
+    """The versions that each run of a history wrote. None if no such run is known."""
     known = [(run, run.versions) for run in runs if run.versions is not None]
     if not known:
         return None
@@ -214,12 +214,12 @@ def _commits(name: str, several: Iterable[tuple[str, Consumed]], rank: Mapping[s
 
 
 def _with_texts(name: str, texts: Iterable[str], marker: Figure) -> Figure:
-    """The common part of markers and bars, whose texts are shown under the mouse."""
+    """The common part of markers and bars. ``texts``: the text that each one shows on hover."""
     return {"name": name, "text": list(texts), "hovertemplate": "%{text}<extra></extra>", "marker": marker}
 
 
 def _size(commit: CommitView) -> float:
-    """The size in pixels for the number of added rows. Ten times as many rows make it slightly larger."""
+    """The size of a commit's marker in pixels. It grows with the logarithm of the number of added rows."""
     return round(min(8 + 1.6 * math.log10(1 + commit.rows_added), 18), 1)
 
 
@@ -236,7 +236,7 @@ def _run_text(run: RunView) -> str:
 
 
 def _text(name: str) -> str:
-    """A name in a Plotly text, which interprets tags and entities."""
+    """A name with escaped tags and entities, which Plotly would interpret."""
     return escape(name, quote=False)
 
 

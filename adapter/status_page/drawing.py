@@ -10,17 +10,17 @@ from .layers import EdgePoint, Layers
 
 _WIDE_BOX, _WIDE_GAP, _WIDE_SPACE = (232, 66), 16, 72
 _NARROW_WIDTH, _NARROW_HEIGHT, _NARROW_GAP, _NARROW_LEAST = 328, 56, 12, 200
-"""The width of the drawing, unless lanes leave no room for boxes; the height of a box; the gap between boxes; and the
+"""The width of the drawing, unless its lanes need more space; the height of a box; the gap between boxes; and the
 minimum width of a box."""
 _LANE, _BEND = 12, 6
 """The width of a lane for edges, and the radius of their bends."""
 _THIN = 14
-"""The height of an edge in a layer that it crosses."""
+"""The height of the slot of an edge that crosses a layer."""
 
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node: its name and its position."""
+    """The box of a node: the node's name, and the position of the box."""
 
     node: str
     x: int
@@ -91,7 +91,7 @@ def narrow(layers: Layers) -> Drawing:
     boxes = [NodeBox(node, left, row * step) for node, row in rows.items()]
     curves = []
     for source, target in layers.edges:
-        # an edge leaves the lower half of a box and enters the upper half of another box
+        # An edge starts in the lower half of a box, and ends in the upper half of another box.
         start, end = rows[source] * step + _NARROW_HEIGHT * 2 // 3, rows[target] * step + _NARROW_HEIGHT // 3
         x = left - _LANE * (lanes[source] + 1)
         path = f"M{left} {start} H{x + _BEND} Q{x} {start} {x} {start + _BEND}"

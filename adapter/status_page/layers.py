@@ -1,6 +1,6 @@
-"""The layout of an acyclic graph in layers, in which each node is after the nodes that it reads. Pure functions.
+"""The layout of an acyclic graph in layers. Each node is in a later layer than the nodes that it reads. Pure functions.
 
-This is Sugiyama's method: an edge across several layers has a slot in each of them, and each layer is sorted by the
+This is Sugiyama's method. An edge across several layers has a slot in each of them. Each layer is sorted by the
 positions of its neighbors, in several passes in both directions.
 """
 
@@ -29,7 +29,7 @@ Slot = str | EdgePoint
 
 @dataclass(frozen=True)
 class Layers:
-    """The slots of each layer in order, and the slots of each edge, including its ends."""
+    """The slots of each layer in order, and the slots of each edge, including both ends."""
 
     layers: Sequence[Sequence[Slot]]
     edges: Mapping[tuple[str, str], Sequence[Slot]]
@@ -47,35 +47,35 @@ def layers_of(nodes: Iterable[str], edges: Iterable[tuple[str, str]]) -> Layers:
     layers: list[list[Slot]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
     for node in parents:
         layers[depth[node]].append(node)
-    ways: dict[tuple[str, str], list[Slot]] = {}
+    paths: dict[tuple[str, str], list[Slot]] = {}
     for target, sources in parents.items():
         for source in sorted(sources):
             between = [EdgePoint(source, target, number) for number in range(depth[source] + 1, depth[target])]
-            for way in between:
-                layers[way.number].append(way)
-            ways[source, target] = [source, *between, target]
-    return Layers(_sorted(layers, ways), ways)
+            for point in between:
+                layers[point.number].append(point)
+            paths[source, target] = [source, *between, target]
+    return Layers(_sorted(layers, paths), paths)
 
 
-def _sorted(layers: Sequence[Sequence[Slot]], ways: Mapping[tuple[str, str], Sequence[Slot]]) -> list[list[Slot]]:
-    """The layers with fewer crossings: each slot is near the mean of its neighbors in the previous layer."""
+def _sorted(layers: Sequence[Sequence[Slot]], paths: Mapping[tuple[str, str], Sequence[Slot]]) -> list[list[Slot]]:
+    """The layers with fewer crossings. Each slot is moved near the mean position of its neighbors."""
     before: dict[Slot, list[Slot]] = {}
     after: dict[Slot, list[Slot]] = {}
-    for places in ways.values():
+    for places in paths.values():
         for one, other in pairwise(places):
             before.setdefault(other, []).append(one)
             after.setdefault(one, []).append(other)
     found = [list(layer) for layer in layers]
     for sweep in range(_SWEEPS):
-        forth = sweep % 2 == 0
-        neighbours = before if forth else after
-        for index in range(1, len(found)) if forth else range(len(found) - 2, -1, -1):
-            fixed = {place: rank for rank, place in enumerate(found[index - 1 if forth else index + 1])}
+        is_forward = sweep % 2 == 0
+        neighbors = before if is_forward else after
+        for index in range(1, len(found)) if is_forward else range(len(found) - 2, -1, -1):
+            fixed = {place: rank for rank, place in enumerate(found[index - 1 if is_forward else index + 1])}
             ranks = {place: rank for rank, place in enumerate(found[index])}
-            found[index].sort(key=lambda place: _mean(neighbours.get(place, ()), fixed, ranks[place]))
+            found[index].sort(key=lambda place: _mean(neighbors.get(place, ()), fixed, ranks[place]))
     return found
 
 
-def _mean(neighbours: Sequence[Slot], ranks: Mapping[Slot, int], own: int) -> float:
-    known = [ranks[each] for each in neighbours if each in ranks]
+def _mean(neighbors: Sequence[Slot], ranks: Mapping[Slot, int], own: int) -> float:
+    known = [ranks[each] for each in neighbors if each in ranks]
     return sum(known) / len(known) if known else own

@@ -35,11 +35,11 @@ def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = Non
 
 
 def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None = None) -> str:
-    """The page of a project's status. ``refresh``: the seconds after which a browser reloads it; None for never.
+    """The page of a project's status. ``refresh``: the interval in seconds at which a browser reloads it, if any.
 
     ``live``: the state of ``watch``, if it writes the page. Raises ConfigError if Plotly is not installed.
     """
-    # All names are escaped: by the template, and in JSON without HTML characters.
+    # The template escapes all names, including those in JSON.
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -1,4 +1,4 @@
-"""The texts of shares of tables, and short names of tables."""
+"""Texts for shares of tables, and short names of tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from iceberg_incremental.table.shares import Share
 
 
 def short_names(tables: Sequence[str]) -> dict[str, str]:
-    """The last parts of tables' names, as far as they are unique."""
+    """The last parts of the tables' names if these are unique, otherwise the full names."""
     last = {table: table.rpartition(".")[2] for table in tables}
     return last if len(set(last.values())) == len(tables) else {table: table for table in tables}
 
 
 def percent(share: Share) -> str:
-    """The share of the rows that were read, in percent."""
+    """The share of rows that were read, in percent."""
     percent = 100 * (share.of_records or 0)
     return f"{'≤ ' if share.at_most else ''}{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
 

@@ -25,7 +25,7 @@ STATES = {
     "rebuild": ("↻", "will be rebuilt"),
     "fails": ("✕", "the next run fails"),
 }
-"""The sign and text of each state of a model. The sign is for readers who cannot distinguish the colors."""
+"""The symbol and text of each state of a model. The symbol is for readers who cannot distinguish the colors."""
 
 _COUNTED = {"pending": "behind", "rebuild": "to be rebuilt", "fails": "failing"}
 _SOON_MS = 2 * 86_400_000
@@ -35,7 +35,7 @@ _MOST_OPEN = 6
 
 @dataclass(frozen=True)
 class Tile:
-    """A number at the top. ``tone``: a state, or empty."""
+    """A number at the top of the page. ``tone``: the state that determines its color, or empty."""
 
     label: str
     value: str
@@ -57,7 +57,10 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class ReadingView:
-    """A row of the table of sources: how far a model has read one. ``tone``: the risk of expiry."""
+    """A row of the table of sources: how far a model has read a source.
+
+    ``tone``: the state that determines the color of ``expiry``, or empty.
+    """
 
     source: str
     position: str
@@ -70,8 +73,8 @@ class ReadingView:
 class Card:
     """A model's section.
 
-    ``failing``: since when it fails, and the next retry; empty without a failure in ``watch``. ``versions``: what the
-    last run of a history wrote; empty for other models.
+    ``failing``: a sentence with the start of the failure and the next retry; empty without a failure in ``watch``.
+    ``versions``: the versions that the last run of a history wrote; empty for other models.
     """
 
     anchor: str
@@ -89,8 +92,8 @@ class Card:
 def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
     """The variables of the template: the status of a project, and the state of ``watch``.
 
-    ``drawings``: the graph for wide and for narrow screens; empty for a graph with cycles. ``run``: a sentence on the
-    run in progress, or empty. ``other_failures``: failing nodes that are not models of the page.
+    ``drawings``: the graph for wide and for narrow screens; empty for a graph with cycles. ``run``: a sentence about
+    the run in progress, or empty. ``other_failures``: failing nodes that are not models of the page.
     """
     now_ms = status.generated_at_ms
     shown = {each.status.model for each in status.models}
@@ -127,7 +130,7 @@ def _run(live: Live, now_ms: int) -> str:
 def _failing(failure: Failure, now_ms: int) -> str:
     since_ms, retry_ms = int(failure.since * 1000), int(failure.retry_at * 1000)
     retry = f"in {age(retry_ms - now_ms)}" if retry_ms - now_ms >= 1000 else "now"
-    # 0 after the project was reloaded
+    # The number of failures is 0 after the project was reloaded.
     times = f", {counted(failure.failures, 'time')} in a row" if failure.failures else ""
     return (
         f"Failing since {instant(since_ms)} ({age(now_ms - since_ms)}){times}. "

@@ -1,4 +1,4 @@
-"""Whether a due model waits for further commits, so that one run reads several. Pure functions."""
+"""Whether a due model waits for further commits, so that one run reads several commits. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Batching:
     def is_ready(self, status: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
         """Whether to build a due model now.
 
-        ``last_changed``: the times of the last observed changes of sources. A source that is missing has not changed.
-        ``due_since``: the time at which the model was first due. Times are in seconds of the same clock.
+        ``last_changed``: the times of the last observed changes of sources; missing for sources without changes.
+        ``due_since``: the time at which the model became due. All times are in seconds of the same clock.
         """
         if self.max_batch is not None and status.commits >= self.max_batch:
             return True

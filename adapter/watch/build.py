@@ -1,4 +1,4 @@
-"""``dbt build`` in this process, so that Spark keeps running between builds."""
+"""``dbt build`` in this process, so that Spark continues to run between builds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def build(project: Project, reach: Reach, passed: Collection[str] = ()) -> Outco
 
 
 def _spark_has_ended() -> int | None:
-    """The exit code of this process's Spark. None while it runs, or without one."""
+    """The exit code of this process's Spark. None while Spark is running, or if it was not started."""
     if "pyspark.core.context" not in sys.modules:
         return None
     from pyspark import SparkContext

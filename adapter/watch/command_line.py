@@ -67,7 +67,7 @@ def dbt_options(command: _Command) -> _Command:
 @dbt_options
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="The output format.")
 def pending(output: str, **given: Any) -> None:
-    """Check the sources once, and print the due models for --select.
+    """Check the sources once, and print the nodes to build, in the syntax of --select.
 
     Reads only metadata. Exits with 0 if a model is due and with 99 if no model is due. Exits with 1 if the check
     failed, or if no model is due and the next run of a model would fail. Prints errors to stderr.
@@ -137,7 +137,7 @@ def pending(output: str, **given: Any) -> None:
 )
 @click.option("--maintain-every", type=Seconds(), help="Run ip_maintain at this interval while no model is due.")
 def watch(**given: Any) -> None:
-    """Check the sources every few seconds, and run dbt build on models with new commits.
+    """Check the sources every few seconds, and run dbt build for models whose sources have new commits.
 
     Runs until SIGTERM or Ctrl-C. It then cancels the statements of a running build and exits with 0.
     """
@@ -234,7 +234,7 @@ def _errors_shown() -> Iterator[None]:
 
 
 def _options(given: dict[str, Any]) -> DbtOptions:
-    """The options that are passed on to dbt's commands."""
+    """The options for dbt's commands."""
 
     def flags(*names: str) -> tuple[str, ...]:
         found: list[str] = []

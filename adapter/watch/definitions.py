@@ -1,4 +1,4 @@
-"""The nodes that are affected by a change of the project's files. Pure functions."""
+"""The nodes that a change to the project's files affects. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SEED = "seed"
 
 
 def definitions(graph: Mapping[str, Any], names: Collection[str], scope: JinjaScope, stamps: Stamps) -> dict[str, str]:
-    """Return a digest of everything that determines how dbt builds some nodes, by unique id.
+    """Return a digest of everything that determines how dbt builds these nodes, by unique id.
 
-    ``graph``: dbt's graph. ``stamps``: those of the project's files, because dbt has no checksum of seeds above 1 MiB.
+    ``graph``: dbt's graph. ``stamps``: the stamps of the project's files. dbt has no checksum of seeds above 1 MiB.
     """
     nodes = graph["nodes"]
     return {name: _definition(nodes[name], graph, scope, stamps) for name in names if name in nodes}

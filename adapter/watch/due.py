@@ -11,7 +11,7 @@ from ..project.graph import ephemeral, parent_ids, reached_from
 
 @dataclass(frozen=True)
 class Reach:
-    """``due``: the nodes to start with. ``nodes``: these and their downstream nodes, within the selection.
+    """The nodes of a build. ``due``: the due nodes. ``nodes``: these and their downstream nodes, within the selection.
 
     ``waiting``: the nodes that have unread input and are not built now, so their tests must not run.
     """
@@ -22,10 +22,10 @@ class Reach:
 
 
 class Dag:
-    """The nodes of a project with their dependencies and the selected ones."""
+    """The nodes of a project with their dependencies. ``selected``: the nodes that may be built."""
 
     def __init__(self, parents: Mapping[str, Collection[str]], selected: Collection[str]) -> None:
-        """``parents``: the nodes that each node reads. ``selected``: the nodes that may be built."""
+        """``parents``: the nodes that each node reads."""
         self.selected = frozenset(selected)
         self._children: dict[str, set[str]] = {}
         for child, read in parents.items():
@@ -43,7 +43,7 @@ class Dag:
         return cls(parents, frozenset(selected).difference(ephemeral(graph, graph["nodes"])))
 
     def downstream(self, nodes: Iterable[str], stops_at: Collection[str] = ()) -> set[str]:
-        """Some nodes and all of their downstream nodes, without those that are reached only through ``stops_at``."""
+        """Return these nodes and their downstream nodes, without ``stops_at`` and nodes reached only through them."""
         begins = (node for node in nodes if node not in stops_at)
         return {*reached_from(begins, lambda node: self._children.get(node, set()).difference(stops_at))}
 

@@ -1,4 +1,4 @@
-"""Durations in command line options, in seconds."""
+"""Durations in command-line options, in seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         self._may_be_zero = may_be_zero
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds. Raises click.BadParameter."""
+        """Convert a value to seconds. Raises click.BadParameter for an invalid one."""
         text = str(value).strip()
         found = duration(f"{text}s" if re.fullmatch(r"\d+(\.\d+)?", text) else text)
         if found is None or not (found or self._may_be_zero):

@@ -1,4 +1,4 @@
-"""The files from which a project is parsed, and their modification times."""
+"""The files that dbt parses for a project, and their modification times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SUFFIXES = frozenset({".sql", ".py", ".yml", ".yaml", ".csv", ".md", ".jinja", 
 
 
 class ProjectFiles:
-    """The files of a project and its packages, and the profile, without the macros of dbt and the adapter."""
+    """The files of a project and its packages, and the profile. The macros of dbt and the adapter are omitted."""
 
     def __init__(self, config: RuntimeConfig, profiles_dir: Path) -> None:
         from dbt.adapters.factory import get_include_paths
@@ -45,7 +45,7 @@ class ProjectFiles:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The files in a folder that dbt may read, without hidden files, such as temporary files of editors."""
+    """The files in a folder that dbt may read. Hidden files, such as temporary files of editors, are omitted."""
     for place, folders, names in os.walk(folder, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(place, name) for name in names if not name.startswith(".") and Path(name).suffix in _SUFFIXES)

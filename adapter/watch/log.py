@@ -18,11 +18,11 @@ class Log:
         self._lock = threading.Lock()
 
     def event(self, event: str, message: str, **data: Any) -> None:
-        """Log an event with its name, its message and its data."""
+        """Log an event at the level info, with its name, message and data."""
         self._write("info", event, message, data)
 
     def problem(self, event: str, message: str, **data: Any) -> None:
-        """Log an event for a failure."""
+        """Log an event at the level error."""
         self._write("error", event, message, data)
 
     def _write(self, level: str, event: str, message: str, data: dict[str, Any]) -> None:

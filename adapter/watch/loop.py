@@ -28,12 +28,12 @@ from .version import Version, Versions
 from .watched import Watched
 
 _HOOK = "operation."
-"""The prefix of the unique ids of a project's hooks, which no build selects."""
+"""The prefix of the unique ids of a project's hooks. No build selects hooks."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The interval of checks in seconds, and when to build and to retry."""
+    """The interval of checks in seconds, and the settings for batching and retries."""
 
     interval: float = 2.0
     batching: Batching = field(default_factory=Batching)
@@ -41,7 +41,7 @@ class Settings:
 
 
 class Loop:
-    """Watches until it is stopped. It stores no state, because the positions are in the models' checkpoints."""
+    """Watches until it is stopped. It stores no state on disk, because checkpoints contain the models' positions."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class Loop:
         return Situation(self._versions.current, self._failures, self._running, self._is_busy)
 
     def run(self) -> None:
-        """Alternate checks and builds until a signal arrives. Raises DbtBaseException if the first report fails.
+        """Alternate checks and builds until a signal arrives. Raises the errors of the first check and report.
 
-        The first build includes downstream nodes of the watched models that are never due by themselves, because an
-        earlier process may have ended between a model and these nodes.
+        The first build includes all downstream nodes that are never due by themselves, because an earlier process may
+        have ended after it built a model, but before it built these nodes.
         """
         self._look()
         self._owed = self._dag.reach(self._watched.statuses.keys()).nodes - self._watched.statuses.keys()
@@ -134,7 +134,7 @@ class Loop:
             self._take_over(before, version)
 
     def _take_over(self, before: Version, version: Version) -> None:
-        """Switch to a new version of the project: build the nodes that it changes, and retry failed ones."""
+        """Switch to a new version of the project: build the nodes that have changed, and retry failed nodes."""
         new = changed(before.definitions, version.definitions) & version.dag.selected
         models = sorted(version.watched.models)
         self._log.event(
@@ -148,7 +148,7 @@ class Loop:
         self._owed = (self._owed & version.dag.selected) | version.dag.reach(new).nodes
         self._passed = frozenset()
         for task, known in zip(version.periodic_tasks, before.periodic_tasks, strict=False):
-            task.mark_attempt(known.last)  # a model stays due since the same time, however often the project changes
+            task.mark_attempt(known.last)  # a reload of the project does not postpone the task
         before.close()
         self._reporter.wake()
 
@@ -162,7 +162,7 @@ class Loop:
             except InterruptError:
                 return
             except (DbtBaseException, IncrementalError) as error:
-                if self._stop.wait(0):  # a signal arrived in the meantime, and this is its error
+                if self._stop.wait(0):  # a signal caused the error
                     return
                 self._log.problem("ChoreFailed", f"{task.name} failed: {error}", chore=task.name, error=str(error))
             task.mark_attempt(self._clock())
@@ -180,7 +180,7 @@ class Loop:
             self._reporter.wake()
 
     def _look(self, built: Collection[str] = ()) -> None:
-        """Determine what has changed, and note models whose next run would fail. ``built``: nodes that were just built.
+        """Check for changes, and record models whose next run would fail. ``built``: nodes that were just built.
 
         If another process has built a model, its downstream nodes must be built, as after a build of this process.
         """
@@ -208,7 +208,7 @@ class Loop:
             self._metrics.looked(self._clock(), time.monotonic() - began)
 
     def _foresee(self, model: str, message: str, now: float) -> None:
-        """Note that a model's next run would fail, and log it once."""
+        """Record that a model's next run would fail, and log it once."""
         known = self._failures.nodes.get(model)
         if known is None or not known.is_like(message):
             self._failed(model, message, now, foreseen=True)
@@ -216,9 +216,9 @@ class Loop:
             self._failures = self._failures.add(model, message, now, foreseen=True)
 
     def _failed(self, node: str, message: str, now: float, *, foreseen: bool = False, said: str = "") -> None:
-        """Note and log that a node is failing.
+        """Record and log that a node is failing.
 
-        ``said``: the end of the log line, if the message is not in dbt's own lines.
+        ``said``: the end of the log line, if dbt has not logged the message.
         """
         self._failures = self._failures.add(node, message, now, foreseen=foreseen)
         failure = self._failures.nodes[node]
@@ -254,10 +254,11 @@ class Loop:
         return self._settings.batching.is_ready(status, self._watched.last_changed, since, now)
 
     def _run(self, reach: Reach) -> None:
-        """Build, check again, and note failures."""
+        """Build the nodes, check again, and record failures."""
         began, before = time.monotonic(), dict(self._watched.statuses)
         due, nodes = sorted(reach.due), sorted(reach.nodes)
-        self._log.event("RunStarted", f"due: {', '.join(due)}; builds {len(nodes)} nodes", due=due, nodes=nodes)
+        message = f"due: {', '.join(due)}; builds {counted(len(nodes), 'node')}"
+        self._log.event("RunStarted", message, due=due, nodes=nodes)
         self._owed |= self._behind(reach)
         try:
             with self._busy(RunInProgress(self._clock(), len(nodes))):
@@ -275,13 +276,13 @@ class Loop:
     def _behind(self, reach: Reach) -> frozenset[str]:
         """The downstream nodes of a run that are never due by themselves, and must be built.
 
-        Such a node waits if an upstream node fails. If another process fixes that node, no run of this loop would
-        include it.
+        If an upstream node fails, such a node waits. Without this record, no later run would include the waiting node
+        if another process fixes the upstream node.
         """
         return self._dag.reach(reach.due).nodes - self._watched.statuses.keys()
 
     def _take(self, reach: Reach, outcome: Outcome, before: Mapping[str, ModelStatus]) -> None:
-        """Note which nodes a run has fixed, and which are still failing."""
+        """Record which nodes a run has built or fixed, and which are failing."""
         now, statuses = self._clock(), self._watched.statuses
         hooks = {name for name in self._failures.nodes if name.startswith(_HOOK) and not outcome.stopped}
         self._failures = self._failures.drop(outcome.done | (hooks - outcome.failed.keys()))
@@ -292,7 +293,7 @@ class Loop:
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))
         for node in unbuilt:
             message = outcome.stopped or "dbt did not build it; see its log"
-            self._failed(node, message, now, said=message if node == unbuilt[0] else f"as {unbuilt[0]}")
+            self._failed(node, message, now, said=message if node == unbuilt[0] else f"see {unbuilt[0]}")
         for node in sorted(outcome.done & before.keys()):
             if statuses[node].is_as_due_as(before[node]):
                 message = "it was built without an error, but is still due"

@@ -113,6 +113,6 @@ class Metrics:
             from prometheus_client import write_to_textfile
 
             try:
-                write_to_textfile(str(self._file), self._registry)  # written to a temporary file, which is then renamed
+                write_to_textfile(str(self._file), self._registry)  # atomic: it renames a temporary file
             except OSError as error:
                 raise watch_errors.metrics_not_written(self._file, str(error)) from error

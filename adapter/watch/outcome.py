@@ -1,4 +1,4 @@
-"""The result of a ``dbt build``: the nodes that it built, and those that are failing. Pure functions."""
+"""The result of a ``dbt build``: the nodes that it built, and the failing nodes. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DONE = ("success", "pass", "warn", "no-op", "reused")
 
 @dataclass(frozen=True)
 class Outcome:
-    """``done``: the nodes that were built without a failure. ``failed``: the errors, by node.
+    """The result of a build. ``done``: the nodes that were built without a failure. ``failed``: the errors, by node.
 
     ``passed``: the nodes that were built or tested, and whose tests have all run and passed. ``stopped``: why the
     command ended early; None if it completed.
@@ -28,8 +28,8 @@ class Outcome:
 def outcome_of(results: Iterable[Any], wanted: Collection[str], half_judged: Collection[str] = ()) -> Outcome:
     """Return the outcome of dbt's node results.
 
-    ``wanted``: the nodes to build or test. ``half_judged``: nodes of which some tests were omitted. A failing test
-    counts as a failure of the nodes that it reads, because their downstream nodes were skipped.
+    ``wanted``: the nodes to build or test. ``half_judged``: nodes for which some tests were omitted. A failing test
+    counts as a failure of the nodes that it reads, because dbt skips their downstream nodes.
     """
     done: set[str] = set()
     judged: set[str] = set()

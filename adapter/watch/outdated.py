@@ -17,10 +17,10 @@ _COMPACTED = "replace"
 
 
 def outdated_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
-    """The models with ``materialized='table'`` that are missing, or older than a model that they read.
+    """The models with ``materialized='table'`` whose tables are missing, or older than a model that they read.
 
-    This is determined from the commit times of Iceberg tables. It is unknown for other materializations: a view has no
-    rows, and an ``incremental`` model may have had nothing to write.
+    The age is determined from the commit times of Iceberg tables. It is unknown for other materializations, because a
+    view has no rows, and an ``incremental`` model may have had nothing to write.
     """
     nodes = tables.graph["nodes"]
 

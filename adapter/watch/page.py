@@ -1,4 +1,4 @@
-"""The status page of ``watch``: models and snapshots as ``ip_status`` shows them, the run in progress, and failures."""
+"""The status page of ``watch``: the models and snapshots as in ``ip_status``, the run in progress, and failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFRESH = 15
 
 
 class Page:
-    """The page of the watched models, and of the snapshots that are selected, in a file."""
+    """The page of the watched models and of the selected snapshots, in a file."""
 
     def __init__(self, project: Project, lake: ProfileTables, watched: Watched, file: Path) -> None:
         self._project = project
@@ -26,7 +26,7 @@ class Page:
         self._file = file
 
     def write(self, live: Live) -> None:
-        """Replace the file of the page. Raises DbtBaseException."""
+        """Replace the file of the page. Raises ConfigError if the page cannot be created or written."""
         project = self._project
         with self._watched.reading:
             look = StatusReader(self._lake.reader, project.tables, project.scope)

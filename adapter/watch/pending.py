@@ -21,10 +21,10 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Pending:
-    """The due nodes. ``select``: these, their downstream nodes, and tests before them, as terms of ``--select``.
+    """The due nodes. ``select``: due nodes, their downstream nodes, and the tests that run before them.
 
-    ``exclude``: data tests of these nodes that are not selected, or that read a model that would fail, as terms of
-    ``--exclude``.
+    ``exclude``: data tests of these nodes that are not selected, or that read a waiting node. ``select`` and
+    ``exclude`` are terms of dbt's options.
     """
 
     select: Sequence[str]
@@ -35,7 +35,7 @@ class Pending:
 
     @property
     def exit_code(self) -> int:
-        """DUE; otherwise FAILING if a model's next run would fail; otherwise NOTHING."""
+        """DUE if a node is due, otherwise FAILING if a model's next run would fail, otherwise NOTHING."""
         return DUE if self.due else FAILING if self.failing else NOTHING
 
 
@@ -53,7 +53,7 @@ def pending(project: Project, dag: Dag, statuses: Mapping[str, ModelStatus], out
 
 
 def as_text(found: Pending) -> str:
-    """One line for ``--select``. Empty if nothing is due."""
+    """The terms for ``--select`` in one line. Empty if nothing is due."""
     return " ".join(found.select)
 
 
@@ -80,7 +80,7 @@ def as_json(found: Pending) -> str:
 
 
 def complaints(found: Pending) -> list[str]:
-    """The messages about the models for users: errors of the next runs, and edited models."""
+    """The messages for users: models whose next run would fail, and edited models."""
     failing = [f"{model}: {found.statuses[model].error}" for model in found.failing]
     changed = {model: status.logic_changed_since for model, status in sorted(found.statuses.items())}
     edited = [f"{model}: {changed_since(after)}" for model, after in changed.items() if after is not None]

@@ -29,7 +29,7 @@ class PeriodicTask:
         return now - self.last >= self.every
 
     def mark_attempt(self, now: float) -> None:
-        """Record an attempt, and wait for the next interval."""
+        """Record an attempt. The task is due again after the interval."""
         self.last = now
 
 

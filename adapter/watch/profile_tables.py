@@ -1,4 +1,4 @@
-"""Reading table metadata outside of a dbt command, from the profile alone if it defines the catalogs."""
+"""Table metadata outside of a dbt command. Spark is not needed if the profile defines all catalogs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ProfileTables:
         self.reader = self._open()
 
     def reopen(self) -> None:
-        """Start over after an access error: unreachable catalogs are tried again."""
+        """Open a new reader after an access error, which tries unreachable catalogs again."""
         self.close()
         self.reader = self._open()
 
@@ -65,7 +65,7 @@ class ProfileTables:
 def _settings(
     credentials: SparkIcebergCredentials, catalogs: Collection[str], of_spark: Callable[[], Mapping[str, str]]
 ) -> Callable[[], Mapping[str, str]]:
-    """The source of Spark's settings: the profile if it defines all catalogs, otherwise Spark."""
+    """The function that returns Spark's settings: from the profile if it defines all catalogs, otherwise from Spark."""
     if credentials.method != Method.SESSION:
         named: Mapping[str, str] = credentials.server_side_parameters
     else:

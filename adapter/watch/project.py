@@ -43,9 +43,8 @@ class DbtOptions:
 class Project:
     """A parsed project. ``nodes``: the selected models of the materialization, by unique id.
 
-    ``snapshots``: dbt's snapshots that are selected, by unique id. ``tests``: the data tests that are selected, by
-    unique id; ``unselected_tests``: those that are not, as by ``--exclude``. ``profiles_dir``: the folder of
-    ``profiles.yml``.
+    ``snapshots``: the selected snapshots of dbt, by unique id. ``tests``: the unique ids of the selected data tests.
+    ``unselected_tests``: the unique ids of all other data tests. ``profiles_dir``: the folder of ``profiles.yml``.
     """
 
     options: DbtOptions
@@ -102,13 +101,13 @@ class Project:
     def parsed(self) -> Manifest | None:
         """Return a copy of the manifest for one command. None if the command has to parse the project.
 
-        A node stores the SQL of the command that compiled it, including CTEs. dbt reads catalogs.yml only while it
-        parses.
+        Commands must not share a manifest, because its nodes store the SQL of the command that compiled them. With
+        catalogs.yml, each command parses the project, because dbt reads this file only while it parses.
         """
         if (Path(self.config.project_root) / "catalogs.yml").exists():
             return None
-        # only nodes, because a build changes nothing else, and dbt's own copy fails for disabled nodes and saved
-        # queries
+        # Only nodes are copied. A build changes nothing else, and dbt's own copy fails for disabled nodes and saved
+        # queries.
         nodes = {name: type(node).from_dict(node.to_dict(omit_none=True)) for name, node in self.manifest.nodes.items()}
         found = replace(self.manifest, nodes=nodes, flat_graph={})
         found.build_flat_graph()
@@ -119,7 +118,7 @@ class Project:
         return self.tables.of(self.nodes[model])
 
     def reads_of(self, model: str) -> frozenset[TableName]:
-        """The tables that a model reads, as far as the project shows."""
+        """The tables that a model reads, according to the project."""
         return frozenset(self.tables.read_by(self.nodes[model]))
 
     @property
@@ -130,22 +129,22 @@ class Project:
         )
 
     def definitions(self, stamps: Stamps) -> dict[str, str]:
-        """Return digests of what determines the selected nodes. ``stamps``: those of the project's files."""
+        """Return digests of the definitions of the selected nodes. ``stamps``: the stamps of the project's files."""
         return definitions(self.graph, self.dag.selected, self.scope, stamps)
 
     def files(self) -> ProjectFiles:
-        """Return the files from which the project is parsed."""
+        """Return the files that dbt parses for the project."""
         return ProjectFiles(self.config, self.profiles_dir)
 
     def selector(self, nodes: Collection[str]) -> list[str]:
-        """Some nodes as terms of ``--select``."""
+        """Return these nodes as terms of ``--select``."""
         return terms(self.graph["nodes"], nodes)
 
     def tests_before(self, reach: Reach, passed: Collection[str] = ()) -> dict[str, set[str]]:
         """Return the selected data tests of the nodes that a build reads, and the nodes that each one tests.
 
-        dbt runs them before the build, and skips nodes if they fail. Tests of nodes that have ``passed`` are omitted,
-        and so are tests that read a waiting node. For ephemeral models, their parents are tested.
+        dbt runs these tests before it builds the nodes, and skips the nodes if a test fails. Tests of nodes that have
+        ``passed``, and tests that read a waiting node, are omitted. For an ephemeral model, its parents are tested.
         """
         found = self.graph["nodes"]
 
@@ -184,7 +183,7 @@ class Project:
 
 
 def _invoke(arguments: list[str], manifest: Manifest | None = None) -> Any:
-    """The result of a dbt command without output. Raises dbt's errors."""
+    """Run a dbt command without output, and return its result. Raises dbt's errors."""
     from dbt.cli.main import dbtRunner
 
     printed = io.StringIO()

@@ -1,4 +1,4 @@
-"""Metrics and the status page, written by a separate thread, so that they are updated during runs."""
+"""The reports of ``watch``: a separate thread writes metrics and the status page, so that they are updated in runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .metrics import Metrics
 from .version import Version
 
 PAGE_EVERY, PAGE_EVERY_IN_A_RUN = 60.0, 10.0
-"""The intervals in seconds at which the page is written without changes, because ages and lags change."""
+"""The intervals in seconds at which the page is written if only ages and lags have changed."""
 _MOST_EVERY = 10.0
 _PATIENCE = 10.0
 """The maximum time in seconds that the end of ``watch`` waits for a write."""
@@ -24,7 +24,7 @@ _PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Situation:
-    """The state of the loop. ``is_busy``: whether it is building or maintaining tables, and does not check metadata."""
+    """The state of the loop. ``is_busy``: whether it builds or maintains tables, and does not check the metadata."""
 
     version: Version
     failures: Failures
@@ -35,7 +35,7 @@ class Situation:
 class Reporter:
     """Writes the metrics and the page at intervals and after changes, until it is stopped.
 
-    While the loop is busy, it checks the metadata.
+    While the loop is busy, this class checks the metadata.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Reporter:
         self._said: dict[str, str] = {}
 
     def start(self) -> None:
-        """Write once, and then continue in a thread. Raises DbtBaseException if the first write fails."""
+        """Write once, and then continue in a thread. Raises the errors of the first write."""
         situation, now = self._situation(), self._clock()
         self._measure(situation, now)
         self._draw(situation, now)
@@ -82,7 +82,7 @@ class Reporter:
         self._try("MetricsNotWritten", "", lambda: self._measure(self._situation(), self._clock()))
 
     def step(self) -> None:
-        """Check the metadata if the loop does not, and write. Each error is logged once."""
+        """Check the metadata while the loop is busy, and write. An error is logged once."""
         situation, now = self._situation(), self._clock()
         if situation.is_busy and now - self._looked >= self._interval:
             self._try("LookFailed", "A check during the run", lambda: self._look(situation))
@@ -111,7 +111,7 @@ class Reporter:
     def _draw(self, situation: Situation, now: float) -> None:
         """Write the page if something has changed, or if it is old.
 
-        This reads the metadata of all models. During a run, in which every model changes something, it is written at
+        This reads the metadata of all models. During a run, every model causes a change, so the page is written only at
         intervals.
         """
         if situation.version.page is None:

@@ -1,4 +1,4 @@
-"""Nodes of a project as terms of dbt's ``--select``, each of which selects exactly one node. Pure functions."""
+"""Terms of dbt's ``--select`` for nodes of a project. Each term selects exactly one node. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"[^\w.\-]")
 
 
 def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
-    """The terms of some nodes. ``nodes``: all nodes of dbt's graph, by unique id; ``names``: unique ids."""
+    """The terms for these nodes. ``nodes``: all nodes of dbt's graph, by unique id. ``names``: unique ids."""
     paths = Counter(
         path for node in nodes.values() for path in accumulate(_parts(node), lambda up, part: f"{up}.{part}")
     )
@@ -23,11 +23,11 @@ def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
 
 
 def _term(node: Node, *, is_unique: bool) -> str:
-    """The dotted path of a node. With its file if the path is also that of a folder, whose nodes dbt would select."""
+    """The dotted path of a node. If another node or a folder has the same path, its file name is added."""
     term = _SPECIAL.sub("?", ".".join(_parts(node)))
     return term if is_unique else f"{term},file:{_SPECIAL.sub('?', PurePath(node['original_file_path']).name)}"
 
 
 def _parts(node: Node) -> list[str]:
-    """A node's path as dbt compares it, split also at dots within names."""
+    """The parts of a node's path, as dbt compares them. Names are also split at dots."""
     return ".".join(node["fqn"]).split(".")

@@ -14,7 +14,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stop:
-    """Whether a signal has requested a stop. For the main thread."""
+    """Whether a signal has requested a stop. Signals are handled in the main thread."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -27,7 +27,7 @@ class Stop:
         return self._asked.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Pause until the time is over or a signal arrives. Returns whether a signal has arrived."""
+        """Pause for this time, or until a signal arrives. Returns whether a signal has arrived."""
         return self._asked.wait(max(0.0, seconds))
 
     @contextmanager

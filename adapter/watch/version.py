@@ -1,4 +1,4 @@
-"""The versions of a project: what ``watch`` uses since its files last changed."""
+"""The versions of a project. ``watch`` parses the project again after its files have changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Version:
 
     ``build``: builds due nodes, given the nodes that have passed their tests. ``definitions``: digests of the selected
     nodes. ``stamps``: returns the current stamps of the files. ``parsed``: the stamps of the parsed files. ``close``:
-    ends the version.
+    closes the version's connection to Spark.
     """
 
     watched: Watched
@@ -36,7 +36,7 @@ class Version:
 
 
 class Versions:
-    """Parses the project again after its files have changed and are then unchanged for one check."""
+    """Parses the project again after its files have changed, and then remained unchanged between two checks."""
 
     def __init__(self, first: Version, load: Callable[[], Version], backoff: Backoff) -> None:
         """``load``: parses the project. ``backoff``: the delay before parsing again after an error."""
@@ -51,9 +51,9 @@ class Versions:
     def newer(self, now: float) -> Version | None:
         """Return the next version. None if nothing has changed, or if files are still being written.
 
-        ``now``: in seconds. The metadata of the version has been checked once, so that reports about it are never
+        ``now``: in seconds. The metadata of the next version has already been checked once, so that reports are never
         empty. Raises dbt's errors for a project that it cannot parse, and the errors of a check. In these cases, the
-        current version stays.
+        current version remains.
         """
         seen, before = self.current.stamps(), self._seen
         self._seen = seen

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from iceberg_incremental.errors import ConfigError, IncrementalError
 from iceberg_incremental.explain.entries import indexed
-from iceberg_incremental.quantities import counted
 
 
 @indexed
 def nothing_to_watch(selected: int) -> ConfigError:
     """The selection of ``watch`` or ``pending`` contains no model with this package's materialization."""
-    found = "nothing is selected" if selected == 0 else f"no such model among {counted(selected, 'selected node')}"
+    found = "no node is selected"
+    if selected == 1:
+        found = "the selected node does not have this package's materialization"
+    elif selected:
+        found = f"none of the {selected:,} selected nodes has this package's materialization"
     return ConfigError(
         f"There is nothing to watch: {found}.\n"
         "  Expected: at least one selected model with materialized='iceberg_incremental_snapshot', since only these "

@@ -1,4 +1,4 @@
-"""The status of the models from metadata alone, and what has changed since the last check."""
+"""The status of the models from metadata alone, and the changes since the last check."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .profile_tables import ProfileTables
 from .project import Project
 
 _PATIENCE = 10.0
-"""The maximum time in seconds that the end waits for another thread that reads metadata."""
+"""The maximum time in seconds that ``close`` waits for another thread that reads metadata."""
 
 
 class Watched:
     """The selected models at the last check.
 
-    ``statuses``: by model. ``last_changed``: the times in seconds since the epoch at which changes of tables were
-    observed, by canonical name; missing for tables without changes since the first check. Both are replaced as a whole,
-    so that another thread reads consistent values. ``reading``: a lock that is held while metadata is read.
+    ``statuses``: the status of each model. ``last_changed``: the times in seconds since 1970 at which changes of tables
+    were last observed, by canonical name; missing for tables without changes since the first check. Both are replaced
+    as a whole, so that other threads read consistent values. ``reading``: a lock that is held while metadata is read.
     """
 
     def __init__(self, project: Project, lake: ProfileTables) -> None:
@@ -46,7 +46,7 @@ class Watched:
             self._look(again)
 
     def close(self) -> None:
-        """Close the connection to Spark, if there is one. If a read does not end, the process ends it."""
+        """Close the connection to Spark, if there is one. If a read does not end in time, the connection stays open."""
         if self.reading.acquire(timeout=_PATIENCE):
             try:
                 self._lake.close()
@@ -60,18 +60,18 @@ class Watched:
         locations = self._lake.reader.locations(wanted)
         known = before.keys() & wanted
         if again or (seen is not None and known != locations.keys() & seen):
-            self._lake.reopen()  # Spark reads a catalog that was unreachable, until PyIceberg is tried again
+            self._lake.reopen()  # after an access error, the reader no longer uses PyIceberg for the catalog
         if seen is None:
             outdated = set(tables)
         else:
-            # a table that was not checked before may have changed after the status that named it and before this check
+            # A table that is checked for the first time may have changed since the status that named it.
             outdated = {model for model, read in tables.items() if read - seen} | set(again)
             changed = {table for table in wanted & seen if locations.get(table) != before.get(table)}
             self.last_changed = {**self.last_changed, **{str(table): now for table in changed}}
             outdated |= {model for model, read in tables.items() if read & changed}
         if outdated:
             self._judge(outdated & self._tables.keys())
-        self._seen, self._locations = wanted, locations  # last, so that the next check finds them again after an error
+        self._seen, self._locations = wanted, locations  # last, so that after an error, the next check repeats this one
 
     def _tables_of(self, model: str) -> set[TableName]:
         """A model's table and all tables that it reads, including those that were found behind views."""

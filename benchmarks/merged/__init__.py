@@ -1,1 +1,1 @@
-"""The cost of following a table that is merged into by key: what each method costs in Spark."""
+"""Measures the cost in Spark of each method that follows a table which is merged into by key."""

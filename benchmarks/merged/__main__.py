@@ -1,8 +1,8 @@
 """Measures the cost of following the changes of a table that is merged into.
 
-Without options, it measures all cases, which takes about half an hour, and saves the figures. Results are kept until
-all cases are measured, so that only the missing cases are measured after an interruption. With options, it measures the
-chosen cases, prints their tables, and saves nothing.
+Without options, it measures all cases in about half an hour, and saves the figures. Results are kept until all cases
+are measured, so only the missing cases are measured after an interruption. With options, it measures the chosen cases,
+prints their tables, and saves nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _measure_all(sizes: Sizes, again: bool) -> None:
 
 
 def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outcome]:
-    """The results of cases, each with its methods, in one Spark. The cases of a layout use the same tables."""
+    """Measure cases, each with its methods, in one Spark. Cases with the same layout use the same tables."""
     if not chosen:
         return
     with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
@@ -75,7 +75,7 @@ def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outc
 
 
 def _cases(options: argparse.Namespace) -> Iterable[Case]:
-    """The cases in the options."""
+    """The cases that the options select."""
     chosen = (options.layouts, options.spread, options.percent, options.writers, options.compacted, options.by_sql)
     for layout, spread, percent, writer, compacted, by_sql in itertools.product(*chosen):
         yield Case(layout, spread, percent, writer, compacted, by_sql)

@@ -1,4 +1,4 @@
-"""The hand-written statements of the methods without a model."""
+"""The hand-written statements of methods without a model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def merge_changes(table: str, changes: str) -> str:
 
 
 def merge_newer(table: str, source: str) -> str:
-    """The usual MERGE of rows that are newer than the newest in the table. It does not detect deletes."""
+    """The common MERGE of rows that are newer than the newest row of the table. It does not detect deletes."""
     newer = f"select * from {source} where updated_at > (select max(updated_at) from {table})"
     return (
         f"merge into {table} as t using ({newer}) as s on t.{KEY} = s.{KEY}"
@@ -47,7 +47,7 @@ def merge_all(table: str, source: str) -> str:
 
 
 def changelog_view(view: str, source: str, start: int, end: int) -> str:
-    """Create Iceberg's view of the net changes between two snapshots."""
+    """The statement that creates Iceberg's changelog view of the net changes between two snapshots."""
     options = f"map('start-snapshot-id', '{start}', 'end-snapshot-id', '{end}')"
     return (
         f"call {CATALOG}.system.create_changelog_view(table => '{source}', changelog_view => '{view}',"
@@ -56,7 +56,7 @@ def changelog_view(view: str, source: str, start: int, end: int) -> str:
 
 
 def last_changes(view: str) -> str:
-    """The rows of a changelog view, one per key: the new row if there is one."""
+    """The query of a changelog view that returns one row per key: the new row, if there is one."""
     # INSERT sorts after DELETE
     numbered = f"select *, row_number() over (partition by {KEY} order by _change_type desc) as number from {view}"
     return f"(select * from ({numbered}) where number = 1)"

@@ -1,4 +1,4 @@
-"""The cases: a table that is merged into, its changes in a round, and its writer."""
+"""The cases: the layout of a table that is merged into, its changes in a round, and its writer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 _MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
 LAYOUTS = ("v3-mor", "v3-cow", "v2-mor", "v2-cow")
 DEFAULT_LAYOUT = "v3-mor"
-"""The layout of tables that keyed models of this package create."""
+"""The layout of the tables that this package's models with a key create."""
 
 SCATTERED, STRETCH = "scattered", "stretch"
 SPREADS = (SCATTERED, STRETCH)
@@ -34,7 +34,7 @@ class Case:
     """In each round, ``percent`` of the rows are updated, a tenth as many deleted, and a tenth as many inserted.
 
     ``compacted``: whether all files of the table are rewritten in each round, after its rows have changed. ``by_sql``:
-    whether the models use the statements for servers such as Thrift, instead of those for a Spark in the same process.
+    whether the models use the statements for a Spark server, instead of those for a Spark in the same process.
     """
 
     layout: str = DEFAULT_LAYOUT
@@ -71,14 +71,14 @@ class Case:
 
 
 WARM_UP_ROUNDS = 2
-"""The rounds before the measured ones. The second is the first with deletes at its start, which has another plan."""
+"""The number of rounds before the measured ones. The second is the first with delete files, which change plans."""
 
 
 @dataclass(frozen=True)
 class Sizes:
     """The numbers of the table's rows and files, and of the measured rounds.
 
-    ``other_rounds``: for cases other than the plain ones.
+    ``other_rounds``: the number of rounds for all cases except the plain ones.
     """
 
     rows: int = 4_000_000
@@ -105,4 +105,4 @@ CONNECTION_CASES = tuple(
     replace(case, by_sql=by_sql) for case in (PLAIN, Case(spread=STRETCH), Case("v3-cow")) for by_sql in (False, True)
 )
 ALL_CASES = tuple(dict.fromkeys((*LAYOUT_CASES, *PERCENT_CASES, *WRITER_CASES, *CONNECTION_CASES)))
-"""The cases of the full run. Some are in more than one table."""
+"""The cases of the full run. Some of them are in several result tables."""

@@ -1,6 +1,7 @@
-"""The rows of a dimension and the changes of a round, which Spark computes from a seed, so that they never differ.
+"""SQL of the rows of a dimension, and of the changes of a round.
 
-A key of the first rows is even. Inserted rows have odd keys between them.
+All values are computed from the keys, so every run uses the same rows. The initial rows have even keys. Inserted rows
+have odd keys between them.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ COLUMNS = (
 LISTED = ", ".join(COLUMNS)
 _GROUP_ROWS = 30
 _OTHERS = 0.1
-"""The rows that are deleted, and those that are inserted, per updated row."""
+"""The number of deleted rows, and also of inserted rows, per updated row."""
 _MOVES = 0.2
 """The share of updated rows that also move to another group."""
 _STRETCHES = 8
-"""The number of parts of the table. The range of keys of each round begins at another part."""
+"""The number of parts of the table. The key range of each round starts in another part."""
 
 
 def first_rows(rows: int) -> str:
-    """The SQL of the dimension before any change."""
+    """SQL of the initial rows of the dimension."""
     at = f"timestamp_seconds(unix_seconds(timestamp'2025-01-01 00:00:00') + int({_chance('at', 0)} * 31536000))"
     return f"select {_values(rows, 0, at)} from (select {KEY} * 2 as {KEY} from range({rows}))"
 
 
 def changes(case: Case, source: str, rows: int, number: int) -> str:
-    """The SQL of a round's changes of the table ``source``, with ``_change_type``. Rounds are counted from 1.
+    """SQL of the changes of a round to the table ``source``, with ``_change_type``. A deleted row has its last values.
 
-    ``rows``: the initial number of rows. A deleted row has its last values.
+    ``rows``: the initial number of rows. ``number``: the number of the round, counted from 1.
     """
     first, end = _stretch(case, rows, number)
     share = case.percent / 100 if case.spread != STRETCH else 1 / (1 + _OTHERS)
@@ -76,7 +77,7 @@ def _stretch(case: Case, rows: int, number: int) -> tuple[int, int]:
 
 
 def _values(rows: int, number: int, at: str) -> str:
-    """The SQL of the columns of new rows."""
+    """SQL of the columns of new rows."""
     segments = "array('consumer', 'small business', 'enterprise', 'public sector')"
     return ", ".join(
         (
@@ -115,5 +116,5 @@ def _second(number: int) -> str:
 
 
 def _chance(purpose: str, number: int) -> str:
-    """The SQL of a number in [0, 1) that depends on the key, the purpose and the round."""
+    """SQL of a number in [0, 1) that depends on the key, the purpose and the round."""
     return f"((xxhash64({KEY}, '{purpose}', {number}) & 2147483647) / 2147483648D)"

@@ -1,4 +1,4 @@
-"""The measurements of a case, and their file."""
+"""The measurements of a case, and the file that stores them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .cases import Case, Sizes
 class Outcome:
     """The costs of a case's methods, by name and round.
 
-    ``changed``: the rows that changed in each measured round. ``missed``: the deleted rows that methods still have at
-    the end.
+    ``changed``: the number of changed rows in each measured round. ``missed``: the number of deleted rows that the
+    table of a method still contains at the end, by method.
     """
 
     case: Case
@@ -25,7 +25,7 @@ class Outcome:
     missed: dict[str, int] = field(default_factory=dict)
 
     def total(self, way: str) -> Spent:
-        """The sum over the measured rounds."""
+        """The total cost of a method in the measured rounds."""
         return sum(self.steps[way], start=Spent())
 
     def write(self, folder: Path) -> None:
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def read(folder: Path, case: Case) -> Outcome | None:
-    """The measurements of a case in a folder. None if there are none."""
+    """The measurements of a case in a folder. None if the case has not been measured."""
     path = folder / f"{case.name}.json"
     if not path.exists():
         return None

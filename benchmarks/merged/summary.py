@@ -60,7 +60,7 @@ def label(outcome: Outcome, way: Way) -> str:
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """The measured methods. Each rebuild is before those that are compared with it."""
+    """The measured methods. Each rebuild precedes the methods that are compared with it."""
     return [way for name, way in WAYS.items() if name in outcome.steps]
 
 
@@ -102,7 +102,7 @@ def details(outcome: Outcome) -> Table:
 
 
 def compared(title: str, outcomes: Sequence[Outcome]) -> Table:
-    """The CPU time of all methods, case by case: in s for a rebuild, and as a share of their rebuild's for others."""
+    """The CPU time of all methods, case by case: in s for rebuilds, and as a share of the rebuild for other methods."""
     table = Table(title, ["", *(outcome.case.title for outcome in outcomes)])
     for name, way in WAYS.items():
         if any(name in outcome.steps for outcome in outcomes):
@@ -153,13 +153,13 @@ def tables(outcomes: Mapping[Case, Outcome], sizes: Sizes) -> list[Table]:
         "The figures of other methods are shares of the rebuild of the same table. Figures of the cases "
         f"that are shown in detail below are means of {_rounds(sizes.rounds)}. Figures of all other cases are from "
         f"{_rounds(sizes.other_rounds)}. Each case begins with {WARM_UP_ROUNDS} warm-up rounds. All cases run in one "
-        "long-lived Spark. At the end of each case, every table equals the dimension or the rebuilt aggregate, as "
-        "compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
+        "long-lived Spark process. At the end of each case, every table equals the dimension or the rebuilt aggregate, "
+        "as compared by the sum of its row hashes. The exceptions are `upserts` and `updated_at`, which do not detect "
         "deletes. All other rows of their tables are equal."
     )
     found[2].note = "In compacted cases, all files of the dimension are compacted once its rows have changed."
     found[3].note = (
         "Over a connection to a server, models cannot read single files, so they send different statements. This "
-        "benchmark runs these statements in the same Spark, without the server."
+        "benchmark runs these statements in the same Spark process, without the server."
     )
     return found

@@ -1,4 +1,4 @@
-"""The tables of one layout: the dimension, its changes, and the tables of the methods that follow it."""
+"""The tables of one layout: the dimension, its changes, and the tables of all methods."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ PROJECT = Path(__file__).resolve().parent / "project"
 
 @dataclass
 class Tables:
-    """A layout's schema. Cases run one after another. Before each case, all tables are rolled back to their first rows.
+    """The schema of a layout. Before each case, all tables are rolled back to their initial rows.
 
-    ``heads``: the snapshots of the tables after their creation. ``seen``: the position of the changelog view.
-    ``writer``: the strategy of the dimension's model. It does not change within a case, because dbt would parse for
-    every run.
+    ``heads``: the snapshots of the tables after their creation. ``seen``: the snapshot up to which the changelog view
+    was read. ``writer``: the strategy of the dimension's model. It is constant within a case, because dbt parses the
+    project again after each change.
     """
 
     lake: Lake
@@ -66,7 +66,7 @@ class Tables:
         return f"{CATALOG}.{self.schema}.{name}"
 
     def make(self) -> None:
-        """Create the dimension, and the tables of the methods from it."""
+        """Create the dimension, and from it the tables of the methods."""
         self.lake.sql(f"create schema {CATALOG}.{self.schema}")
         write_profile(self.lake.folder / self.schema, "merged", {**self.lake.target, "schema": self.schema})
         first = f"select *, 'INSERT' as _change_type from ({changes.first_rows(self.sizes.rows)})"
@@ -86,7 +86,7 @@ class Tables:
             self.lake.sql(f"drop table {self.table(name)} purge")
 
     def run(self, case: Case, names: Sequence[str]) -> Outcome:
-        """Measure some methods. Raises ValueError if a table is wrong at the end."""
+        """Measure methods in a case. Raises ValueError if a table is wrong at the end."""
         for name, head in self.heads.items():
             self.lake.sql(f"call {CATALOG}.system.rollback_to_snapshot('{self.schema}.{name}', {head})")
         self.seen, self.writer = self.heads[SOURCE], MERGE if case.writer == FOREIGN else case.writer
@@ -114,20 +114,20 @@ class Tables:
             self.lake.sql(f"insert into {self.table(FEED)} select * from {made}")
             self.dbt(SOURCE)
         if case.writer == MERGE:
-            gone = f"select id from {made} where _change_type = 'DELETE'"
-            self.lake.sql(f"delete from {source} where id in ({gone})")
+            deleted = f"select id from {made} where _change_type = 'DELETE'"
+            self.lake.sql(f"delete from {source} where id in ({deleted})")
         if case.compacted:
             self._compact()
         return check.rows(self.lake, made)
 
     def dbt(self, *models: str, by_sql: bool = False) -> None:
-        """``dbt run`` of models. ``by_sql``: as in a Case."""
+        """``dbt run`` of models. ``by_sql``: as in Case."""
         known = {"properties": properties(self.layout), "files": self.sizes.files, "writer": self.writer}
         with _server_statements() if by_sql else nullcontext():
             run_dbt(PROJECT, self.lake.folder / self.schema, "--vars", json.dumps(known), "--select", *models)
 
     def _compact(self) -> None:
-        """Rewrite all files of the dimension to about as many files."""
+        """Rewrite all files of the dimension. The number of files stays about the same."""
         (size,) = self.lake.sql(f"select sum(file_size_in_bytes) from {self.table(SOURCE)}.data_files")[0]
         options = f"map('rewrite-all', 'true', 'target-file-size-bytes', '{size // self.sizes.files}')"
         self.lake.sql(
@@ -146,7 +146,7 @@ class Tables:
         return spent
 
     def _update(self, way: Way, by_sql: bool) -> Callable[[], object]:
-        """Returns the function that updates the table of a method once."""
+        """The function that updates the table of a method once."""
         table, source = self.table(way.name), self.table(SOURCE)
         if way.is_model:
             return lambda: self.dbt(way.name, by_sql=by_sql)
@@ -167,13 +167,13 @@ class Tables:
         return by_hand.table_as(self.table(way.name), properties(layout), query.format(self.table(SOURCE)))
 
     def _merge_changelog(self, table: str) -> None:
-        """MERGE the changes since the last read of Iceberg's changelog view."""
+        """Execute a MERGE of the changes since the last call, from Iceberg's changelog view."""
         start, self.seen = self.seen, self.lake.head(self.table(SOURCE))
         self.lake.sql(by_hand.changelog_view("dimension_changes", self.table(SOURCE), start, self.seen))
         self.lake.sql(by_hand.merge_changes(table, by_hand.last_changes("dimension_changes")))
 
     def _check(self, outcome: Outcome, ways: Sequence[Way]) -> None:
-        """Compare the tables of the methods with the dimension, or with the rebuilt aggregate."""
+        """Compare the methods' tables with the dimension or the rebuilt aggregate, and count the missed deletes."""
         for name, expected in ((REBUILD, SOURCE), (REBUILD_SUM, REBUILD_SUM), (REBUILD_DISTINCT, REBUILD_DISTINCT)):
             kept = [self._compared(way) for way in ways if way.rebuild == name and way.name != expected]
             if kept:
@@ -185,7 +185,7 @@ class Tables:
                 outcome.missed[way.name] = check.rows(self.lake, deleted)
 
     def _compared(self, way: Way) -> str:
-        """The compared rows of a method's table, without rows that it has not deleted and counts of values."""
+        """The part of a method's table to compare, without rows that it should have deleted and auxiliary columns."""
         table = self.table(way.name)
         if not way.exact:
             return f"(select * from {table} where id in (select id from {self.table(SOURCE)}))"
@@ -194,7 +194,7 @@ class Tables:
 
 @contextmanager
 def _server_statements() -> Iterator[None]:
-    """Let dbt use the statements for a Spark in another process."""
+    """Let dbt use the statements for a Spark in another process within the block."""
     with (
         patch.object(DbtSpark, "scans", None),
         patch.object(SparkIcebergConnectionManager, "holds_rows", lambda self: False),

@@ -1,4 +1,4 @@
-"""The methods of following the dimension: the table of each, its expected content, and how it is updated."""
+"""The methods of following the dimension: their tables, and the expected contents of the tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WATERMARK, WHOLE_MERGE, CHANGELOG_VIEW = "watermark", "whole_merge", "changelog_
 
 @dataclass(frozen=True)
 class Way:
-    """A method, whose name is that of its table.
+    """A method. ``name``: also the name of its table.
 
     ``rebuild``: the method that builds the same table from scratch. ``is_model``: whether a model of this package
-    updates it. ``exact``: whether its table equals the rebuild's. Otherwise, it lacks the deletes.
+    updates the table. ``exact``: whether the table equals that of the rebuild. Otherwise, the method misses deletes.
     """
 
     name: str
@@ -63,29 +63,29 @@ OURS = tuple(name for name, way in WAYS.items() if way.is_model)
 
 
 def needed(names: Sequence[str]) -> list[Way]:
-    """The named methods and those that they need: the rebuilds for comparison, and the stage before the third."""
+    """The named methods and the methods that they require: rebuilds for comparison, and the stage before the third."""
     wanted = {*names, *(WAYS[name].rebuild for name in names), *([APPLY_CHANGES] if THIRD in names else [])}
     return [way for name, way in WAYS.items() if name in wanted]
 
 
 def possible(way: Way, layout: str) -> bool:
-    """Whether a method can follow a table with this layout, and differs from the other methods there."""
-    if way.name == CHANGELOG_VIEW:  # Iceberg 1.12 has no changelogs with delete files
+    """Whether a method supports a layout, and differs from the other methods for this layout."""
+    if way.name == CHANGELOG_VIEW:  # Iceberg 1.12 does not support changelogs of tables with delete files
         return layout.endswith("cow")
     return way.name != FLOOR_DEFAULT or layout != DEFAULT_LAYOUT
 
 
 def in_full(case: Case) -> list[str]:
-    """The names of the methods that the full run measures for a case: all of them in the plain cases."""
+    """The names of the methods that the full run measures for a case. In plain cases, these are all methods."""
     if case.by_sql:
         return [FLOOR, *OURS]
-    passed_over: tuple[str, ...] = () if case.is_plain else (WATERMARK, WHOLE_MERGE)
+    omitted: tuple[str, ...] = () if case.is_plain else (WATERMARK, WHOLE_MERGE)
     if (case.layout, case.writer, case.compacted) != (PLAIN.layout, PLAIN.writer, PLAIN.compacted):
-        passed_over += (REBUILD_DISTINCT, GROUPS_DISTINCT)
-    return [name for name in WAYS if name not in passed_over]
+        omitted += (REBUILD_DISTINCT, GROUPS_DISTINCT)
+    return [name for name in WAYS if name not in omitted]
 
 
 def in_turn(ways: Sequence[Way], number: int) -> list[Way]:
-    """The methods in the order of a round, which is reversed in each round. The third stage is always last."""
+    """The methods in the order of a round, which alternates. The third stage is always last."""
     turned = list(ways)[:: 1 if number % 2 else -1]
     return sorted(turned, key=lambda way: way.name == THIRD)

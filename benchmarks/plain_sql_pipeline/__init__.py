@@ -1,1 +1,1 @@
-"""A pipeline as dbt users build it: twelve plain models in three stages, while a day's changes arrive."""
+"""Measures a typical dbt pipeline of twelve plain SQL models in three stages, while daily changes arrive."""

@@ -1,6 +1,6 @@
 """Measures a pipeline of twelve ``auto`` models while 0.2% of its sources change, and rebuilds of all tables.
 
-The raw measurements are written to build/plain_sql_pipeline/measurements.json. Without options, the figures are saved.
+Writes the raw measurements to build/plain_sql_pipeline/measurements.json. Without options, also saves the figures.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PIPELINE_AIM, BY_HAND_AIM = 0.20, 1.3
 
 
 def tables(found: Mapping[str, Sequence[Round]], rows: int, first_day: float) -> list[Table]:
-    """All tables. ``first_day``: what ``auto`` cost on the first day with changes, in s of CPU."""
+    """All tables of figures. ``first_day``: the CPU time in s of the ``auto`` models on the first day with changes."""
     return [_pipeline_table(found, rows, first_day), _models_table(found), _by_hand_table(found)]
 
 
@@ -36,10 +36,10 @@ def _pipeline_table(found: Mapping[str, Sequence[Round]], rows: int, first_day: 
     table = Table(
         f"A pipeline of {len(MODELS)} models in three stages on {rows:,} rows, of which 0.2% change each day",
         ["", "`auto`", "`table`", "ratio", "aim"],
-        note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark, after "
-        f"{counted(WARM_UP_ROUNDS, 'day')} of warm-up. On the first warm-up day, when Java had compiled little of "
-        f"Spark's planner, `auto` took {first_day:.2f} s of CPU. One row in twenty arrives up to two weeks late. After "
-        "each measured day, all tables equal their rebuilds.",
+        note=f"Medians of {counted(len(kept), 'day')} of `dbt run` with one thread, in one long-lived Spark process, "
+        f"after {counted(WARM_UP_ROUNDS, 'day')} of warm-up. On the first warm-up day, when Java had compiled little "
+        f"of Spark's planner, `auto` took {first_day:.2f} s of CPU. One row in twenty arrives up to two weeks late. "
+        "After each measured day, all tables equal their rebuilds.",
     )
     for label, part in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
         ours, others = ([getattr(each, part) for each in rounds] for rounds in (kept, rebuilt))
@@ -90,7 +90,7 @@ def _by_hand_table(found: Mapping[str, Sequence[Round]]) -> Table:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure. Raises ValueError where a table is not equal to its rebuild."""
+    """Measure. Raises ValueError if a table differs from its rebuild."""
     arguments = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{NAME}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

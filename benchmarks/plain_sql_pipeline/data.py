@@ -1,6 +1,7 @@
-"""The sources of the pipeline, and the changes of a day: always the same rows, computed from their numbers.
+"""The sources of the pipeline, and the changes of a day.
 
-The sources hold 500 days, so that a day has 0.2% of their rows. One row in twenty arrives up to two weeks late.
+All values are computed from the numbers of the rows, so every run uses the same rows. The sources contain 500 days, so
+each day has 0.2% of their rows. One row in twenty arrives up to two weeks late.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ _SHARES = {
     "products": 0.004,
     "stores": 0.001,
 }
-"""Of all rows, those of each source."""
+"""The share of each source in all rows."""
 SOURCES = tuple(_SHARES)
 GROWING = tuple(name for name in SOURCES if name not in ("products", "stores"))
-"""Sources that get new rows every day."""
+"""The sources to which each day adds rows."""
 _MOST_FILES = 32
 _SESSION = 8
-"""Events of a session."""
+"""The number of events per session."""
 _RECENT = 5
-"""Days whose orders and lines may still change."""
+"""The number of previous days whose orders and order lines can still change."""
 
 
 class Data:
-    """The sources at a size: the number of their rows altogether."""
+    """The sources. ``rows``: the total number of their rows."""
 
     def __init__(self, rows: int) -> None:
         self.counts = {name: max(DAYS, round(rows * share)) for name, share in _SHARES.items()}
         self._customers = max(1, self.counts["customer_changes"] * 2 // 3)
 
     def make(self, lake: Lake) -> None:
-        """Create the tables, each with files in the order in which its rows arrived."""
+        """Create the tables. Each file contains rows that arrived in succession."""
         for name, count in self.counts.items():
             files = max(1, math.ceil(_MOST_FILES * _SHARES[name]))
             query = f"select /*+ repartition_by_range({files}, number) */ * from range(0, {count}) as t (number)"
@@ -50,12 +51,12 @@ class Data:
             lake.sql(by_hand.table_as(_table(name), properties(DEFAULT_LAYOUT), rows))
 
     def change(self, lake: Lake, day: int) -> None:
-        """Commit the changes of a day; days are counted from 1."""
+        """Commit the changes of a day, counted from 1."""
         for statement in self.statements(day):
             lake.sql(statement)
 
     def statements(self, day: int) -> Iterator[str]:
-        """The statements that change the tables on a day: new rows, events sent again, updates and deletes."""
+        """The statements that change the tables on a day: new rows, repeated events, updates and deletes."""
         for name in GROWING:
             first, end = self._numbers(name, day)
             rows = self._rows(name, f"(select /*+ coalesce(1) */ * from range({first}, {end}) as t (number))")
@@ -81,12 +82,12 @@ class Data:
         )
 
     def _numbers(self, name: str, day: int) -> tuple[int, int]:
-        """The numbers of the rows that a source gets on a day: from the first, to before the second."""
+        """The numbers of the rows that a day adds to a source, as a half-open range."""
         count = self.counts[name]
         return count * (DAYS + day - 1) // DAYS, count * (DAYS + day) // DAYS
 
     def _rows(self, name: str, numbers: str) -> str:
-        """SQL of a source's rows with some numbers."""
+        """SQL of a source's rows. ``numbers``: a relation with the numbers of the rows."""
         day = f"int(number * {DAYS} div {self.counts[name]})"
         at = f"timestampadd(second, {_pick(86_400, 'second')}, date_add(date'2025-01-01', {day}))"
         late = f"if({_chance('number', 'late')} < 0.05, {_pick(14 * 24, 'hours')}, 0)"
@@ -134,16 +135,16 @@ def _table(name: str) -> str:
 
 
 def _pick(many: int, salt: str) -> str:
-    """SQL of a whole number from 0 to before ``many``, by a row's number."""
+    """SQL of a whole number in [0, ``many``) that depends on the row's number and the salt."""
     return f"pmod(xxhash64(number, '{salt}'), {many})"
 
 
 def _chance(column: str, salt: str) -> str:
-    """SQL of a number from 0 to 1, by a column."""
+    """SQL of a number in [0, 1) that depends on a column and the salt."""
     return f"pmod(xxhash64({column}, '{salt}'), 1000000) / 1000000"
 
 
 def _one_of(salt: str, *values: str) -> str:
-    """SQL of one of some texts, by a row's number."""
+    """SQL of one of several texts, which depends on the row's number and the salt."""
     listed = ", ".join(f"'{value}'" for value in values)
     return f"array({listed})[int({_pick(len(values), salt)})]"

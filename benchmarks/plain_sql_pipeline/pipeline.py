@@ -1,4 +1,4 @@
-"""The pipeline as two projects: one keeps its tables up to date, the other rebuilds them."""
+"""The pipeline as two projects: one updates its tables incrementally, and the other rebuilds them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ STAGES = (
 )
 MODELS = tuple(name for stage in STAGES for name in stage)
 WARM_UP_ROUNDS = 4
-"""Days after which Spark has compiled the code that plans such statements. The tables are rebuilt on the last one."""
+"""The number of days until Java has compiled most of Spark's planner. The last of them also rebuilds the tables."""
 KEPT, BY_HAND, REBUILT = "kept", "by_hand", "rebuilt"
-"""The projects' commands: all models as ``auto``, some of them by hand, all as tables."""
+"""The commands: all models as ``auto``, some models written by hand, and all models as ``table``."""
 
 _FOLDER = Path(__file__).parent
 _OURS = "iceberg_incremental_snapshot"
@@ -30,7 +30,7 @@ _OURS = "iceberg_incremental_snapshot"
 
 @dataclass(frozen=True)
 class ByHand:
-    """A model that is also written with the macros. ``pattern``: of docs/patterns.md."""
+    """A model that is also written by hand with the macros. ``pattern``: its pattern in docs/patterns.md."""
 
     pattern: str
     config: Mapping[str, Any]
@@ -53,7 +53,7 @@ BY_HAND_MODELS = {
 
 @dataclass(frozen=True)
 class Round:
-    """What a command cost in a round, in s, and what each of its models cost."""
+    """The cost of a command in a round: CPU time of all processes and duration in s, and the cost of each model."""
 
     whole: float
     wall: float
@@ -61,17 +61,17 @@ class Round:
 
     @property
     def executors(self) -> float:
-        """The CPU time of executors, in s."""
+        """The CPU time of executors in s."""
         return sum(each.executors for each in self.models.values())
 
 
 class Pipeline:
-    """The sources, and the projects on them."""
+    """The sources, and the projects that read them."""
 
     def __init__(self, lake: Lake, meter: Meter, rows: int) -> None:
         self._lake, self._meter = lake, meter
         self.first_day = 0.0
-        """What ``auto`` cost on the first day with changes, in s of CPU of all processes."""
+        """The CPU time in s of all processes for the ``auto`` models on the first day with changes."""
         self._data = Data(rows)
         self._data.make(lake)
         self._kept, self._rebuilt = (lake.project(name) for name in (KEPT, REBUILT))
@@ -83,7 +83,7 @@ class Pipeline:
             self._kept.model(by_hand_name(name), _sql("by_hand", name), materialized=_OURS, **model.config)
 
     def measure(self, rounds: int) -> dict[str, list[Round]]:
-        """What each command cost in each measured round. Raises ValueError where a table is wrong."""
+        """The cost of each command in each measured round. Raises ValueError if a table is wrong."""
         commands: dict[str, tuple[Project, Sequence[str]]] = {
             KEPT: (self._kept, MODELS),
             BY_HAND: (self._kept, [by_hand_name(name) for name in BY_HAND_MODELS]),
@@ -94,7 +94,7 @@ class Pipeline:
             if day:
                 self._data.change(self._lake, day)
             is_compared = day == 0 or day >= WARM_UP_ROUNDS
-            # models by hand read those that are kept: they follow them
+            # models written by hand read tables of auto models, so they run after them
             order = list(commands) if day % 2 else [REBUILT, KEPT, BY_HAND]
             for name in order:
                 if name == REBUILT and not is_compared:
@@ -114,7 +114,7 @@ class Pipeline:
         return found
 
     def _check(self) -> None:
-        """Raise ValueError where a table is not equal to its rebuild."""
+        """Raise ValueError if a table differs from its rebuild."""
         for name in MODELS:
             tables = [name, by_hand_name(name)] if name in BY_HAND_MODELS else [name]
             kept = [f"{CATALOG}.{KEPT}.{table}" for table in tables]
@@ -122,7 +122,7 @@ class Pipeline:
 
 
 def by_hand_name(name: str) -> str:
-    """The model of the same rows that is written with the macros."""
+    """The name of the model with the same rows that is written by hand."""
     return f"{name}_by_hand"
 
 

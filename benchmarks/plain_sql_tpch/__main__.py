@@ -1,8 +1,8 @@
-"""Compares the 22 queries of TPC-H as ``auto`` models, run in both ways, with rebuilds by ``materialized='table'``.
+"""Compares the 22 queries of TPC-H as ``auto`` models, with both methods, with rebuilds by ``materialized='table'``.
 
-The raw measurements are written to build/plain_sql_tpch/measurements.jsonl: the cost of each model's run, the way
-that the run took, and the inputs of its estimate. The constants of iceberg_incremental/plan/rebuild_cost.py are fitted
-to these measurements. Without options, the figures are saved.
+Writes the raw measurements to build/plain_sql_tpch/measurements.jsonl: the cost of each model's run, the method that
+the run chose, and the inputs of its estimate. The constants in iceberg_incremental/plan/rebuild_cost.py are fitted to
+these measurements. Without options, also saves the figures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEASUREMENTS = SCRATCH / "measurements.jsonl"
 
 
 def measured(found: Sequence[Measurement]) -> dict[str, list[float]]:
-    """The values behind the tables: of each series and query, the whole CPU of each of its models in each round."""
+    """The values behind the tables: the whole CPU time of each model of each series and query, round by round."""
     values: dict[str, list[float]] = {}
     for each in found:
         for way in WAYS:
@@ -34,7 +34,7 @@ def measured(found: Sequence[Measurement]) -> dict[str, list[float]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure. Raises ValueError where a table is not equal to its rebuild."""
+    """Measure. Raises ValueError if a table differs from its rebuild."""
     arguments = sys.argv[1:] if argv is None else argv
     names = tuple(data.queries())
     parser = argparse.ArgumentParser(

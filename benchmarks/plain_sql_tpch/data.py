@@ -1,7 +1,7 @@
-"""The tables of TPC-H, as tpchgen-cli makes them, and the changes of a round: always the same rows.
+"""The tables of TPC-H, as tpchgen-cli generates them, and the changes of a round, which are always the same.
 
-tpchgen-cli uses 8 of each 32 order keys, as TPC-H wants it: new orders take keys between those, as its refresh
-function 1 does, so changes are scattered over all files.
+As TPC-H requires, tpchgen-cli uses 8 of each 32 order keys. New orders use keys in between, as in refresh function 1 of
+TPC-H. Changes are therefore scattered over all files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QUERIES = Path(__file__).parent / "queries"
 
 @dataclass(frozen=True)
 class _Table:
-    """``key``: the column by which the rows are ordered. ``files``: at scale 1."""
+    """A table. ``key``: the column by which the rows are sorted. ``files``: the number of files at scale 1."""
 
     key: str
     files: int
@@ -45,20 +45,20 @@ SERIES = {
     CHANGED: "0.1% of orders and their lines new, 0.1% of each updated, 0.05% of orders deleted with their lines",
     APPENDED: "0.1% of orders and their lines new",
 }
-"""Kinds of rounds, and what changes in each."""
+"""The kinds of rounds, with the changes in each round."""
 ROUNDS = {CHANGED: 2, APPENDED: 1}
-"""How many are measured, after those that warm up."""
+"""The numbers of rounds that are measured, after the warm-up."""
 
 _SLOTS = 1_000_000
 _NEW, _UPDATED, _DELETED = 1000, 1000, 500
-"""Of the slots to which orders are dealt out: those of a round."""
+"""The numbers of slots per round for new, updated and deleted orders. Orders are distributed over slots by hash."""
 _BLOCK, _USED = 32, 8
-"""Of a block of order keys, how many tpchgen-cli uses: the lowest."""
+"""The size of a block of order keys, and the number of its keys that tpchgen-cli uses: the lowest."""
 _ORDERS, _LINES = f"{CATALOG}.{RAW}.orders", f"{CATALOG}.{RAW}.lineitem"
 
 
 def queries() -> dict[str, str]:
-    """The SQL of each query's model, by the query's name."""
+    """The SQL of the models, by the names of the queries."""
     relations = {name: f"{{{{ source('{RAW}', '{name}') }}}}" for name in TABLES}
     return {
         path.stem: path.read_text(encoding="utf-8").format_map(relations) for path in sorted(_QUERIES.glob("*.sql"))
@@ -66,7 +66,7 @@ def queries() -> dict[str, str]:
 
 
 def load(lake: Lake, scale: float, folder: Path) -> None:
-    """Make the tables, by way of Parquet files in a folder."""
+    """Generate Parquet files in a folder, and create the tables from them."""
     generator = Path(sys.executable).with_name("tpchgen-cli")
     subprocess.run([generator, "parquet", "--scale-factor", str(scale), "--output-dir", folder], check=True)
     for name, table in _TABLES.items():
@@ -77,7 +77,7 @@ def load(lake: Lake, scale: float, folder: Path) -> None:
 
 
 def change(lake: Lake, series: str, number: int) -> None:
-    """Commit the changes of a round; rounds are counted from 1, over both series."""
+    """Commit the changes of a round. Rounds are counted from 1 across both series."""
     for statement in statements(series, number):
         lake.sql(statement)
 
@@ -88,25 +88,25 @@ def statements(series: str, number: int) -> Iterator[str]:
     new, updated, deleted = first, first + _NEW, first + _NEW + _UPDATED
     shift = _USED * (1 + (number - 1) % (_BLOCK // _USED - 1))
     for table, key in ((_ORDERS, "o_orderkey"), (_LINES, "l_orderkey")):
-        rows = f"select * except ({key}), {key} + {shift} as {key} from {table} where {_dealt(key, new, _NEW)}"
+        rows = f"select * except ({key}), {key} + {shift} as {key} from {table} where {_in_slots(key, new, _NEW)}"
         yield f"insert into {table} by name {rows}"
     if series == APPENDED:
         return
     yield (
         f"update {_ORDERS} set o_totalprice = o_totalprice + 1, o_orderdate = date_add(o_orderdate, 1),"
         " o_orderpriority = if(o_orderpriority = '1-URGENT', '5-LOW', '1-URGENT'), o_comment = 'special requests'"
-        f" where {_dealt('o_orderkey', updated, _UPDATED)}"
+        f" where {_in_slots('o_orderkey', updated, _UPDATED)}"
     )
     yield (
         f"update {_LINES} set l_quantity = l_quantity + 1, l_extendedprice = l_extendedprice + 100,"
         " l_shipdate = date_add(l_shipdate, 1), l_receiptdate = date_add(l_receiptdate, 1)"
-        f" where {_dealt('l_orderkey', updated, _UPDATED, 'l_orderkey, l_linenumber')}"
+        f" where {_in_slots('l_orderkey', updated, _UPDATED, 'l_orderkey, l_linenumber')}"
     )
     for table, key in ((_LINES, "l_orderkey"), (_ORDERS, "o_orderkey")):
-        yield f"delete from {table} where {_dealt(key, deleted, _DELETED)}"
+        yield f"delete from {table} where {_in_slots(key, deleted, _DELETED)}"
 
 
-def _dealt(key: str, first: int, count: int, by: str | None = None) -> str:
-    """Rows of the orders that tpchgen-cli made, by a range of the slots that they are dealt out to."""
+def _in_slots(key: str, first: int, count: int, by: str | None = None) -> str:
+    """SQL condition for rows of generated orders in a range of slots. ``by``: the columns whose hash is the slot."""
     slot = f"pmod(xxhash64({by or key}), {_SLOTS})"
     return f"pmod({key}, {_BLOCK}) < {_USED} and {slot} >= {first} and {slot} < {first + count}"

@@ -1,4 +1,4 @@
-"""Rounds of changes, after each of which every query's table is kept up to date in both ways, and rebuilt."""
+"""Measures rounds of changes. In each round, the tables of each query are updated with both methods, and rebuilt."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from . import data
 WAYS = ("auto", "other", "rebuild", "table")
 """The models of a query."""
 WARM_UP_ROUNDS = 1
-"""Rounds of each series before those that are measured."""
+"""The number of rounds of each series before the measured ones."""
 
 
 @dataclass(frozen=True)
 class Measurement:
     """One query in one round.
 
-    ``all_keys``: how many the table had when keys were affected. ``other``: the model that has to take the way that
-    the ``auto`` model has not taken; None where there is no other way. ``rebuild``: a rebuild in place that counts no
-    affected keys, where the ``auto`` model had counted them before it took this way.
+    ``other``: the run of a model that must use the method that the ``auto`` model did not choose; None if there is no
+    other method. ``rebuild``: if the ``auto`` model chose a rebuild, the run of a model that rebuilds without counting
+    affected keys. ``all_keys``: the number of keys in the table; None if the ``auto`` model has no key.
     """
 
     query: str
@@ -45,7 +45,7 @@ class Measurement:
 
 
 class Queries:
-    """The tables of TPC-H, and the models of each query: ``auto``, the other way, and rebuilds."""
+    """The tables of TPC-H, and the models of each query: ``auto``, the other method, and rebuilds."""
 
     def __init__(self, lake: Lake, meter: Meter, scale: float, names: Sequence[str]) -> None:
         self._lake, self._meter = lake, meter
@@ -60,10 +60,10 @@ class Queries:
             self._project.model(f"{name}_table", sql, **TABLE)
 
     def measure(self, rounds: Mapping[str, int], file: Path) -> list[Measurement]:
-        """The measurements of all rounds but those that warm up. Raises ValueError where a table is wrong.
+        """The measurements of all rounds after the warm-up. Raises ValueError if a table is wrong.
 
-        ``rounds``: how many are measured of each series. ``file``: gets the measurements of each round as soon as it
-        ends, one as JSON in each line.
+        ``rounds``: the number of measured rounds of each series. ``file``: the file to which the measurements of each
+        round are written at its end, as lines of JSON.
         """
         found: list[Measurement] = []
         print("  first build", flush=True)

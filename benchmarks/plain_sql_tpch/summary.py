@@ -1,4 +1,4 @@
-"""The figures of the queries as tables."""
+"""Converts measurements to tables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .measure import Measurement
 
 KEPT_AIM, REBUILD_AIM, MEAN_AIM = 1.0, 1.1, 0.35
 SUMS = ("q01", "q05", "q06", "q07", "q09", "q12", "q14", "q19")
-"""Queries of few groups, whose sums, counts and averages signed changes could add to."""
+"""Queries with few groups, whose sums, counts and averages could be updated from signed changes."""
 SUMS_AIM = 0.40
 RIGHT_AIM, WORST_AIM = 0.9, 1.3
 
 
 def tables(found: Sequence[Measurement], scale: float) -> list[Table]:
-    """All tables: of each series the queries, and the choices between both ways."""
+    """All tables. For each series: the queries, and the choices between the two methods."""
     made = []
     for series in dict.fromkeys(each.series for each in found):
         of_series = [each for each in found if each.series == series]
@@ -30,7 +30,7 @@ def tables(found: Sequence[Measurement], scale: float) -> list[Table]:
 
 
 def queries_table(found: Sequence[Measurement], scale: float) -> Table:
-    """What each query of a series costs, with the geometric mean of those that are updated incrementally."""
+    """The cost of each query of a series, and the geometric mean of the queries that are updated incrementally."""
     rounds = len({each.round for each in found})
     table = Table(
         f"TPC-H at scale {scale:g}: {SERIES[found[0].series]}",
@@ -47,9 +47,9 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
             "aim",
             "wall, ratio",
         ],
-        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark, from the start to the end of each model. "
-        "Right after each model, the same query runs with `materialized='table'`. `whole CPU` is the CPU time of dbt's "
-        "process and the JVM. After each round, all tables equal their rebuilds.",
+        note=f"Medians of {counted(rounds, 'round')} in one long-lived Spark process, from the start to the end of "
+        "each model. Right after each model, the same query runs with `materialized='table'`. `whole CPU` is the CPU "
+        "time of dbt's process and the JVM. After each round, all tables equal their rebuilds.",
     )
     means: list[float] = []
     for query in dict.fromkeys(each.query for each in found):
@@ -86,7 +86,7 @@ def queries_table(found: Sequence[Measurement], scale: float) -> Table:
 
 
 def choices_table(found: Sequence[Measurement]) -> Table:
-    """Whether the cheaper way was taken, by the CPU of both."""
+    """Whether the runs chose the cheaper method, by the CPU times of both methods."""
     table = Table(
         f"The choice by cost: {found[0].series} rounds",
         [
@@ -129,12 +129,12 @@ def choices_table(found: Sequence[Measurement]) -> Table:
 
 
 def right_share(found: Iterable[Measurement]) -> float:
-    """The share of choices that took the cheaper way."""
+    """The share of runs that chose the cheaper method."""
     return statistics.fmean(taken_to_other(each) <= 1 for each in found)
 
 
 def taken_to_other(found: Measurement) -> float:
-    """The whole CPU of the way taken, to that of the other way. Raises ValueError where there is none."""
+    """The ratio of the whole CPU times of the chosen and the other method. Raises ValueError if there is no other."""
     if found.other is None:
         raise ValueError(f"{found.query} has no other way")
     return found.auto.whole / found.other.whole
@@ -149,7 +149,7 @@ def _aim(query: str, ways: set[str]) -> float | None:
 
 
 def _of_way(found: Measurement, *, rebuild: bool) -> float:
-    """The whole CPU of one of both ways."""
+    """The whole CPU time of one of the two methods."""
     assert found.other is not None
     return (found.auto if (found.auto.taken.way == REBUILD) == rebuild else found.other).whole
 

@@ -1,1 +1,1 @@
-"""Daily runs of a pipeline on playback events, some of them late: the cost of each processing method in Spark."""
+"""Measures the cost in Spark of each method that processes daily playback events, of which some arrive late."""

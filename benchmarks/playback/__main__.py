@@ -23,7 +23,7 @@ SCRATCH = Path(__file__).resolve().parents[2] / "build" / "playback"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 1 if a scenario failed."""
+    """Run the scenarios. Returns the exit code, which is 1 if a scenario failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.playback", description=__doc__)
     parser.add_argument("--again", action="store_true", help="repeat measurements of an interrupted run")
     options = parser.parse_args(argv)
@@ -55,7 +55,7 @@ def _publish(compare: Outcome, grow: Outcome) -> None:
 
 
 def _measured(name: str, sizes: Sizes) -> bool:
-    """Whether a scenario has a result. Runs the scenario if necessary."""
+    """Run a scenario, unless it has a result with these sizes. Returns whether it has a result now."""
     path = SCRATCH / f"{name}.json"
     if path.exists() and read(path).sizes == sizes:
         print(f"{name} has been measured before: {path}", flush=True)

@@ -1,6 +1,6 @@
 """Hand-written methods of processing new rows without dbt models.
 
-Each one is created after the history has landed, and its own table contains that history. It is called once a day.
+Each method is created when the history has landed, and its table contains the history. It is called once per day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _GROUPS = "group by account_id, event_date"
 
 
 class Increment(ABC):
-    """Reads a table from the snapshot of its last call."""
+    """Processes the commits of a table since the last call."""
 
     def __init__(self, lake: Lake, source: str, target: str = "") -> None:
         self.lake = lake
@@ -36,11 +36,11 @@ class Increment(ABC):
         """Process the commits after the snapshot ``start`` up to the snapshot ``end``."""
 
     def added(self, start: int, end: int) -> str:
-        """The appended rows."""
+        """SQL of the appended rows in the range."""
         return f"{self.source} with (`start-snapshot-id` = '{start}', `end-snapshot-id` = '{end}')"
 
     def changelog(self, start: int, end: int) -> str:
-        """The name of Iceberg's view of the changes."""
+        """Create Iceberg's changelog view of the range. Returns its name."""
         options = f"map('start-snapshot-id', '{start}', 'end-snapshot-id', '{end}')"
         self.lake.sql(
             f"call {CATALOG}.system.create_changelog_view("
@@ -53,16 +53,16 @@ class InsertRange(Increment):
     """Events, minimum cost: one statement inserts the new rows into the table."""
 
     def process(self, start: int, end: int) -> None:
-        """Process."""
+        """See Increment.process."""
         rows = self.added(start, end)
         self.lake.sql(f"insert into {self.target} select {EVENT_COLUMNS} from {rows} where seconds > 0")
 
 
 class SumRange(Increment):
-    """Account days, minimum cost: the new rows are read and summed, and not written."""
+    """Account days, minimum cost: the new rows are read and summed, but not written."""
 
     def process(self, start: int, end: int) -> None:
-        """Process."""
+        """See Increment.process."""
         sums = self.lake.spark.sql(f"{_SUMS} {self.added(start, end)} {_GROUPS}")
         sums.write.format("noop").mode("overwrite").save()
 
@@ -71,7 +71,7 @@ class MergeChangedEvents(Increment):
     """Events: MERGE of the inserted rows of a changelog view."""
 
     def process(self, start: int, end: int) -> None:
-        """Process."""
+        """See Increment.process."""
         changes = f"{self.changelog(start, end)} where _change_type = 'INSERT' and seconds > 0"
         self.lake.sql(
             f"merge into {self.target} as t using (select {EVENT_COLUMNS} from {changes}) as s"
@@ -83,7 +83,7 @@ class MergeChangedSums(Increment):
     """Account days: MERGE that adds the sums of the inserted rows of a changelog view."""
 
     def process(self, start: int, end: int) -> None:
-        """Process."""
+        """See Increment.process."""
         changes = f"{self.changelog(start, end)} where _change_type = 'INSERT'"
         self.lake.sql(
             f"merge into {self.target} as t using ({_SUMS} {changes} {_GROUPS}) as s"
@@ -94,14 +94,14 @@ class MergeChangedSums(Increment):
 
 
 class StreamEvents:
-    """Events: Structured Streaming from table to table, which stops when it has read everything."""
+    """Events: Structured Streaming from table to table, which stops when all new rows are processed."""
 
     def __init__(self, lake: Lake, source: str, target: str, checkpoint: Path) -> None:
         self._lake = lake
         self._target = target
         self._checkpoint = checkpoint
         reader: Any = lake.spark.readStream.format("iceberg")
-        # the target already has the rows that have landed so far
+        # skip the rows that have landed before, because the target already has them
         time.sleep(0.01)
         reader = reader.option("stream-from-timestamp", str(int(time.time() * 1000)))
         self._rows = reader.load(source).where("seconds > 0").selectExpr(*EVENT_COLUMNS.split(", "))

@@ -1,8 +1,10 @@
-"""Playback events and their ad impressions, which Spark computes from a seed, so that the rows never differ.
+"""SQL of playback events and their ad impressions.
+
+All values are computed from a seed and the numbers of the events, so every run uses the same rows.
 
 Accounts are skewed: a tenth of them have nearly half of the events. A few percent of the events land up to 13 days
-after they happened, most of them soon after. One ad impression in twenty lands a day after its event. All rows that
-land on a day therefore have dates within the 14 days that end with it.
+late, most of them by few days. One ad impression in twenty lands a day after its event. All rows that land on a day
+therefore have dates within the 14 days up to and including that day.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 WINDOW = 14
-"""The number of days, ending with the landing day, that the date of an event can have."""
+"""The number of possible dates of an event. The last one is its landing day."""
 
 _FIRST_DAY = date(2026, 1, 1)
 _LATE = 0.03
@@ -34,7 +36,7 @@ class Stream:
     seed: int = 1
 
     def playback(self, first: int, days: int) -> str:
-        """The SQL of the events that land on ``days`` days, beginning with day ``first``."""
+        """SQL of the events that land on ``days`` days from day ``first``."""
         accounts = max(1, self.per_day // _EVENTS_PER_ACCOUNT)
         return f"""
             select
@@ -50,7 +52,7 @@ class Stream:
             from ({self._dated(first, days)})"""
 
     def ad_impressions(self, first: int, days: int) -> str:
-        """The SQL of the ad impressions that land on ``days`` days from day ``first``, at most one per event."""
+        """SQL of the ad impressions that land on ``days`` days from day ``first``, at most one per event."""
         return f"""
             select
                 event_id,
@@ -64,7 +66,7 @@ class Stream:
                     between {first} and {first + days - 1}"""
 
     def _dated(self, first: int, days: int) -> str:
-        """The SQL of the events' ids, landing days, days of delay and dates."""
+        """SQL of the ids, landing days, days of delay and dates of events."""
         delay = f"1 + cast(pow({self._chance('delay')}, 2) * {WINDOW - 1} as int)"
         return f"""
             select event_id, landed, lag, date_add(date '{_FIRST_DAY}', cast(landed - lag as int)) as event_date
@@ -77,5 +79,5 @@ class Stream:
             )"""
 
     def _chance(self, purpose: str) -> str:
-        """The SQL of a number in [0, 1) that depends on the event and the purpose."""
+        """SQL of a number in [0, 1) that depends on the event, the purpose and the seed."""
         return f"((xxhash64(event_id, '{purpose}', {self.seed}) & 2147483647) / 2147483648D)"

@@ -1,4 +1,4 @@
-"""The measurements of a scenario, and their file."""
+"""The measurements of a scenario, and the file that stores them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Step:
 
 @dataclass
 class Outcome:
-    """The steps, and the row counts of the tables at the end, by name. Loads: as in results.Result."""
+    """The steps, and the row counts of the tables at the end, by name. ``load_…``: as in results.Result."""
 
     sizes: Sizes
     load_before: float

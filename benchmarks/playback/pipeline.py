@@ -1,4 +1,4 @@
-"""One pipeline on one history: the landed tables, and the methods of processing them, day by day."""
+"""One pipeline on one history: the landed tables, and the tables of the methods that process them day by day."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pipeline:
         return self.table("raw", table)
 
     def land_history(self, last: int, days: int, files: int = 0) -> None:
-        """Land ``days`` days up to the day ``last``, in one commit per table with about ``files`` files.
+        """Land ``days`` days up to and including day ``last``, in one commit per table with about ``files`` files.
 
         By default, there is one file per date.
         """
@@ -57,7 +57,7 @@ class Pipeline:
             rows = _LANDED[table](self.stream, last - days + 1, days)
             if parts := round(files / (days + WINDOW - 1)):
                 rows = f"select /*+ repartition({parts}) */ * from ({rows})"
-            # each part has all dates, and writes a file for each date
+            # with mode none, each of the parts has all dates, and writes one file per date
             mode = "none" if parts else "hash"
             properties = f"tblproperties ('write.distribution-mode' = '{mode}')"
             name = self.raw(table)
@@ -72,7 +72,7 @@ class Pipeline:
             self.lake.sql(f"insert into {self.raw(table)} {_LANDED[table](self.stream, self.today, 1)}")
 
     def copy(self, way: str, like: str, tables: Iterable[str]) -> None:
-        """Copy tables that another method has built to this method."""
+        """Copy the tables of method ``like`` for method ``way``."""
         self.lake.sql(f"create schema if not exists {CATALOG}.{self.name}_{way}")
         for table in tables:
             self.lake.sql(

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 _STYLE: Any = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "playback",  # the same figures result in the same file
+    "svg.hashsalt": "playback",  # the same figures produce the same file
     "font.family": "sans-serif",
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-# the file names clip paths by the last digit of a coordinate, which differs between runs
+# the ids of clip paths depend on the last digit of a coordinate, which differs between runs
 _UNCLIPPED: Any = {"clip_on": False}
 _OURS, _OTHERS, _LOOKBACK = "#1b7f5c", "#9aa5b1", "#3b4a5a"
 _COLOURS = (_LOOKBACK, "#8a63a8", "#b5651d")
@@ -28,7 +28,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def bars(path: Path, panels: Mapping[str, Sequence[tuple[str, float]]], ours: Sequence[str]) -> None:
-    """A panel of horizontal bars for each title: ratios to the first bar of the panel."""
+    """A panel of horizontal bars for each title. The values are ratios to the first bar of the panel."""
     with mpl.rc_context(_STYLE):
         heights = [len(each) for each in panels.values()]
         figure = Figure(figsize=(8, 0.34 * sum(heights) + 0.75 * len(panels)), layout="constrained")
@@ -48,7 +48,7 @@ def bars(path: Path, panels: Mapping[str, Sequence[tuple[str, float]]], ours: Se
 
 
 def lines(path: Path, panels: Mapping[str, Mapping[str, Mapping[int, float]]], ours: Sequence[str]) -> None:
-    """A panel for each title, with a line per name: executor time in s by days of history, with logarithmic scales."""
+    """A panel for each title, with a line for each name: executor time in s by days of history, on log scales."""
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(8, 4.6), layout="constrained")
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
@@ -75,7 +75,7 @@ def lines(path: Path, panels: Mapping[str, Mapping[str, Mapping[int, float]]], o
 
 
 def days(path: Path, panels: Mapping[str, Mapping[str, Sequence[float]]], ours: Sequence[str]) -> None:
-    """A panel for each title, with a line per name: a value for each day, from the first one."""
+    """A panel for each title, with a line for each name: one value per day, from the first day."""
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(8, 3.6), layout="constrained")
         axes = figure.subplots(1, len(panels), squeeze=False)[0]

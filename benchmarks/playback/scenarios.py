@@ -1,4 +1,4 @@
-"""The scenarios: all methods on one history, and the growth of a daily run with the history."""
+"""The scenarios: all methods on one history, and daily runs on histories of several lengths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .ways import ACCOUNT_DAYS, FLOOR, IPS, LOOKBACK, WATERMARK, Way
 
 
 def compare(folder: Path, sizes: Sizes, names: Sequence[str] = ways.ALL) -> Outcome:
-    """The named methods on one history. Raises ValueError if their tables differ at the end."""
+    """Run the named methods on one history. Raises ValueError if their tables differ at the end."""
     outcome = Outcome(sizes, results.load_by_others())
     with open_metered_lake(folder) as (lake, meter):
         pipeline = Pipeline(lake, meter, Stream(sizes.events), "compare")
@@ -34,7 +34,7 @@ def compare(folder: Path, sizes: Sizes, names: Sequence[str] = ways.ALL) -> Outc
 
 
 def grow(folder: Path, sizes: Sizes) -> Outcome:
-    """Histories of several lengths that end on the same day, followed by the same days, run in turn in one Spark.
+    """Run the same days on histories of several lengths that end on the same day, in turn in one Spark.
 
     Raises ValueError if the tables of a history differ at the end.
     """
@@ -62,7 +62,7 @@ def grow(folder: Path, sizes: Sizes) -> Outcome:
 
 
 def run_day(pipeline: Pipeline, found: Sequence[Way], number: int, last: int) -> None:
-    """Land a day, and update the methods' tables, stage by stage, in an order that is reversed each day."""
+    """Land a day, and update the methods' tables, stage by stage. The order of the methods alternates by day."""
     pipeline.land()
     today = [way for way in found if way.last is None or number > last - way.last]
     for stage in ways.STAGES:
@@ -73,7 +73,7 @@ def run_day(pipeline: Pipeline, found: Sequence[Way], number: int, last: int) ->
 
 
 def finish(outcome: Outcome, pipelines: Sequence[Pipeline]) -> None:
-    """Add the measurements to the result. The first day is a warm-up."""
+    """Add the measurements to the outcome. The first day is a warm-up, and is omitted."""
     for pipeline in pipelines:
         first = min(step.day for step in pipeline.steps)
         outcome.steps += [step for step in pipeline.steps if step.day > first]
@@ -83,8 +83,8 @@ def finish(outcome: Outcome, pipelines: Sequence[Pipeline]) -> None:
 def compared(pipeline: Pipeline, found: Sequence[Way], exactly: Sequence[str] = ()) -> dict[str, int]:
     """The row count of each table, as ``<way>.<stage>``. Raises ValueError if one differs from the lookback's.
 
-    ``exactly``: the methods whose tables are compared row by row. The watermark's table may lack rows:
-    ``watermark.lost`` is their number.
+    ``exactly``: the methods whose tables are compared row by row. The table of the watermark may lack rows, whose
+    number is in ``watermark.lost``.
     """
     lake, rows = pipeline.lake, dict[str, int]()
     for way in found:
@@ -95,7 +95,7 @@ def compared(pipeline: Pipeline, found: Sequence[Way], exactly: Sequence[str] = 
                 rows["watermark.lost"] = check.rows(lake, expected) - check.rows(lake, table)
             elif way.name in exactly:
                 rows[f"{way.name}.{stage}"] = check.require_equal(lake, table, expected)
-            elif way.name != LOOKBACK and (way.name, stage) != (FLOOR, ACCOUNT_DAYS):  # the minimum has no table there
+            elif way.name != LOOKBACK and (way.name, stage) != (FLOOR, ACCOUNT_DAYS):  # the floor has no table there
                 rows[f"{way.name}.{stage}"] = check.require_same_sums(lake, expected, table)
     return rows
 
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("scenario", choices=SCENARIOS)
     parser.add_argument("outcome", type=Path, help="the file to write; the lakehouse is next to it during the run")
     options = parser.parse_args(argv)
-    # so that the lakehouse is removed in this case too
+    # so that the lakehouse is also removed after SIGTERM
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = options.outcome.with_suffix(".lake")
     SCENARIOS[options.scenario](folder, from_environment()).write(options.outcome)

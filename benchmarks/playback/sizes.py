@@ -1,4 +1,4 @@
-"""The sizes of the measurement, from environment variables ``PLAYBACK_<NAME>``."""
+"""The sizes of the measurement, from the environment variables ``PLAYBACK_<NAME>``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Sizes:
-    """``events`` land each day. ``history`` days have landed before the first run. ``days`` daily runs are measured.
+    """The sizes of both scenarios.
 
-    A full rebuild runs only on the last ``rebuilds`` of these days. ``growth_…``: the same values for the growing
-    histories, whose lengths in days are listed. One more history, as long as the shortest, has ``growth_files`` files.
+    ``events``: the number of events per day. ``history``: the number of days that have landed before the first run.
+    ``days``: the number of measured daily runs. ``rebuilds``: the number of last days with a full rebuild.
+
+    ``growth_…``: the same for histories of several lengths in days. Another history is as long as the shortest one, and
+    has ``growth_files`` files.
     """
 
     events: int = 2_000_000
@@ -27,7 +30,7 @@ class Sizes:
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Sizes:
-    """The sizes; lists are numbers separated by spaces. Raises ValueError if a value is not a number."""
+    """The sizes. Lists are numbers separated by spaces. Raises ValueError if a value is not a number."""
     given: dict[str, Any] = {}
     for each in fields(Sizes):
         text = environment.get(f"PLAYBACK_{each.name.upper()}", "").split()

@@ -77,7 +77,7 @@ class Days:
         return sum(self.values(name)) / len(self.spent)
 
     def ratio(self, other: Days, name: str) -> float:
-        """The ratio of the sums over the days that both methods have."""
+        """The ratio of one figure's sums over the days on which both methods ran."""
         shared = self.spent.keys() & other.spent.keys()
         ours, theirs = (sum(getattr(each.spent[day], name) for day in shared) for each in (self, other))
         return float(ours / theirs)
@@ -102,7 +102,7 @@ def measured(steps: Iterable[Step]) -> dict[str, list[float]]:
 
 
 def compared(steps: Sequence[Step], stage: str) -> list[Days]:
-    """The methods with the table of a stage, the lookback first."""
+    """The methods that build the table of a stage. The lookback is first."""
     found = [days for days in by_stage(steps).values() if base(days.stage) == stage]
     return sorted(found, key=_order)
 
@@ -118,7 +118,7 @@ def _aim(value: float, aim: float | None) -> str:
 
 
 def comparison(steps: Sequence[Step], stage: str, lost: int) -> Table:
-    """The methods of a stage, compared with its lookback. ``lost``: the rows that the watermark lacks at the end."""
+    """The methods of a stage, compared with its lookback. ``lost``: the number of rows that the watermark lost."""
     header = [
         "",
         "executor time",
@@ -174,7 +174,7 @@ def lines(steps: Sequence[Step]) -> dict[str, dict[str, dict[int, float]]]:
 
 
 def histories(steps: Iterable[Step]) -> list[str]:
-    """The names of the growing histories, by length. The one with many files is last."""
+    """The names of the histories, by length. The history with many files is last."""
     names = {step.history for step in steps}
     return sorted(names, key=lambda name: (name.startswith("files"), int(name.rpartition("_")[2])))
 
@@ -207,19 +207,23 @@ def tables(compare: Outcome, grow: Outcome) -> list[Table]:
     sizes = compare.sizes
     found = [comparison(compare.steps, stage, compare.rows["watermark.lost"]) for stage in TITLES]
     found[0].note = (
-        f"Stage 1 writes the landed events to a table by date. {sizes.events:,} events land each day, 3% of them up to "
-        f"{WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of {sizes.days} daily runs, "
-        f"or of {sizes.rebuilds} for the full rebuild. Each method and stage is a separate `dbt run`. "
+        f"Stage 1 writes the landed events to a table that is partitioned by date. {sizes.events:,} events land each "
+        f"day, 3% of them up to {WINDOW - 1} days late, on a history of {sizes.history} days. Figures are means of "
+        f"{sizes.days} daily runs, or of {sizes.rebuilds} for the full rebuild. Each method and stage is a separate "
+        "`dbt run`. "
         "`executor time` and `CPU time` are sums over Spark's tasks, from its event log. `ratio` compares the sums "
         f"with those of the lookback, an `insert_overwrite` of the events of the last {WINDOW} days. "
-        "`wall time` covers the whole run, mostly dbt's own work and Spark's planning. `whole CPU` is the CPU time of "
-        "dbt's process and Spark's JVM during the run. All methods share one long-lived Spark. Its cache of "
+        "`wall time` covers the whole run, including dbt's own work and Spark's planning. `whole CPU` is the CPU time "
+        "of dbt's process and Spark's JVM during the run. All methods share one long-lived Spark process. Its cache of "
         "generated code (`spark.sql.codegen.cache.maxEntries`) is so large that no method evicts the code of "
         "another. At the end, every table except the watermark's equals the table of the lookback. This "
         "package's tables are compared row by row."
     )
     found[1].note = "Stage 2 aggregates seconds and plays by account and date."
-    found[2].note = "Stage 2 also aggregates distinct titles and the longest play. New rows alone cannot update them."
+    found[2].note = (
+        "Stage 2 also aggregates distinct titles and the longest play. New rows alone cannot update the number of "
+        "distinct titles."
+    )
     found[3].note = "Stage 3 is an inner join of the events with the ad impressions, which land separately."
     sizes = grow.sizes
     last = growth(grow.steps)

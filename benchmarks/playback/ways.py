@@ -1,4 +1,4 @@
-"""The methods of processing a day: the tables of each, and how it updates them."""
+"""The methods of processing a day: their tables, and the functions that update the tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .pipeline import PLAYBACK, Pipeline
 EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS = "events", "account_days", "account_titles", "ad_views"
 ADDED, CHANGED = "account_days_added", "ad_views_changed"
 STAGES = (EVENTS, ACCOUNT_DAYS, ADDED, ACCOUNT_TITLES, AD_VIEWS, CHANGED)
-"""In the order of a day: a stage reads the results of earlier stages."""
+"""The stages in the order of a day. A stage reads the results of earlier stages."""
 
 _SAME_TABLE = {ADDED: ACCOUNT_DAYS, CHANGED: AD_VIEWS}
 
@@ -27,7 +27,7 @@ BY_DBT = {
     REBUILD: (EVENTS, ACCOUNT_DAYS, ACCOUNT_TITLES, AD_VIEWS),
 }
 ALL = (*BY_DBT, FLOOR, CHANGELOG, STREAMING)
-"""The methods that run on one history, for all of their stages."""
+"""The methods that run on one history, with all their stages."""
 GROWING = {
     LOOKBACK: (EVENTS, ACCOUNT_DAYS),
     IPS: (EVENTS, ACCOUNT_DAYS, ADDED),
@@ -44,7 +44,7 @@ def base(stage: str) -> str:
 
 @dataclass(frozen=True)
 class Way:
-    """How each table of a method is updated. ``last``: the method runs only on that many of the last days."""
+    """A method. ``tables``: the functions that update its tables. ``last``: how many of the last days it runs on."""
 
     name: str
     tables: Mapping[str, Callable[[], None]]
@@ -52,9 +52,9 @@ class Way:
 
 
 def make(name: str, pipeline: Pipeline, rebuilds: int, stages: Sequence[str] = STAGES) -> Way:
-    """Create a method, after the history has landed and the models of IPS and LOOKBACK have been built on it.
+    """Create a method when the history has landed, and the models of IPS and LOOKBACK have been built from it.
 
-    The others start from copies of the lookback's tables.
+    Other methods start from copies of the lookback's tables.
     """
     made: dict[str, Callable[[], None]] = {}
     lake, raw, built = pipeline.lake, pipeline.raw(PLAYBACK), pipeline.table(IPS, EVENTS)
@@ -85,6 +85,6 @@ def _model(pipeline: Pipeline, way: str, table: str) -> Callable[[], None]:
 
 
 def _batches(pipeline: Pipeline) -> tuple[str, ...]:
-    """The days of the lookback window. Each is a batch."""
+    """The arguments for the days of the lookback window, each of which is a batch."""
     first, end = day(pipeline.today - WINDOW + 1), day(pipeline.today + 1)
     return ("--event-time-start", str(first), "--event-time-end", str(end))

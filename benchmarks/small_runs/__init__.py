@@ -1,1 +1,1 @@
-"""The cost of runs with little work: of one model, and of a pipeline of many small models."""
+"""Measures runs with little work: of one model, and of a pipeline of many small models."""

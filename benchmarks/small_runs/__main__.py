@@ -25,12 +25,12 @@ _PIPELINE_AIM = 0.8
 
 
 def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -> Table:
-    """The medians of each method, and of the ratios to its rebuild in the same round."""
+    """The median costs of each method, and the medians of the ratios to its rebuild in the same round."""
     table = Table(
         f"A run of one model: {size.rows:,} rows in {size.files} files, {PERCENT}% changed",
         ["", "whole CPU", "ratio", "aim", "wall", "ratio", "executors' CPU", "ratio", "CPU of `dbt run`", "ratio"],
-        note=f"Medians of {size.rounds} rounds in one long-lived Spark, from the start to the end of each model. "
-        "`whole CPU` is the CPU time of dbt's process and the JVM, including planning, compilation and garbage "
+        note=f"Medians of {size.rounds} rounds in one long-lived Spark process, from the start to the end of each "
+        "model. `whole CPU` is the CPU time of dbt's process and the JVM, including planning, compilation and garbage "
         "collection. Ratios are relative to a `materialized='table'` model of the same rows. The feed is a second "
         "source, which only receives new rows.",
     )
@@ -52,12 +52,13 @@ def one_model_table(size: Size, costs: Mapping[str, Sequence[one_model.Cost]]) -
 
 
 def pipeline_table(costs: Mapping[str, Sequence[pipeline.Cost]]) -> Table:
-    """The medians of the projects."""
+    """The median costs of the projects, and the ratios to the rebuilt project."""
     rebuilt = costs[pipeline.REBUILT]
     table = Table(
         f"A pipeline of {pipeline.MODELS} small models in three stages, {PERCENT}% changed",
         ["", "rebuilt", "macros", "ratio", "aim", "plain SQL, auto", "ratio", "aim"],
-        note=f"Medians of {len(rebuilt)} rounds of `dbt run` with {pipeline.THREADS} threads, in one long-lived Spark.",
+        note=f"Medians of {len(rebuilt)} rounds of `dbt run` with {pipeline.THREADS} threads, in one long-lived Spark "
+        "process.",
     )
     for label, name in (("whole CPU", "whole"), ("wall", "wall"), ("executors' CPU", "executors")):
         others = [getattr(each, name) for each in rebuilt]

@@ -1,4 +1,4 @@
-"""Repeated runs of one model after 1% of a small table has changed, in one long-lived Spark."""
+"""Measures repeated runs of one model after changes of 1% of a small table, in one long-lived Spark."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one run in s: the CPU time of all processes, the duration, and the executors' CPU time.
+    """The cost in s of one model, from its start to its end.
 
-    It covers the model, from its start to its end. ``command``: CPU time and duration of the whole ``dbt run``.
+    ``whole``: the CPU time of all processes. ``wall``: the duration. ``executors``: the executors' CPU time during the
+    command. ``command``: the CPU time and the duration of the whole ``dbt run``.
     """
 
     whole: float

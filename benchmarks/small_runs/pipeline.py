@@ -1,4 +1,4 @@
-"""A pipeline of many small models in three stages, compared with the same models with ``materialized='table'``."""
+"""Compares a pipeline of many small models in three stages with the same models as ``materialized='table'``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCES, MODELS, THREADS = 10, 50, 4
 WARM_UP_ROUNDS = 2
 _PROPERTIES = properties(DEFAULT_LAYOUT)
 OURS, PLAIN, REBUILT = "kept", "plain", "rebuilt"
-"""The projects: by macros and strategies, by plain SQL with the strategy ``auto``, and rebuilt."""
+"""The projects: with macros and strategies, with plain SQL and the strategy ``auto``, and with rebuilds."""
 _OURS = "iceberg_incremental_snapshot"
 _MERGE = {"materialized": _OURS, "incremental_strategy": "merge", "unique_key": "group_id"}
 _MIRROR = {"materialized": _OURS, "incremental_strategy": "apply_changes"}
@@ -34,10 +34,10 @@ class Cost:
 
 
 class Pipeline:
-    """Tables that are merged into, logs that are appended to, and three projects with 50 models on them.
+    """Tables that are merged into, logs that are appended to, and three projects with 50 models that read them.
 
-    Stage 1: a mirror of each table, and a table of the rows of each log. Stage 2: sums over the groups of each of
-    these. Stage 3: a mirror with more columns for each pair of sums.
+    Stage 1: a filtered mirror of each table, and a filtered copy of each log. Stage 2: sums by group of each of these.
+    Stage 3: for the sums of each mirror, a mirror with an additional column.
     """
 
     def __init__(self, lake: Lake, meter: Meter, rows: int, files: int) -> None:

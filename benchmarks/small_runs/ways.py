@@ -1,4 +1,4 @@
-"""The methods of following a small table: the model of each, and the rebuild for comparison."""
+"""The methods of following a small table: their models, and the rebuilds for comparison."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OURS = "iceberg_incremental_snapshot"
 
 @dataclass(frozen=True)
 class Way:
-    """A method, whose name is that of its table. ``sql``: that of its model; None for a hand-written statement.
+    """A method. ``name``: also the name of its table. ``sql``: the SQL of its model; None for a hand-written statement.
 
-    ``rebuild``: the model with ``materialized='table'`` that has the same rows. ``exact``: whether it applies deletes.
+    ``rebuild``: the model with ``materialized='table'`` and the same rows. ``exact``: whether it applies deletes.
     """
 
     name: str

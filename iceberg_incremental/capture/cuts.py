@@ -151,7 +151,7 @@ class Cuts:
             return self._added[key]
 
     def has_twice(self, history: History, commits: Sequence[Snapshot], added: ChangedFiles) -> bool:
-        """Whether the table may have a file of some commits twice, at the last of these commits.
+        """Whether the table may list one of the ``added`` files twice, at the last of the ``commits`` that added them.
 
         Raises MetadataAccessError, as the reader does.
         """
@@ -159,7 +159,7 @@ class Cuts:
             return False
         whole = self._reader().data_files(history, FilesAt(commits[-1].snapshot_id))
         if whole is None or whole.files is None:
-            return True  # it cannot be excluded
+            return True  # duplicates cannot be excluded
         times = Counter(file.path for file in whole.files.all)
         return any(times[file.path] > 1 for file in added.files.all)
 

@@ -39,8 +39,8 @@ def open_snapshot(
     """Plan the run of a dbt snapshot that reads one table.
 
     ``model``: the unique id. ``logic``: the SQL and everything else that determines the rows. In the returned plan,
-    ``reads_all`` is true if whole tables are compared, for the plan's ``reason``. It has no target if the table does
-    not exist yet.
+    ``reads_all`` is true if whole tables are compared, and ``reason`` states why. The plan has no target if the table
+    does not exist yet.
 
     Raises StagingError if the table contains only a part of a run, SourceMissingError, CheckpointError for a checkpoint
     that cannot be read, and the errors of the reader.
@@ -69,8 +69,8 @@ def pending_snapshot(
 ) -> tuple[RunPlan, TableName] | None:
     """The plan of a dbt snapshot's next run, from metadata alone, and the table that it reads.
 
-    ``reads_all`` is true if the metadata shows that whole tables will be compared. A change of the SQL is not visible
-    here. None if there is no checkpoint. Raises the errors of ``open_snapshot``.
+    ``reads_all`` is true if the metadata shows that whole tables will be compared. Changes of the SQL are not detected.
+    None if the table has no checkpoint of this model. Raises the errors of ``open_snapshot``.
     """
     history = reader.load(target)
     found = None if history is None else target_checkpoint(history, reader)
@@ -100,9 +100,9 @@ def is_as_committed(cuts: Cuts, source: TableName) -> bool:
 
 
 def has_same_rows(plan: RunPlan, now: History) -> bool:
-    """Whether the table of a dbt snapshot still has the rows that it had when its run was planned.
+    """Whether the table of a dbt snapshot still has the same rows as when its run was planned.
 
-    Compactions change none.
+    Compactions do not change rows.
     """
     assert plan.target is not None
     return same_rows(now, plan.target.current_snapshot_id, now.current_snapshot_id)
@@ -146,8 +146,8 @@ def _of_table(
 
 def _since(history: History, reader: MetadataReader) -> str:
     """Why other writers' commits since the last run prevent continuing the table. Empty if they do not."""
-    # Not the snapshot at which a later checkpoint was written as a property, because another writer may have committed
-    # before.
+    # A checkpoint that was later written as a property does not count, because another writer may have committed
+    # before it.
     base = next((each for each in history.ancestors(history.current_snapshot_id) if KEY in each.summary), None)
     if base is None or not same_rows(history, base.snapshot_id, history.current_snapshot_id):
         return snapshot_reasons.TABLE_CHANGED
@@ -155,7 +155,7 @@ def _since(history: History, reader: MetadataReader) -> str:
 
 
 def _has_same_columns(reader: MetadataReader, history: History, base: Snapshot) -> bool:
-    """Whether the table has the same columns, by id, as at one of its snapshots."""
+    """Whether the table still has the same columns, by id, as at an earlier snapshot."""
     assert history.current_snapshot_id is not None
     try:
         changed = reader.changed_files(history, base.snapshot_id, history.current_snapshot_id)

@@ -109,7 +109,7 @@ def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
 
 
 def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
-    """Raise ConfigError if the table is not a history, or was built with other configs than those of the model.
+    """Raise ConfigError if the table is a history and the model is not, or if it was built with other configs.
 
     ``compares``: whether the run compares the valid versions with the whole source, so that ``check_cols`` may differ.
     """
@@ -127,15 +127,16 @@ def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compar
         differing[_CHECK_COLS] = (", ".join(before.check_cols) or "all", ", ".join(now.check_cols) or "all")
     differing |= _other_marks(before.marks, now.marks)
     if differing:
-        # only a log still has all versions
+        # Only a log contains all versions, so only a log can rebuild them.
         both = config.is_from_log and bool(before.marks.get(_SEQUENCE))
         raise history_errors.other_history(plan.name, plan.model, differing, from_log=both)
 
 
 def require_same_end(plan: RunPlan, current_end: str) -> None:
-    """Raise ConfigError if ``dbt_valid_to_current`` has another value than in earlier runs: no version would be valid.
+    """Raise ConfigError if the value of ``dbt_valid_to_current`` differs from earlier runs.
 
-    ``current_end``: the value as text. The value of an expression can depend on the time zone.
+    The run would then find no valid version. ``current_end``: the value as text. The value of an expression can depend
+    on the time zone.
     """
     known = plan.checkpoint or plan.replaced
     marks = {} if known is None or known.history is None else known.history.marks
@@ -145,10 +146,10 @@ def require_same_end(plan: RunPlan, current_end: str) -> None:
 
 
 def _other_marks(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """The configs that have changed, among those on which the table's rows depend.
+    """The changed configs on which existing rows depend, with their old and new values.
 
-    For the history of a table, it does not matter for existing rows whether deletions are applied, but it matters
-    whether they create versions. For a log, ignored deletions are not recorded.
+    A change of ``hard_deletes`` counts if ``new_record`` is one of the values, because this value creates versions for
+    deletions. For a log, every change counts, because ignored deletions are not recorded.
     """
     found = {}
     for name, value in now.items():

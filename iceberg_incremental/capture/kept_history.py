@@ -26,5 +26,5 @@ def holds_history(target: History, reader: MetadataReader, has_its_columns: Call
             found = target_checkpoint(target, reader)
     except (UnreadableCheckpoint, CheckpointError):
         return has_its_columns()
-    # not the unproven one in the property, which survives a CREATE OR REPLACE TABLE
+    # An unproven checkpoint in the property does not count, because it survives CREATE OR REPLACE TABLE.
     return found.checkpoint is not None and found.checkpoint.history is not None

@@ -42,7 +42,7 @@ def lateness_by_commit(
         try:
             files = cuts.files_added(history, commit.snapshot_id)
         except IncrementalError:
-            return []  # a statistic must not fail a run: the metadata is unreachable or has expired
+            return []  # the metadata is unreachable or has expired; a statistic must not fail a run
         late = lateness_of(commit, files, event_time)
         if late is not None:
             found.append(late)

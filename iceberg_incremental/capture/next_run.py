@@ -1,4 +1,4 @@
-"""The plan of a model's next run, from metadata alone: what ``ip_status`` shows before any SQL is rendered."""
+"""The plan of a model's next run, from metadata alone. ``ip_status`` shows it before any SQL is rendered."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .run_plan import RunPlan, is_changelog, is_only_pinned
 
 @dataclass(frozen=True)
 class SourceRead:
-    """What the next run reads from a source, or why it cannot. None if neither is known.
+    """What the next run reads from a source.
 
-    ``error``: the error that the run would raise.
+    ``found``: the range, or why it cannot be read. None if neither is known. ``error``: the error that the run would
+    raise.
     """
 
     found: Range | Refusal | None = None
@@ -35,7 +36,7 @@ class NextRun:
 
 
 def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun:
-    """Complete the plan of an opened run, from how earlier runs and the model's code read its sources."""
+    """Complete the plan of an opened run, based on how earlier runs and the model's code read its sources."""
     reads: dict[TableName, SourceRead] = {}
     for source in sources:
         try:
@@ -46,7 +47,7 @@ def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun
 
 
 def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, SourceRead]:
-    """The plan including a source, and what it reads from the source. Raises the errors of a capture."""
+    """The plan including a source, and the read of this source. Raises the errors of a capture."""
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     if position is not None and is_only_pinned(position, source, plan.reads):
         plan = capture_as_of(plan, cuts, source)

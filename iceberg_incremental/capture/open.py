@@ -58,7 +58,7 @@ def open_run(
     ``parents``: the tables that the model's SQL refers to, if known. ``sources``: the tables that it may read,
     including those behind views. In a clone, some of them may also be clones. ``window``: the event-time window to
     process again. ``event_times``: the event-time columns of the parents. ``reads``: the tables whose changes the
-    model's code may read. ``logic``: what determines the model's rows. ``drops_history``: whether a rebuild of a
+    model's code may read. ``logic``: the logic that determines the rows. ``drops_history``: whether a rebuild of a
     history table may drop its versions.
 
     Raises ConfigError if the run cannot process the window, if the table was built with another ``sequence_by`` or
@@ -145,7 +145,7 @@ def _following(
 def _by_present_names(
     checkpoint: Checkpoint, history: History, cuts: Cuts, sources: Collection[TableName]
 ) -> Checkpoint:
-    """A table's checkpoint, which a clone copied from its origin, with the names of sources that are clones too."""
+    """The table's checkpoint. If the table is a clone, cloned sources have the names of their clones."""
     if clone_of(history) is None:
         return checkpoint
     found = {}
@@ -158,7 +158,10 @@ def _by_present_names(
 
 
 def _without_snapshots(run: RunPlan, found: CheckpointState) -> tuple[RunPlan, CheckpointState]:
-    """A history continues the table of a dbt snapshot like a table without a checkpoint."""
+    """The run and the state without the checkpoint of a dbt snapshot, if the model is a history.
+
+    A history continues the table of a dbt snapshot like a table without a checkpoint.
+    """
     known = found.checkpoint
     if known is None or run.policy.history is None or not known.model.startswith("snapshot."):
         return run, found
@@ -194,7 +197,7 @@ def _keeping(
 
 
 def require_same_order(run: RunPlan, checkpoint: Checkpoint) -> None:
-    """Raise ConfigError if the table was built with another ``sequence_by`` or ``unique_key`` than the model has."""
+    """Raise ConfigError if the table was built with another ``sequence_by`` or ``unique_key``."""
     wanted, kept = sequence_of(run.policy, None), checkpoint.sequence
     if wanted is None or run.policy.history is not None:  # a history records its own order
         return

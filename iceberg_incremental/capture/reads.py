@@ -105,8 +105,8 @@ def capture_groups(
 
     ``types``: returns the types of the keys. It is called only if a group has changed.
 
-    Raises ConfigError if the run has already captured other groups, because all groups would be replaced but not all of
-    them read; the errors of ``capture_changelog``; and the errors of ``types``.
+    Raises ConfigError if the run has already captured other groups, because it would replace all of these groups
+    without reading all of their rows. Also raises the errors of ``capture_changelog`` and ``types``.
     """
     for source in sources:
         plan = capture_changelog(plan, cuts, source)
@@ -163,7 +163,10 @@ def _readable(plan: RunPlan, cuts: Cuts, source: TableName, *, changelog: bool, 
 
 
 def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
-    """The invocation's cut of a source, or an earlier snapshot by the run's limits, and the number of commits left."""
+    """The invocation's cut of a source, and the number of commits that the run's limits leave to later runs.
+
+    The cut ends at an earlier snapshot if there is a limit, and at the model's position for an event-time window.
+    """
     try:
         cut = cuts.of(source)
     except NotIcebergError as error:

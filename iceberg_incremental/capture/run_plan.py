@@ -71,7 +71,7 @@ class RunPlan:
     - ``changelogs``: net changes.
     - ``per_commit``: changes by commit.
     - ``shown``: the sources whose net changes the model itself reads, by ``ip_changelog``.
-    - ``signed``: those that it reads by ``ip_signed_changes``.
+    - ``signed``: the sources whose net changes it reads by ``ip_signed_changes``.
     - ``readings``: how net changes are read, as text.
     - ``pinned``: the whole tables that ``ip_as_of`` reads.
     - ``groups``: the groups that ``ip_changed_groups`` reads, whose rows the run replaces.
@@ -136,7 +136,7 @@ class RunPlan:
 
     @property
     def captured(self) -> Mapping[TableName, Range]:
-        """Every source once: by its changes if the model reads them, otherwise as a whole."""
+        """Each source with its changes if the model reads them, otherwise as a whole table."""
         return {**self.pinned, **self.net, **self.ranges}
 
     @property
@@ -228,7 +228,7 @@ class RunPlan:
     def shares(self) -> Mapping[TableName, Share]:
         """The share of each source that the run reads. Sources whose summaries have no totals are omitted.
 
-        A source that the model also reads as a whole counts as a whole, because it is unknown here what Spark skips.
+        A source that the model also reads as a whole counts as a whole, because the files that Spark skips are unknown.
         """
         found: dict[TableName, Share | None] = {}
         for source, planned in self.captured.items():

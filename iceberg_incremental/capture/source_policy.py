@@ -1,7 +1,7 @@
-"""What a run reads from a source after a position, under the model's policy: a range, or why there is none.
+"""The range that a run reads from a source after a position, under the model's policy, or why there is none.
 
-This is the only place that decides it, for runs, ``ip_status``, ``ip_ledger``, and policies that rebuild. Every step is
-a pure function in ``plan``. The cuts read further metadata only if it is needed.
+Only this module decides this, for runs, ``ip_status``, ``ip_ledger``, and policies that rebuild. Every step is a pure
+function in ``plan``. The cuts read further metadata only if it is needed.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from ..table.unreadable import UnreadableCheckpoint
 
 
 def target_checkpoint(target: History, reader: MetadataReader) -> CheckpointState:
-    """What a target's history, completed from older metadata if needed, shows about the runs that built it.
+    """The state of a target's checkpoint, from its history, which older metadata completes if needed.
 
     Raises CheckpointError for a checkpoint that cannot be read.
     """
@@ -22,7 +22,7 @@ def target_checkpoint(target: History, reader: MetadataReader) -> CheckpointStat
 
 
 def last_epoch(target: History, reader: MetadataReader) -> int:
-    """The epoch of a target's checkpoint. 0 without one, or if it cannot be read: a rebuild is still possible."""
+    """The epoch of a target's checkpoint. 0 without one, or if it cannot be read, so that a rebuild is possible."""
     try:
         checkpoint = target_checkpoint(target, reader).checkpoint
     except CheckpointError:

@@ -42,7 +42,7 @@ def _why_incomplete(name: str, position: Position, cuts: Cuts, parents: Collecti
     table = TableName.parse(name)
     if table is None or (parents is not None and table not in parents):
         return f"{name} is not read any more"
-    if position.snapshot_id is None:  # it was empty
+    if position.snapshot_id is None:  # the log was empty
         return None
     cut = cuts.of(table)
     if cut is None or cut.end is None:

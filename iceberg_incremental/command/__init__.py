@@ -1,1 +1,1 @@
-"""The command ``iceberg-incremental``: captures, publishes and aborts runs of jobs in any language, with PyIceberg."""
+"""The command ``iceberg-incremental``, which captures, publishes and aborts runs of jobs in any language."""

@@ -1,4 +1,4 @@
-"""The arguments of the command, and the run that they request."""
+"""Parses the arguments of the command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..job import options
-from ..plan.policy import Cause, OnBreak, OnRewrite, Strategy
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Strategy
 from .capturing import Request
 
 _CATALOG_PROPERTY = "NAME.KEY=VALUE"
@@ -93,7 +93,7 @@ def request_of(given: argparse.Namespace) -> Request:
         None,
     )
     if policy.nets_rewrites:
-        policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, for a job that replaces rows
+        policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, because jobs replace rows
     sources = tuple((options.table("source", name), read) for name, read in given.sources)
     keeps_columns = given.on_schema_change == "fail"
     return Request(target, given.name or f"job.{target}", policy, sources, given.full_refresh, keeps_columns)
@@ -119,23 +119,39 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     }
     for option, text in reads.items():
         command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
-    command.add_argument("--on-source-rewrite", choices=[each.value for each in OnRewrite], default="fail")
+    command.add_argument(
+        "--on-source-rewrite",
+        choices=[each.value for each in OnRewrite],
+        default="fail",
+        help="what to do if commits changed or deleted rows of a source (default: fail)",
+    )
     command.add_argument(
         "--on-history-break",
         action="extend",
         default=[],
         type=_on_break,
         metavar=_ON_BREAK,
-        help=f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
-        f"{', '.join(each.value for each in Cause)}; repeatable",
+        help="what to do if the history of a source is broken: "
+        f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
+        f"{', '.join(each.value for each in Cause)}; repeatable (default: "
+        f"{', '.join(f'{cause.value}={action.value}' for cause, action in DEFAULT_ON_BREAK.items())})",
     )
-    command.add_argument("--on-missing-checkpoint", choices=[each.value for each in OnBreak], default="fail")
-    command.add_argument("--max-snapshots-per-run", type=_positive, metavar="N")
-    command.add_argument("--max-bytes-per-run", type=_positive, metavar="N")
+    command.add_argument(
+        "--on-missing-checkpoint",
+        choices=[each.value for each in OnBreak],
+        default="fail",
+        help="what to do if the target has rows but no checkpoint of this job (default: fail)",
+    )
+    command.add_argument(
+        "--max-snapshots-per-run", type=_positive, metavar="N", help="read at most this many commits of each source"
+    )
+    command.add_argument(
+        "--max-bytes-per-run", type=_positive, metavar="N", help="read at most this many bytes of each source"
+    )
 
 
 class _SourceOption(argparse.Action):
-    """Collects the sources of all options, in their order on the command line."""
+    """Collects the sources of all options, in the order of the command line."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, given: argparse.Namespace, value: object, option: str | None = None

@@ -1,4 +1,4 @@
-"""``capture`` and ``status``: the plan of a run, and the branch on which its job stages rows."""
+"""The subcommands ``capture`` and ``status``: plan a run, and create the branch on which its job stages rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ READS: Mapping[str, Callable[[RunPlan, Cuts, TableName], RunPlan]] = {
     "changelog_per_commit": capture_per_commit,
     "as_of": capture_as_of,
 }
-"""How a source can be read, and the function that captures it."""
+"""The ways to read a source, with the functions that capture it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The requested run. ``sources``: the tables, with how each is read. ``keeps_columns``: as in CapturedRun."""
+    """The requested run. ``sources``: each table with a key of READS. ``keeps_columns``: as in CapturedRun."""
 
     target: TableName
     name: str
@@ -45,8 +45,8 @@ class Request:
 def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPlan, Cuts]:
     """Capture a run, and create its branch if there are rows to write.
 
-    Raises ConcurrentRunError if another writer commits to the target in the meantime, ConfigError if the target does
-    not exist or cannot be committed to, and the errors of ``open_run`` and the captures.
+    Raises ConcurrentRunError if another writer commits to the target during the capture, ConfigError if the target does
+    not exist or PyIceberg cannot commit to it, and the errors of ``open_run`` and of the functions in READS.
     """
     cuts = Cuts(lambda: catalogs.reader)
     cuts.take_together(lambda: {table for table, _ in request.sources})
@@ -75,7 +75,7 @@ def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPl
 
 
 def status(catalogs: JobCatalogs, request: Request) -> NextRun:
-    """The plan of the next run, from metadata alone. Raises the errors of ``capture``."""
+    """The plan of the next run, from metadata only. Raises the errors of ``capture``."""
     cuts = Cuts(lambda: catalogs.reader)
     target, plan = _opened(catalogs, cuts, request)
     checkpoint = plan.checkpoint or target_checkpoint(target, catalogs.reader).checkpoint
@@ -86,7 +86,7 @@ def status(catalogs: JobCatalogs, request: Request) -> NextRun:
 
 
 def _opened(catalogs: JobCatalogs, cuts: Cuts, request: Request) -> tuple[History, RunPlan]:
-    """The current target, and the plan of its run before any capture."""
+    """The current state of the target, and the plan of its run before any capture."""
     try:
         target = catalogs.reader.load(request.target)
     except NotIcebergError as error:
@@ -107,7 +107,7 @@ def _opened(catalogs: JobCatalogs, cuts: Cuts, request: Request) -> tuple[Histor
 
 
 def _is_new(catalogs: JobCatalogs, target: History) -> bool:
-    """Whether a table has neither rows nor a checkpoint, so that the first run fills it."""
+    """Whether a table has neither rows nor a checkpoint, so that this run is the first."""
     return (
         same_rows(target, None, target.current_snapshot_id)
         and target_checkpoint(target, catalogs.reader).checkpoint is None
@@ -115,9 +115,9 @@ def _is_new(catalogs: JobCatalogs, target: History) -> bool:
 
 
 def _begun(catalogs: JobCatalogs, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:
-    """The run with its branch. In a rebuild, the branch starts empty.
+    """The run after its branch is created. The branch starts at the current snapshot of main.
 
-    Otherwise, it starts at the current snapshot of main.
+    If main has no snapshot, or in a rebuild, the branch starts empty.
     """
     commits = catalogs.commits(target)
     expected = Expected(run.table_uuid, {MAIN: run.head, plan.branch: None}, commits.schema_id())

@@ -26,7 +26,7 @@ _NOTHING = "nothing"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code. Raises SystemExit as argparse does."""
+    """Run the command. Returns its exit code. Raises SystemExit for invalid arguments, as argparse does."""
     given = parsed(arguments)
     try:
         with called_by(Caller.COMMAND):
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def cli() -> None:
-    """The entry point."""
+    """The entry point of the console script."""
     sys.exit(main())
 
 

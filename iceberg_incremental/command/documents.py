@@ -27,7 +27,7 @@ _SQL: Mapping[str, Callable[[Range], str]] = {
 
 
 def of_capture(catalogs: JobCatalogs, request: Request, run: CapturedRun, plan: RunPlan, cuts: Cuts) -> dict[str, Any]:
-    """A captured run, with the rows to read from its sources. Raises MetadataAccessError as the reader does."""
+    """The result of ``capture``: the run, with the rows to read. Raises MetadataAccessError as the reader does."""
     sources = [_source(catalogs, plan, cuts, table, read) for table, read in dict.fromkeys(request.sources)]
     return {**run.to_document(), "reason": plan.reason, "sources": sources}
 
@@ -52,7 +52,7 @@ def of_abort(run: CapturedRun, *, dropped: bool) -> dict[str, Any]:
 
 
 def of_status(found: NextRun) -> dict[str, Any]:
-    """The plan of the next run."""
+    """The result of ``status``: the plan of the next run."""
     plan, checkpoint = found.plan, found.plan.checkpoint
     return {
         "action": plan.action.value,

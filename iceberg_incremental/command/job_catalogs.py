@@ -1,4 +1,4 @@
-"""The catalogs of one call of the command, with PyIceberg's properties, for planning and commits."""
+"""The catalogs of one call of the command, for planning and commits with PyIceberg."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JobCatalogs:
         self.reader = PyIcebergReader(self._properties)
 
     def commits(self, target: History) -> TargetCommits:
-        """The commits to a target. Raises ConfigError if PyIceberg cannot commit to it."""
+        """The interface for commits to a target. Raises ConfigError if PyIceberg cannot commit to it."""
         table = target.table
         properties = self._properties(table.catalog)
         kind = catalog_type(properties)
@@ -51,5 +51,5 @@ class JobCatalogs:
 def _opened(name: str, properties: Mapping[str, Any]) -> Catalog:
     from pyiceberg.catalog import load_catalog
 
-    # otherwise, PyIceberg would create the catalog's tables in a database that lacks them
+    # otherwise, PyIceberg would create missing tables of the catalog in the database
     return load_catalog(name, **{"init_catalog_tables": "false", **properties})

@@ -1,7 +1,8 @@
-"""``commit`` and ``abort``: the conditions for publishing a run, and its end.
+"""The subcommands ``commit`` and ``abort``: publish a run if all conditions are met, or drop it.
 
-Unlike in PySpark and dbt runs, the rows cannot be staged again after another writer has moved main, because the job has
-staged them. Any commit to main since the capture therefore causes the run to be refused.
+The job stages the rows itself. If another writer moves main, they cannot be staged again, unlike in PySpark and dbt
+runs. A run is therefore refused if main has a new commit since the capture. A rebuild is refused only if main has other
+rows.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ _ATTEMPTS = 4
 
 @dataclass(frozen=True)
 class Committed:
-    """The end of a run. ``snapshot_id``: that of the target; None if only the checkpoint moved.
+    """The result of a commit.
 
-    ``already``: whether an earlier call has committed the run.
+    ``snapshot_id``: the new snapshot of the target; None if only the checkpoint moved. ``already``: whether an earlier
+    call has committed the run.
     """
 
     checkpoint: Checkpoint
@@ -40,11 +42,12 @@ class Committed:
 
 
 def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) -> Committed | None:
-    """Publish a run, once. None if it has nothing to commit.
+    """Publish a run at most once. None if it has nothing to commit.
 
     Raises ConcurrentRunError if another run or writer committed first; StagingError if the branch is not the one that
-    the capture created, or has no commit without ``no_rows``; OutOfSyncError; and HistoryBreakError if a source was
-    rolled back or replaced since the capture. In these cases, nothing is published.
+    the capture created, or if its commits contradict ``no_rows``; OutOfSyncError if the target's columns have changed;
+    and HistoryBreakError if a source was rolled back or replaced since the capture. In these cases, nothing is
+    published. ``no_rows``: whether the job has no rows to write.
     """
     if run.checkpoint is None:
         return None
@@ -68,7 +71,7 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
 
 
 def abort(catalogs: JobCatalogs, run: CapturedRun) -> bool:
-    """Drop the branch of a run. False if it does not exist, because the run was already committed or aborted."""
+    """Drop the branch of a run. False if there is none, for example because the run was already committed."""
     target = catalogs.reader.load(run.target)
     if run.branch is None or target is None or target.table_uuid != run.table_uuid or run.branch not in target.refs:
         return False
@@ -87,7 +90,7 @@ def _plan(run: CapturedRun) -> RunPlan:
 def _committed_before(
     catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History
 ) -> Committed | None:
-    """The result of an earlier call for this run, whose response may have been lost. None without such a call."""
+    """The result of an earlier successful call for this run. None if there was none."""
     text = checkpoint.to_json()
     for snapshot in target.ancestors(target.current_snapshot_id):
         if snapshot.summary.get(KEY) == text:
@@ -105,12 +108,12 @@ def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: His
     if run.branch is not None and run.branch not in target.refs:
         raise race_errors.branch_dropped(target, run.name)
     if run.captured_from is None:
-        stands = same_rows(target, run.head, target.current_snapshot_id)
+        is_unchanged = same_rows(target, run.head, target.current_snapshot_id)
     else:
-        stands = target.current_snapshot_id == run.head
-    if not stands and not no_rows and run.branch is not None and target.refs[run.branch] == run.branch_from:
+        is_unchanged = target.current_snapshot_id == run.head
+    if not is_unchanged and not no_rows and run.branch is not None and target.refs[run.branch] == run.branch_from:
         raise command_errors.written_elsewhere(target, run.name, run.branch, run.head)
-    if not stands:
+    if not is_unchanged:
         raise command_errors.main_moved(target, run.name, run.head)
 
 
@@ -134,7 +137,7 @@ def _require_sources(catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkp
 def _publish(
     catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History, *, no_rows: bool
 ) -> Committed:
-    """Commit once. Raises TargetMovedError if there was another commit in between."""
+    """Commit once. Raises TargetMovedError if the target has changed in the meantime."""
     commits, main = catalogs.commits(target), target.current_snapshot_id
     dead = [name for name in target.refs if is_dead(name, checkpoint.epoch)]
     refs = {MAIN: main, **({} if run.branch is None else {run.branch: target.refs[run.branch]})}

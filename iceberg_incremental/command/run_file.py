@@ -1,4 +1,4 @@
-"""The file of a captured run, which ``capture`` prints and ``commit`` reads, as JSON."""
+"""The JSON file of a captured run, which ``capture`` prints and ``commit`` reads."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class CapturedRun:
-    """A captured run, whose rows may have been staged since.
+    """A captured run.
 
     ``name``: the writer of the target. ``head``: the current snapshot of main at the capture. ``branch``: the branch
-    for staging, which starts at ``branch_from``; None if there is nothing to write. ``schema_id``: the schema of the
-    table at that time. ``captured_from``: the checkpoint from which the run continues; None in a rebuild.
-    ``checkpoint``: the checkpoint to commit; None if nothing is new. ``keeps_columns``: whether the commit requires the
-    same schema.
+    for staging, which starts at ``branch_from``; None if there is nothing to write. ``schema_id``: the table's schema
+    when the branch was created. ``captured_from``: the checkpoint from which the run continues; None in a rebuild.
+    ``checkpoint``: the checkpoint to commit; None if nothing is new. ``keeps_columns``: whether the commit requires an
+    unchanged schema.
     """
 
     name: str
@@ -40,7 +40,7 @@ class CapturedRun:
     keeps_columns: bool
 
     def to_document(self) -> dict[str, Any]:
-        """The JSON object, without the parts for reading the sources."""
+        """The run as a JSON object, without the information for reading the sources."""
         return {
             "version": VERSION,
             "action": self.action.value,
@@ -60,7 +60,7 @@ class CapturedRun:
 
 
 def read_run(text: str, where: str) -> CapturedRun:
-    """Parse a run that ``capture`` has printed. ``where``: the file, for errors. Raises ConfigError for other text."""
+    """Parse a run that ``capture`` has printed. ``where``: the file, for errors. Raises ConfigError for other texts."""
     try:
         document = json.loads(text)
         if document["version"] != VERSION:

@@ -1,8 +1,8 @@
-"""The data files that contain exactly the rows that a run reads from a source, for engines that read files.
+"""Lists the data files that contain exactly the rows that a run reads from a source, for engines that read files.
 
-A file alone does not show which of its rows delete files have removed, and lacks the values of partition columns if it
-was imported without them. Its column names may differ from the table's, because columns were renamed or because Parquet
-does not support a name. If any of this may apply, no files are listed.
+A data file does not show which of its rows delete files have removed. An imported file may lack the values of partition
+columns. A file's column names differ from the table's if columns were renamed, or if Parquet does not support a name.
+If any of this may apply, no files are listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..table.history import History
 
 
 class Omitted(str, Enum):
-    """Why no files are listed."""
+    """The reason for listing no files."""
 
     CHANGELOG = "a changelog also has rows that were changed or deleted"
     CHANGED_ROWS = "the range changes or deletes rows, or has moved them to other files"
@@ -37,7 +37,7 @@ class Omitted(str, Enum):
 
 @dataclass(frozen=True)
 class Listed:
-    """``files``: the files to read; None if ``omitted`` contains the reason. ``columns``: the column names to read."""
+    """``files``: the files to read. If it is None, ``omitted`` is the reason. ``columns``: the column names to read."""
 
     files: tuple[DataFile, ...] | None
     columns: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def _omitted(
     files: Sequence[DataFile],
     columns: Sequence[TableColumn],
 ) -> Omitted | None:
-    """Why reading the files would not return exactly the rows of the range. None if it does."""
+    """The reason why the files do not contain exactly the rows of the range. None if they do."""
     if isinstance(planned, NetChanges) and not only_adds(planned.net.changed):
         return Omitted.CHANGED_ROWS
     history = reader.load(planned.table)
@@ -80,7 +80,7 @@ def _omitted(
 
 
 def _has_deletes(reader: PyIcebergReader, planned: Whole | Appends | NetChanges, history: History) -> bool:
-    """Whether delete files may apply. They never apply to the files of append commits, as in Iceberg's append scan."""
+    """Whether delete files may apply to the files. As in Iceberg's append scan, they do not apply to appends."""
     if isinstance(planned, Appends):
         return False
     if isinstance(planned, NetChanges):
@@ -90,7 +90,7 @@ def _has_deletes(reader: PyIcebergReader, planned: Whole | Appends | NetChanges,
 
 
 def _are_written(planned: Whole | Appends | NetChanges, history: History) -> bool:
-    """Whether an engine is known to have written the files for this table."""
+    """Whether an engine is known to have written the files for this table, so that they were not imported."""
     if not isinstance(planned, Appends):
         return not may_repeat_files(history, planned.end.snapshot_id)
     commits = [history.snapshots.get(each) for each in planned.brought_by]

@@ -1,8 +1,8 @@
 """Commits to a target with PyIceberg. Each method is one catalog commit, with a compare-and-swap on its requirements.
 
-A published run ends with its own snapshot on top of the job's commits. It adds no files, and its summary has the
+Publishing a run adds a snapshot on top of the job's commits. This snapshot adds no files, and its summary contains the
 checkpoint. A rollback of the table therefore also rolls back the checkpoint, whichever engine wrote the rows. The
-snapshot's manifest list is a copy of the previous one, because an expiry of one snapshot deletes its manifest list.
+snapshot's manifest list is a copy of the previous one, because the expiry of a snapshot deletes its manifest list.
 
 Requirements and updates have the format of Iceberg's REST catalog specification.
 """
@@ -39,7 +39,7 @@ class TargetMovedError(Exception):
 class Expected:
     """The requirements of a commit. ``refs``: the snapshots of branches; None for a branch that must not exist.
 
-    ``schema_id``: the schema of the table; None for any.
+    ``schema_id``: the table's current schema; None if any schema is allowed.
     """
 
     table_uuid: str
@@ -57,7 +57,7 @@ class Expected:
         )
 
     def requirements(self, table: Table) -> list[Update]:
-        """The requirements for the catalog to check in the commit."""
+        """The requirements that the catalog checks in the commit."""
         found: list[Update] = [{"type": "assert-table-uuid", "uuid": self.table_uuid}]
         # PyIceberg 0.12 does not support requirements for other branches if the table has no snapshot.
         refs = {name: head for name, head in self.refs.items() if name == MAIN or table.metadata.snapshots}
@@ -103,7 +103,7 @@ class TargetCommits:
         return number
 
     def publish(self, head: Snapshot, checkpoint: Checkpoint, drop: Collection[str], expected: Expected) -> int:
-        """Make the branch's snapshot ``head`` the state of main, with the checkpoint. Returns the new snapshot's id.
+        """Publish the rows of the branch's snapshot ``head`` with the checkpoint. Returns the id of the new snapshot.
 
         ``drop``: the branches to drop in the same commit.
         """
@@ -125,7 +125,7 @@ class TargetCommits:
         return number
 
     def advance(self, checkpoint: Checkpoint, drop: Collection[str], expected: Expected) -> None:
-        """Move only the checkpoint, in the table property."""
+        """Move only the checkpoint, by writing the table property. ``drop``: as in ``publish``."""
         update = _set_checkpoint(checkpoint, expected.refs[MAIN])
         self._commit(expected, lambda table: [update, *_drop_refs(table, drop)])
 
@@ -134,7 +134,7 @@ class TargetCommits:
         self._commit(expected, lambda table: _drop_refs(table, [branch]))
 
     def _commit(self, expected: Expected, updates_of: Callable[[Table], Sequence[Update]]) -> None:
-        """Commit, and retry after other commits that do not affect the requirements."""
+        """Commit. Retried if other commits arrive that do not violate the requirements."""
         for attempt in range(1, ATTEMPTS + 1):
             table = self._load()
             if not expected.holds(table):
@@ -145,7 +145,7 @@ class TargetCommits:
             pause(attempt)
 
     def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update], *, is_last: bool) -> bool:
-        """Commit once. False if there was another commit in between. Raises the other errors of the catalog."""
+        """Commit once. False if another commit was faster. Raises the other errors of the catalog."""
         from pydantic import TypeAdapter
         from pyiceberg.exceptions import CommitFailedException
         from pyiceberg.table.update import TableRequirement, TableUpdate
@@ -156,7 +156,7 @@ class TargetCommits:
             try:
                 self._catalog.commit_table(table, required, wanted)
             except (CommitFailedException, ValueError) as error:
-                # PyIceberg raises ValueError for a sequence number that a commit to another branch has used.
+                # PyIceberg raises ValueError if a commit to another branch has used the sequence number.
                 moved = self._load().metadata_location != table.metadata_location
                 if is_last or not (moved or isinstance(error, CommitFailedException)):
                     raise
@@ -172,7 +172,7 @@ class TargetCommits:
 
 
 def _set_ref(table: Table, name: str, snapshot_id: int) -> Update:
-    """Set a branch to a snapshot. Its own retention is unchanged."""
+    """Set a branch to a snapshot. The branch keeps its own retention."""
     ref = table.metadata.refs.get(name)
     retention = {} if ref is None else ref.model_dump(by_alias=True, exclude_none=True)
     return {**retention, "action": "set-snapshot-ref", "ref-name": name, "type": "branch", "snapshot-id": snapshot_id}
@@ -214,7 +214,7 @@ def _empty_manifest_list(table: Table, number: int) -> str:
 
     location, metadata = _list_location(table, number), table.metadata
     output = table.io.new_output(location)
-    # without manifests, the lists of format v2 and v3 are the same
+    # an empty manifest list is the same in formats v2 and v3
     version: Any = min(metadata.format_version, 2)
     with write_manifest_list(version, output, number, None, metadata.next_sequence_number(), "deflate") as writer:
         writer.add_manifests([])

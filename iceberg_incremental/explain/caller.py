@@ -1,4 +1,4 @@
-"""Who reads an error: the fix differs between dbt, a PySpark job and the command."""
+"""The caller of the engine, because the fix of an error differs between dbt, a PySpark job and the command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Caller(Enum):
-    """What called the engine."""
+    """The callers of the engine."""
 
     DBT = "dbt"
     JOB = "iceberg_incremental.Job"
@@ -21,7 +21,7 @@ _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.DBT)
 
 @contextmanager
 def called_by(caller: Caller) -> Iterator[None]:
-    """Address the errors that are created in this block, in this thread, to the user of this caller."""
+    """Write the errors that this thread creates in this block for the users of a caller."""
     token = _CALLER.set(caller)
     try:
         yield
@@ -30,7 +30,7 @@ def called_by(caller: Caller) -> Iterator[None]:
 
 
 def by_caller(dbt: str, job: str, command: str) -> str:
-    """The text for the current caller: a dbt model, a ``Job`` or the command."""
+    """The text for the current caller: dbt, a ``Job`` or the command."""
     return {Caller.DBT: dbt, Caller.JOB: job, Caller.COMMAND: command}[_CALLER.get()]
 
 
@@ -40,5 +40,5 @@ def is_dbt() -> bool:
 
 
 def setting(name: str, value: str) -> str:
-    """A config in the caller's syntax: ``on_source_rewrite: ignore``, an argument of ``Job`` or an option."""
+    """A config in the syntax of the caller: ``name: value``, an argument of ``Job``, or a command-line option."""
     return by_caller(f"{name}: {value}", f'{name}="{value}"', f"--{name.replace('_', '-')} {value}")

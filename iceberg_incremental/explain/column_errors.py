@@ -116,11 +116,11 @@ def compared_types_differ(target: TableName, model: str, differing: Sequence[tup
         f"rebuild the table with the model's types: {full_refresh(model)}",
     ]
     return ConfigError(
-        f"The SQL of {model} returns other types than {target} has for columns by which new rows are compared with "
-        "existing rows. Rows would be lost or duplicated.\n"
+        f"The SQL of {model} returns types that differ from those of {target} for columns by which new rows are "
+        "compared with existing rows. Rows would be lost or duplicated.\n"
         "  Expected: the table's types, or types that differ only in how large a number can be, such as int and "
         "bigint, or decimals with the same number of digits after the point. Other types compare differently: as "
-        "text, '10' is less than '9', and '1' and '1.00' are two values.\n"
+        "text, '10' is less than '9', and '1' and '1.00' are different values.\n"
         f"  Found: {', '.join(columns)}.\n"
         f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
@@ -132,7 +132,7 @@ def compared_columns_missing(target: TableName, model: str, absent: Sequence[tup
     ways = [
         f"rebuild the table: {full_refresh(model)}",
         f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with UPDATE",
-        "name columns that the table has",
+        "set these configs to columns that the table has",
     ]
     return ConfigError(
         f"{target} does not have all columns by which {model} compares new rows with existing rows. Existing rows "
@@ -154,8 +154,8 @@ def collated(model: str, columns: Sequence[tuple[str, str, str]]) -> ConfigError
     ]
     return ConfigError(
         f"The SQL of {model} returns text with a collation for columns by which rows are compared.\n"
-        "  Expected: text without a collation. Iceberg tables compare text by its bytes, so values that are equal by "
-        "the collation would be different in the table.\n"
+        "  Expected: text without a collation. Iceberg tables compare text by its bytes, so values that are equal "
+        "under the collation would be different in the table.\n"
         f"  Found: {listed}.\n"
         f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
     )
@@ -169,7 +169,7 @@ def out_of_sync(
     missing: Sequence[str],
     types: Sequence[tuple[str, str, str]],
 ) -> OutOfSyncError:
-    """The columns differ, and ``on_schema_change`` is ``fail``."""
+    """The columns of the model's SQL and its table differ, and ``on_schema_change`` is ``fail``."""
     found = [
         f"not in the table: {', '.join(added)}" if added else "",
         f"not in the model's SQL: {', '.join(missing)}" if missing else "",
@@ -189,7 +189,7 @@ def out_of_sync(
 
 
 def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
-    """The log line for columns that the table does not have, with ``on_schema_change: ignore``."""
+    """The log line for columns that the table lacks, under ``on_schema_change: ignore``."""
     return (
         f"{model} returns {', '.join(added)}, which {target} does not have. These values are not written, since "
         "on_schema_change is 'ignore'. To add new columns, set it to append_new_columns."

@@ -7,7 +7,7 @@ from ..table.history import History, TableName
 from .entries import indexed
 from .wording import described
 
-_AGAIN = "Nothing of this run was published. To fix: call capture again, and write its rows to the new branch"
+_AGAIN = "This run published nothing. To fix: call capture again, and write its rows to the new branch"
 
 
 @indexed
@@ -91,7 +91,7 @@ def main_moved(history: History, name: str, captured_at: int | None) -> Concurre
         f"Another writer has committed to {history.table} since the run of {name} was captured.\n"
         f"  Expected: {found} at the head of main, where the run's branch starts.\n"
         f"  Found: {described(history.current)}.\n"
-        f"  {_AGAIN}; and pause maintenance and other writers until the commit."
+        f"  {_AGAIN}. Pause maintenance and other writers until the commit."
     )
 
 
@@ -101,7 +101,7 @@ def target_replaced(target: TableName, name: str) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"{target} was dropped and created again since the run of {name} was captured.\n"
         "  Expected: the table with the UUID that it had at the capture.\n"
-        "  Found: another table of the same name, or one in another catalog of this name.\n"
+        "  Found: a different table with this name, or a table in a different catalog with the same name.\n"
         f"  {_AGAIN}."
     )
 
@@ -141,8 +141,8 @@ def written_elsewhere(history: History, name: str, branch: str, captured_at: int
         f"{branch}.\n"
         f"  Expected: the job's rows on the branch, and {before} at the head of main.\n"
         f"  Found: {described(history.current)} at the head of main.\n"
-        "  Nothing of this run was published. To fix: if the job wrote to main, undo this commit first, because the "
-        f"next run reads the same rows again: roll {history.table} back to {before}. Then call capture again, and "
+        "  This run published nothing. To fix: if the job wrote to main, undo this commit first, because the next run "
+        f"reads the same rows again: roll {history.table} back to {before}. Then call capture again, and "
         "write to its branch. If another writer committed, call capture again."
     )
 

@@ -1,4 +1,4 @@
-"""The entry of an error in the index of errors, which the last line of each message names."""
+"""The entries of errors in the index of errors. The last line of each message names its entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 from ..errors import IncrementalError
 
 INDEX = "dbt-spark-iceberg explain"
-"""The command that prints an entry; without a name, it lists them all."""
+"""The command that prints an entry. Without a name, it lists all entries."""
 
 _Arguments = ParamSpec("_Arguments")
 _Error = TypeVar("_Error", bound=IncrementalError)
@@ -18,7 +18,7 @@ _Error = TypeVar("_Error", bound=IncrementalError)
 def indexed(make: Callable[_Arguments, _Error]) -> Callable[_Arguments, _Error]:
     """Add the errors that a function returns to the index of errors, under the function's name.
 
-    Names do not change: people search for them and link to them. A test checks that docs/errors.md has each entry.
+    Never change a name, because users search for it and link to it. A test checks that docs/errors.md has each entry.
     """
 
     @wraps(make)
@@ -31,5 +31,5 @@ def indexed(make: Callable[_Arguments, _Error]) -> Callable[_Arguments, _Error]:
 
 
 def entry_of(name: str) -> str:
-    """The entry of a function's errors, as an anchor in docs/errors.md."""
+    """The entry of a function's errors, which is also an anchor in docs/errors.md. ``name``: the function's name."""
     return name.replace("_", "-")

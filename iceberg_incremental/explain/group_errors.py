@@ -63,7 +63,8 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
         f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
         "  Expected: the same keys and the same changed relations in each call, since all changed groups are replaced "
         "in the table.\n"
-        "  To fix: pass the same changes_of to each call, a list of all relations, or split the model."
+        "  To fix: pass the same keys to each call, and the same changes_of with all changed relations; or split the "
+        "model."
     )
 
 
@@ -73,7 +74,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
     refers = "which refers to a different column" if len(keys) == 1 else "which refer to different columns"
     return ConfigError(
         f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.\n"
-        "  Expected: a column that was not renamed, or dropped and added again, since the last run.\n"
+        "  Expected: a column that was neither renamed nor dropped and added again since the last run.\n"
         "  To fix: if the column was renamed, correct the model's SQL. Then rebuild the model, since its groups are "
         f"those of the old column: dbt run --full-refresh --select {short(model)}"
     )
@@ -81,7 +82,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
 
 @indexed
 def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
-    """The keys of groups differ in type between the relations and the table; ``types``: those of all keys, by table."""
+    """The keys of groups have different types in the relations and the table; ``types``: of all keys, by table."""
     found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
     listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
     return ConfigError(

@@ -12,7 +12,7 @@ from .wording import command, full_refresh, numbered, short
 
 
 def drops_history(model: str, command: str = "run") -> str:
-    """The command that rebuilds a history table without the versions that it has."""
+    """The command that rebuilds a history table without its existing versions."""
     name = short(model)
     return f"`dbt {command} --full-refresh --select {name} --vars '{{ip_drop_history: [{name}]}}'`"
 
@@ -77,7 +77,7 @@ def log_incomplete(table: TableName, model: str, found: str) -> CheckpointError:
 def several_at_once(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """The history has two versions of a key that start at the same time."""
     return DuplicateKeyError(
-        f"The history of {model} has versions of one {', '.join(keys)} that start at the same time.\n"
+        f"The history of {model} has several versions of a key ({', '.join(keys)}) that start at the same time.\n"
         "  Expected: a different start for each version of a key.\n"
         f"  Found: {found}.\n"
         "  To fix: delete all but one of them from the table."
@@ -165,7 +165,7 @@ def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> Confi
 def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """The history has more than one valid version of a key."""
     return DuplicateKeyError(
-        f"The history of {model} has more than one valid version of one {', '.join(keys)}.\n"
+        f"The history of {model} has more than one valid version of a key ({', '.join(keys)}).\n"
         "  Expected: at most one version without an end.\n"
         f"  Found: {found}.\n"
         "  To fix: end all but one of them with an UPDATE of the table."
@@ -174,7 +174,7 @@ def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyEr
 
 @indexed
 def ids_repeated(model: str, column: str) -> DuplicateKeyError:
-    """Valid versions of a history cannot be distinguished by their ids."""
+    """Two valid versions of a key in a history have the same id."""
     return DuplicateKeyError(
         f"The history of {model} has two valid versions with the same {column} and the same key.\n"
         f"  Expected: each valid version has its own {column}.\n"
@@ -207,7 +207,7 @@ def drops_columns(model: str, columns: Sequence[str]) -> ConfigError:
 
 
 def dropping(model: str, table: TableName, versions: int) -> str:
-    """The warning of a run that drops a history."""
+    """The warning of a run that drops the existing versions of a history."""
     return (
         f"{model} is rebuilt without its history: {counted(versions, 'version')} of {table} are dropped, as requested."
     )

@@ -1,4 +1,4 @@
-"""The errors of jobs without dbt: the options of a job, and how it writes its rows."""
+"""The errors of jobs without dbt: wrong options, and wrong calls that write rows."""
 
 from __future__ import annotations
 

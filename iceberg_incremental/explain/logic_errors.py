@@ -39,7 +39,7 @@ def logic_changed_warning(model: str, after: int, differences: Sequence[str], *,
 
 
 def changed_since(after: int) -> str:
-    """The state of a table in ``ip_status`` and the log."""
+    """The state of a table with rows from different logic, in ``ip_status`` and the log."""
     return f"logic changed since run {after}"
 
 

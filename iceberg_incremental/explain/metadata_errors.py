@@ -11,7 +11,7 @@ from .entries import indexed
 
 _TO_FIX = "  To fix"
 _EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
-"""The extra of this package that installs a module."""
+"""The extras of this package that install these modules."""
 
 
 @indexed
@@ -96,6 +96,6 @@ def view(table: TableName) -> ViewError:
 
 
 def not_iceberg(table: TableName, provider: str | None) -> NotIcebergError:
-    """The name belongs to a table of another format; without a ``provider``, it may also be a view."""
+    """The name belongs to a table of another format, or without a ``provider``, possibly to a view."""
     kind = "a view or a table of another format" if provider is None else f"a table of format {provider}"
     return NotIcebergError(f"{table} is {kind}; expected an Iceberg table.")

@@ -1,4 +1,4 @@
-"""The errors of a model's SQL and configs: macros, columns, keys of groups."""
+"""The errors of a model's SQL and configs: macros, columns and keys."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ephemeral(macro: str, name: str, model: str) -> ConfigError:
 def not_a_relation(macro: str, value: object) -> ConfigError:
     """An ``ip_`` macro was called with a value that is not a relation."""
     return ConfigError(
-        f"{macro}() expects a relation, as ref() and source() return it; found {argument(value)}.\n"
+        f"{macro}() expects a relation, as returned by ref() or source(); found {argument(value)}.\n"
         f"  To fix: write {macro}(ref('…')) or {macro}(source('…', '…'))."
     )
 
@@ -99,7 +99,7 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
 
 @indexed
 def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
-    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: those with one."""
+    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: the names."""
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'extra argument')}")
@@ -161,7 +161,7 @@ def reads_itself(macro: str, model: str) -> ConfigError:
 def require_columns(
     macro: str, names: Sequence[str], columns: Sequence[TableColumn], source: TableName, model: str
 ) -> None:
-    """Raise ConfigError for column names that the relation does not have, or has more than once in different case."""
+    """Raise ConfigError for names of columns that the relation lacks, or has more than once in different case."""
     known = {column.name.lower() for column in columns}
     twins = column_errors.differing_only_in_case(column.name for column in columns)
     if {name.lower() for name in names} & {name.lower() for name in twins}:
@@ -294,5 +294,5 @@ def not_deterministic(model: str, cause: str) -> ConfigError:
         "  To fix, one of:\n"
         f"    1. {DETERMINISTIC}\n"
         "    2. use merge-on-read, for which Spark computes the rows once: ALTER TABLE … SET TBLPROPERTIES "
-        "('write.merge.mode' = 'merge-on-read'), and the same in the tblproperties of the model"
+        "('write.merge.mode' = 'merge-on-read'). Set the same property in the model's tblproperties"
     )

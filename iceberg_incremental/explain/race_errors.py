@@ -27,7 +27,7 @@ def lost_race(
         f"Another run of {model} has changed {target} while this one was building.\n"
         f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
-        f"  {run_again()}, which processes what remains; and {one_run_at_a_time()}."
+        f"  {run_again()}. The new run processes the remaining changes. To prevent this, {one_run_at_a_time()}."
     )
 
 
@@ -60,7 +60,7 @@ def not_in_main(history: History, model: str) -> ConcurrentRunError:
         f"{model} was built, but its rows are not in the history of {history.table}.\n"
         "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
         f"  Found: {described(history.current)} at the head, which does not descend from it. Another run has replaced "
-        "the table since, or the session sets spark.wap.id or spark.wap.branch, which kept the rows from main.\n"
+        "the table since, or the session sets spark.wap.id or spark.wap.branch, so the rows did not reach main.\n"
         "  No checkpoint was written for this build. To fix: make sure that only one run of the model is active at "
         "a time, and that neither the profile nor a sql_header has a spark.wap setting. Then run the model again."
     )
@@ -97,17 +97,18 @@ def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
         f"{model} computes its rows from its own table, which another writer has changed during the run.\n"
         f"  Expected: no commit to {history.table} other than compaction during the run.\n"
         f"  Found: {described(history.current)} at the head.\n"
-        f"  {run_again()}, which reads the changed rows."
+        f"  {run_again()}. The new run reads the changed rows."
     )
 
 
 @indexed
 def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
-    """Another run of the model has dropped the table that this run audits its rows in."""
+    """Another run of the model has dropped the table in which this run audits its rows."""
     return ConcurrentRunError(
         f"The rows of {model} were not published: another run of the model has dropped {table}, where they were "
         "audited.\n"
         "  Expected: the snapshot that this run has written there.\n"
         "  Found: no such snapshot.\n"
-        f"  The model's table and its checkpoint are unchanged. To fix: run the model again; and {one_run_at_a_time()}."
+        f"  The model's table and its checkpoint are unchanged. To fix: run the model again. To prevent this, "
+        f"{one_run_at_a_time()}."
     )

@@ -52,7 +52,7 @@ def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
     return ConfigError(
         f"ip_range() was called with {column}, which has bytes that are not UTF-8.\n"
         "  Expected: text. Spark compares the bytes, and Iceberg compares the decoded text, so no string is a bound of "
-        "these values for both.\n"
+        "these values in both orders.\n"
         f"  Found: a value that starts with the bytes {greatest[:8].hex(' ')}.\n"
         f"  To fix: write {column} to the relation as binary or as hex text; or choose another column."
     )

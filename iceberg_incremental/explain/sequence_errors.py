@@ -96,7 +96,8 @@ def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
         f"sequence_by of {model} names columns that cannot be ordered.\n"
         "  Expected: columns such as timestamps, numbers or text.\n"
         f"  Found: {', '.join(f'{name} of type {type_}' for name, type_ in found)}.\n"
-        "  To fix: name other columns, or return a field of this column as a column and name that."
+        "  To fix: set sequence_by to other columns, or return a field of this column as a separate column and name "
+        "that column."
     )
 
 
@@ -113,7 +114,7 @@ def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
 
 @indexed
 def needs_same_rows(model: str) -> ConfigError:
-    """A model with ``sequence_by`` has SQL that is not deterministic, which this connection may compute again."""
+    """The SQL of a model with ``sequence_by`` is not deterministic, and Spark may compute it more than once."""
     return ConfigError(
         f"{model} has sequence_by, but its SQL is not deterministic.\n"
         "  Expected: SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
@@ -165,7 +166,7 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
         f"  Expected: the table {deletions.table} at snapshot {deletions.snapshot_id}, which records them, so that "
         "late rows that are older than a deletion stay deleted.\n"
         f"  Found: {found}.\n"
-        f"  To fix: rebuild the model: {full_refresh(model)}; and make sure that nobody drops or rolls back that table."
+        f"  To fix: rebuild the model: {full_refresh(model)}. Make sure that nobody drops or rolls back that table."
     )
 
 
@@ -176,7 +177,7 @@ def deletions_of_other_columns(model: str, deletions: Deletions, others: Sequenc
     ``others``: (name, type, recorded type, or '' if there is no such column).
     """
     found = [
-        f"{name} is {type_} in the model's table and {kept} there" if kept else f"no {name}"
+        f"{name} is {type_} in the model's table and {kept} in the recorded deletions" if kept else f"no {name}"
         for name, type_, kept in others
     ]
     return ConfigError(
@@ -204,7 +205,7 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
     return ConcurrentRunError(
         f"Another run of {model} has changed {table}, the table of recorded deletions, during this run.\n"
         "  Expected: no commit to it except those of this run.\n"
-        f"  {run_again()}; and {one_run_at_a_time()}."
+        f"  {run_again()}. To prevent this, {one_run_at_a_time()}."
     )
 
 

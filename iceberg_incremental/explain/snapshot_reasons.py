@@ -1,4 +1,4 @@
-"""The reasons in the log why a run of a dbt snapshot compares whole tables."""
+"""The reasons, for the log, why a run of a dbt snapshot compares whole tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PARTIAL = "the run has --empty or --sample"
 NO_UNIQUE_KEY = "it has no unique_key"
 SQL_HEADER = "it has a sql_header"
 OTHER_MODEL = "the checkpoint of its table belongs to another node"
-OTHER_LOGIC = "its SQL, its config, a setting of the session or a version has changed"
+OTHER_LOGIC = "its SQL, its config, a setting of the session or the version of a package has changed"
 OTHER_SOURCE = "its checkpoint is for another source table"
 TABLE_CHANGED = "another writer has changed its table since the checkpoint"
 TABLE_ALTERED = "the columns of its table have changed since the checkpoint, or are unknown"
@@ -36,7 +36,7 @@ def file_format(name: object) -> str:
 
 
 def not_a_column(config: str, text: object) -> str:
-    """A config that is an expression, or a column name in different case."""
+    """A config that is an expression, or a column name that differs in case."""
     return f"{config} is {text!r}, which is not the name of a column as the query returns it"
 
 
@@ -52,11 +52,11 @@ def not_constant(construct: object) -> str:
 
 def not_one_table(tables: Collection[object]) -> str:
     """A query that does not read exactly one table."""
-    return f"it reads {' and '.join(map(str, tables)) or 'no table'}, not one table once"
+    return f"it reads {' and '.join(map(str, tables)) or 'no table'}, but must read exactly one table, once"
 
 
 def settings(keys: Collection[str]) -> str:
-    """Settings of the session with which this package does not run statements."""
+    """Session settings under which this package refuses to write."""
     return f"the session sets {', '.join(keys)}"
 
 
@@ -71,7 +71,7 @@ def key_type(column: str, type_: str) -> str:
 
 
 def other_type(column: str, type_: str, stored: str) -> str:
-    """A column whose type in the table differs from the query."""
+    """A column whose type in the table differs from its type in the query."""
     return f"{column} is {type_} in the query and {stored} in the table"
 
 

@@ -26,7 +26,7 @@ from .wording import (
 
 _SHOWN = 3
 _REPLACES = ("job merges by a key", "job replaces rows by a key")
-"""How a job can process changed rows: with PySpark, and with the command."""
+"""Descriptions of jobs that can process changed rows, for PySpark and for the command."""
 _CORRECT = "create the table, or correct its name: catalog.namespace.table, as Iceberg's catalog spells them."
 
 
@@ -34,8 +34,8 @@ _CORRECT = "create the table, or correct its name: catalog.namespace.table, as I
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     in_dbt = (
-        f"if dbt builds it, build it first: dbt build --select +{short(model)}; for a source, create the table, or "
-        "correct its name in the source's definition (database is the catalog, schema the namespace)."
+        f"if dbt builds it, run `dbt build --select +{short(model)}`. If it is a source, create the table, or correct "
+        "its name in the source's definition (database is the catalog, schema the namespace)."
     )
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"
@@ -66,9 +66,9 @@ def refused(
     changelog: bool = False,
     per_commit: bool = False,
 ) -> HistoryBreakError | RewriteError:
-    """The error of a run that cannot read a source since its checkpoint.
+    """The error of a run that cannot read the changes of a source since its checkpoint.
 
-    ``changelog``: the macro reads net changes; ``per_commit``: the macro reads the changes of each commit.
+    ``changelog``: whether the macro reads a changelog. ``per_commit``: whether it reads the changes of each commit.
     """
     match found:
         case Break(cause=Cause.EXPIRED) if per_commit:
@@ -100,7 +100,7 @@ def history_break(
         known = f"; the oldest known snapshot is {described(broken.oldest)}"
     ways = [full_refresh_way(name, may_rebuild)]
     if broken.cause is Cause.ROLLED_BACK and broken.ancestor is not None:
-        if not net:  # otherwise rows would keep the values that the undone snapshots gave them
+        if not net:  # with net changes, rows would keep the values from the undone snapshots
             ways += set_checkpoint_ways(
                 "to keep the rows from the undone snapshots in the target, continue from the common ancestor",
                 set_checkpoint_command(name, source, broken.ancestor.snapshot_id),
@@ -209,7 +209,8 @@ def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> Rew
         "  Expected: an append, or an overwrite that only added rows. After such an overwrite, the table must keep "
         "its columns, or have neither delete files nor columns with the names of Iceberg's changelog columns "
         f"({', '.join(CHANGELOG_COLUMNS)}).\n"
-        "  Found: an overwrite that added rows, columns that changed since, and delete files or such a column name.\n"
+        "  Found: an overwrite that only added rows, a later change of the columns, and delete files or a column with "
+        "one of these names.\n"
         f"  To fix: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
         f"{setting('on_source_rewrite', 'upserts')}."
     )

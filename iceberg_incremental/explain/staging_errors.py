@@ -23,7 +23,7 @@ def not_on_the_branch(
     own: Sequence[Snapshot],
     held_back: Sequence[Snapshot],
 ) -> StagingError:
-    """The run's branch does not have one commit for each statement; main has not changed."""
+    """The run's branch does not have one commit for each statement. The table is unchanged."""
     detached = f", and {counted(len(held_back), 'snapshot')} of this run on no branch" if held_back else ""
     return StagingError(
         f"The rows of {model} were not published: its statements are not on branch {branch} of {history.table}.\n"

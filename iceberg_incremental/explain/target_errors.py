@@ -57,7 +57,7 @@ def missing_checkpoint(
 ) -> CheckpointError:
     """The target exists, but no checkpoint is proven to match its rows.
 
-    ``keeps_metadata``: how many older metadata files the table keeps.
+    ``keeps_metadata``: the number of older metadata files that the table keeps.
     """
     name, unproven = short(model), state.unproven
     found = "no checkpoint in the snapshots of the table or in its properties"
@@ -92,13 +92,13 @@ def missing_checkpoint(
 
 
 def _commands_for(name: str, checkpoint: Checkpoint) -> str:
-    """The commands that set a model to the positions of a checkpoint; empty if none of its sources has a position."""
+    """The commands that set a model to the positions of a checkpoint. Empty if no source has a snapshot there."""
     positions = ((source, position.snapshot_id) for source, position in checkpoint.sources.items())
     return " and ".join(set_checkpoint_command(name, source, id_) for source, id_ in positions if id_ is not None)
 
 
 def _few_metadata_files(keeps_metadata: int) -> str:
-    """Why older metadata files do not prove a checkpoint; empty if the table keeps enough of them."""
+    """The reason why older metadata files do not prove a checkpoint. Empty if the table keeps enough of them."""
     if keeps_metadata >= FEW_METADATA_FILES:
         return ""
     return f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed the older metadata files that would also prove it"
@@ -108,7 +108,7 @@ def _few_metadata_files(keeps_metadata: int) -> str:
 def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
     """At publication, a run can no longer prove the checkpoint from which it started.
 
-    ``keeps_metadata``: how many older metadata files the table keeps.
+    ``keeps_metadata``: the number of older metadata files that the table keeps.
     """
     name = short(model)
     adopt = _commands_for(name, checkpoint) or f"`{command('ip_set_checkpoint', model=name)}`"
@@ -125,7 +125,7 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
         f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.\n"
         "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that has "
         f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
-        f"  Nothing of this run was published. To fix, one of:\n{numbered(ways)}"
+        f"  This run published nothing. To fix, one of:\n{numbered(ways)}"
     )
 
 
@@ -208,7 +208,7 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
 
 @indexed
 def partial_build(target: TableName, model: str) -> CheckpointError:
-    """A checkpoint cannot be set for a table that was built with ``--empty`` or ``--sample``."""
+    """A checkpoint cannot be set, because the table was built with ``--empty`` or ``--sample``."""
     return CheckpointError(
         f"{target} was built with --empty or --sample, so no run can continue from its rows.\n"
         f"  Expected: a table with all rows of a source up to a snapshot.\n"

@@ -1,4 +1,4 @@
-"""Why a table cannot be compared with its rebuild."""
+"""The errors of tables that cannot be compared with their rebuilds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def source_not_recorded(source: TableName, model: str) -> IncomparableError:
 
 @indexed
 def nondeterministic_result(model: str, found: Sequence[str]) -> IncomparableError:
-    """A model's code has a different result in each build."""
+    """A model's code has a result that differs from build to build."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: the result of {', '.join(found)} differs from build to build.\n"
         "  Expected: code whose result depends on the rows of the sources alone.\n"

@@ -45,7 +45,7 @@ def window_cuts_partitions(window: EventWindow, model: str, event_time: str, par
 
 @indexed
 def window_of_itself(model: str) -> ConfigError:
-    """A run with an event-time window has a model that reads its own table."""
+    """A model that reads its own table was run with an event-time window."""
     return ConfigError(
         f"{model} cannot reprocess an event-time window, since its SQL reads its own table.\n"
         "  Expected: SQL that does not read the model's own table. Rows of the window that are already there "
@@ -57,7 +57,7 @@ def window_of_itself(model: str) -> ConfigError:
 
 @indexed
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
-    """With ``insert_overwrite``, sources have a different ``event_time`` from the model."""
+    """With ``insert_overwrite``, sources have another ``event_time`` than the model."""
     return ConfigError(
         f"{model} cannot overwrite the partitions of an event-time window.\n"
         f"  Expected: with insert_overwrite, each source with an event_time has the same event_time as the model, "
@@ -69,7 +69,7 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
 
 @indexed
 def no_event_time(source: TableName, model: str) -> ConfigError:
-    """A source of a window has no ``event_time``."""
+    """A source has no ``event_time``, which a run with an event-time window requires."""
     return ConfigError(
         f"{model} cannot reprocess an event-time window: {source} has no event_time.\n"
         "  Expected: the config event_time on every source and model whose changes it reads.\n"
@@ -79,7 +79,7 @@ def no_event_time(source: TableName, model: str) -> ConfigError:
 
 
 def outside_window(window: EventWindow, event_time: str) -> str:
-    """The message for a model that returns rows outside the window."""
+    """The message for a model that returns rows outside the event-time window."""
     return (
         f"The model returns rows with {event_time} outside the window {window}, which would replace a whole partition "
         "with a part of its rows"
@@ -88,7 +88,7 @@ def outside_window(window: EventWindow, event_time: str) -> str:
 
 @indexed
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
-    """The snapshot at which a source's window must be read no longer exists."""
+    """The source snapshot at which the event-time window must be read no longer exists."""
     return HistoryBreakError(
         f"{model} cannot reprocess a window of {source}, because the snapshot that it has read no longer exists.\n"
         f"  Expected: {described(position)}, the position in the model's checkpoint.\n"

@@ -1,4 +1,4 @@
-"""The text of snapshots, commands and log lines, as users read them."""
+"""The wording of snapshots, commands, fixes and log lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .caller import by_caller, is_dbt
 
 
 def again() -> str:
-    """How to repeat a run."""
+    """The advice to repeat a run."""
     return by_caller(
         "run the model again", "run the job again", "call capture again, and write its rows to the new branch"
     )
@@ -27,7 +27,7 @@ def again() -> str:
 
 def run_again() -> str:
     """The fix for a run that published nothing."""
-    return f"Nothing of this run was published. To fix: {again()}"
+    return f"This run published nothing. To fix: {again()}"
 
 
 def one_run_at_a_time() -> str:
@@ -39,7 +39,7 @@ def one_run_at_a_time() -> str:
 def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
     """The log line of a capture, for example ``captured lake.ops.flights: 3 snapshots, 12 files, …``.
 
-    ``readings``: how the net changes of a table are read.
+    ``readings``: the methods by which the net changes of tables are read.
     """
     return "; ".join(
         f"captured {planned.table}: {_contents(planned, readings.get(planned.table))}" for planned in ranges
@@ -62,7 +62,7 @@ def left_out(name: str, sources: Iterable[str]) -> str:
 
 
 def not_of_window(model: str, window: EventWindow) -> str:
-    """The log line of a model without event_time, in an invocation with an event-time window."""
+    """The log line of a model without event_time in an invocation with an event-time window."""
     return f"{model} has no event_time: it continues from its checkpoint and does not reprocess {window}."
 
 
@@ -77,7 +77,7 @@ def _contents(planned: Range, reading: str | None) -> str:
         return f"nothing new{waiting}" if end is not None else "nothing: the table has no snapshot yet"
     start = None if planned.start is None else planned.start.snapshot_id
     counts = planned.counts
-    kind = planned.kind.value if reading is None else f"{planned.kind.value}, read by {reading}"
+    kind = planned.kind.value if reading is None else f"{planned.kind.value}, read {reading}"
     return (
         f"{counted(counts.snapshots, 'snapshot')}, {counted(counts.files, 'file')}, "
         f"{rows_text(counts.records, counts.at_most)}, {size_text(counts.size)} ({kind}) "
@@ -90,7 +90,7 @@ def _abbreviated(snapshot_id: int | None) -> str:
 
 
 def argument(value: object) -> str:
-    """An argument of a macro, for an error: ``'events', of type str``, or ``nothing``."""
+    """An argument of a macro as text for an error: ``'events', of type str``, or ``nothing``."""
     if value is None or not str(value):  # an undefined Jinja variable renders as an empty string
         return "nothing"
     return f"{str(value)[:80]!r}, of type {type(value).__name__}"
@@ -123,14 +123,14 @@ def rebuild(model: str) -> str:
 
 
 def full_refresh_way(name: str, may_rebuild: bool) -> str:
-    """How to rebuild a model, and which config to remove first if it forbids a rebuild."""
+    """The advice to rebuild a model, and to first remove the config that forbids it."""
     what = by_caller("model", "table", "table")
     command = f"rebuild the {what} from the source as it is now: {full_refresh(name)}"
     return command if may_rebuild else command + " (first remove full_refresh: false from its config)"
 
 
 DETERMINISTIC = "compute these values from columns of the row, for example sha2(id, 256) instead of uuid()"
-"""How to make SQL deterministic."""
+"""The advice to make SQL deterministic."""
 
 
 def numbered(ways: Sequence[str]) -> str:
@@ -160,7 +160,7 @@ def set_checkpoint_command(
 
 
 def set_checkpoint_ways(condition: str, commands: str) -> list[str]:
-    """The fix that sets a position by hand. Empty without dbt, since only a dbt operation can do it."""
+    """The fix that sets a position manually. Empty without dbt, because only a dbt operation can set positions."""
     return [f"{condition}: {commands}"] if is_dbt() else []
 
 
@@ -184,7 +184,7 @@ def reads_again(model: str, source: str, before: Position) -> str:
 
 
 def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot] | None) -> str:
-    """The report of ``ip_set_checkpoint`` on a position that was moved forward.
+    """The report of ``ip_set_checkpoint`` for a position that was moved forward.
 
     ``commits``: the commits in between that changed rows; None if they are unknown.
     """
@@ -220,7 +220,7 @@ def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
 
 
 def changes_not_told_apart(model: str) -> str:
-    """The warning that a model ignores _change_type, and treats each row of a changelog as a row of its source."""
+    """The warning that a model ignores _change_type, and treats each row of a changelog as a row of the source."""
     return (
         f"{model} reads ip_changelog(), but its SQL does not use _change_type. Deleted rows and the old versions of "
         "updated rows count as rows. To mirror the source, return _change_type and set incremental_strategy: "
@@ -256,7 +256,7 @@ def config_without_effect(config: str, models: Sequence[str]) -> str:
 
 
 def reason_text(broken: Break) -> str:
-    """Why the history is broken, and why the rows since the break cannot be recovered."""
+    """The reason for the break of a history, and the obstacle to recovering the rows since the break."""
     if broken.obstacle is None:
         return broken.reason.value
     columns = f"{', '.join(broken.columns)} " if broken.columns else ""
@@ -264,17 +264,17 @@ def reason_text(broken: Break) -> str:
 
 
 def rewrites(found: Rewritten) -> str:
-    """How many commits changed or deleted rows."""
+    """The number of commits that changed or deleted rows, as text."""
     return f"{counted(len(found.rewrites), 'commit')} changed or deleted rows"
 
 
 def duplicates(found: Sequence[tuple[str, int, int]]) -> str:
-    """Some of the duplicate keys, from (key, number of rows, number of such keys)."""
+    """Some duplicate keys as text. ``found``: (key, number of its rows, total number of duplicate keys)."""
     return _keys(found, lambda times: f"{times} times")
 
 
 def keys(found: Sequence[tuple[str, int, int]]) -> str:
-    """Some keys, from (key, number of rows, number of such keys)."""
+    """Some keys as text. ``found``: (key, number of its rows, total number of such keys)."""
     return _keys(found, lambda times: counted(times, "row"))
 
 

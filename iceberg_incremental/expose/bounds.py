@@ -1,9 +1,9 @@
-"""Which rows the changed files can hold, as a predicate over literals, so that Spark plans no other files.
+"""A predicate over literals that is true for every row of the changed files, so that Spark can skip other files.
 
-The predicate keeps every row of these files: a disjunction of boxes, one a file (or a hull of several), each a
-conjunction of what the manifests say of the file's columns; what the boxes have in common is said once. It
-depends on a row's values alone, so both ends of a range can be read under the same one: the rows of other files that
-pass it do so at both ends, and cancel out.
+The predicate is a disjunction of boxes. A box is a conjunction of the bounds of a file's columns in the manifests, or
+the hull of several such boxes. Bounds that the boxes share are written only once. The predicate depends only on a row's
+values, so it can be applied to both ends of a range. Rows of other files that satisfy it do so at both ends, and cancel
+out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ Box = tuple[Interval, ...]
 
 
 def bounds_sql(changed: ChangedFiles, files: Sequence[DataFile]) -> str | None:
-    """The predicate for some of the changed files, over the columns of the end; None where nothing bounds them all."""
+    """The predicate for some of the changed files, over the columns at the range's end.
+
+    None if there are no files, or if no column is bounded in all of them.
+    """
     found = _columns(changed, files) if files else {}
     if not found:
         return None
@@ -39,31 +42,31 @@ def bounds_sql(changed: ChangedFiles, files: Sequence[DataFile]) -> str | None:
 
 
 def _boxes_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str | None:
-    """A disjunction of boxes; None where it would say nothing.
+    """A disjunction of boxes. None if it would not exclude anything.
 
-    What its columns nearly have in common stands before it, once. Spark evaluates for every row what Iceberg cannot
-    decide by partitions alone, so the shorter it is the better: of daily partitions, all with about the same accounts,
-    a list of days and one range of accounts.
+    If the intervals of a column are similar in all boxes, their hull is written once, before the disjunction. For each
+    row, Spark evaluates all conditions that the partitions do not decide, so a short predicate is faster. For example,
+    daily partitions with about the same accounts become a list of days and one range of accounts.
     """
     common: list[str] = []
-    apart: list[int] = []
-    for place, column in enumerate(columns):
-        intervals = [box[place] for box in boxes]
+    separate: list[int] = []
+    for index, column in enumerate(columns):
+        intervals = [box[index] for box in boxes]
         if _is_common(intervals):
             hull = enclosing_interval(intervals)
             if len(boxes) > _FEW:
                 hull = _rounded(hull, str(column.type))
             common.append(_interval_sql(sql_name(column.name), str(column.type), hull))
         else:
-            apart.append(place)
-    rest = dict.fromkeys(tuple(box[place] for place in apart) for box in boxes)
-    said = " and ".join(each for each in common if each)
-    others = _apart_sql([columns[place] for place in apart], list(rest))
-    return f"{said} and ({others})" if said and others else said or others or None
+            separate.append(index)
+    rest = dict.fromkeys(tuple(box[index] for index in separate) for box in boxes)
+    shared = " and ".join(each for each in common if each)
+    others = _separate_sql([columns[index] for index in separate], list(rest))
+    return f"{shared} and ({others})" if shared and others else shared or others or None
 
 
-def _apart_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str:
-    """A disjunction of boxes; empty where one of them has no bound that can be written."""
+def _separate_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str:
+    """A disjunction of boxes. Empty if one of them has no bounds."""
     if len(columns) == 1:
         column, intervals = columns[0], [box[0] for box in boxes]
         points = [typed_literal(each.lower, str(column.type)) for each in intervals if each.is_point]
@@ -74,7 +77,7 @@ def _apart_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str:
 
 
 def _is_common(intervals: Sequence[Interval]) -> bool:
-    """Whether each interval fills at least half of the least one that holds them all."""
+    """Whether each interval covers at least half of their hull."""
     if len(set(intervals)) == 1:
         return True
     if any(each.lower is None or each.upper is None or not each.has_values for each in intervals):
@@ -85,11 +88,12 @@ def _is_common(intervals: Sequence[Interval]) -> bool:
 
 
 def _rounded(interval: Interval, type_: str) -> Interval:
-    """Bounds of integers around or next to zero, moved outward by at most a 64th of what lies between them.
+    """An interval of integers whose bounds are moved outward by at most 1/64 of its width, if it is at or near zero.
 
-    They are those of a numbering of which every commit has about all, as of accounts, so that hardly more files are
-    read; numbers that go up with each commit lie apart. Tomorrow's bounds are likely to be the same then, and a
-    long-lived Spark has compiled the code for them, of which literal numbers are a part.
+    Such a column usually contains numbers of which every commit covers nearly all, such as account ids, so Spark reads
+    few additional files. Numbers that increase with each commit are far from zero, and are not rounded. The rounded
+    bounds are likely to be the same in the next run. A long-running Spark then reuses its compiled code, which contains
+    the literals.
     """
     lower, upper, bits = interval.lower, interval.upper, _BITS.get(type_)
     if lower is None or upper is None or bits is None:
@@ -102,7 +106,7 @@ def _rounded(interval: Interval, type_: str) -> Interval:
 
 
 def _width(interval: Interval, skip: int) -> float:
-    """How much lies between two bounds; strings are compared by a few characters after the first ``skip``."""
+    """The width of an interval. For strings, the difference of the 8 bytes after the first ``skip`` characters."""
     lower, upper = interval.lower, interval.upper
     if isinstance(lower, str):
         lower, upper = (int.from_bytes(text[skip:].encode()[:8].ljust(8, b"\0"), "big") for text in (lower, upper))
@@ -110,15 +114,18 @@ def _width(interval: Interval, skip: int) -> float:
 
 
 def _same_beginning(one: str, other: str) -> int:
-    """With how many of the same characters two different strings begin."""
-    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    """The length of the common prefix of two different strings in ascending order."""
+    return next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
 
 def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColumn, list[Interval]]:
-    """The columns that every changed file bounds, with their intervals by file: first those that cluster the table."""
+    """The columns that are bounded in every file, with their intervals by file.
+
+    Columns by which the table is clustered are first. At most ``_MOST_COLUMNS`` columns.
+    """
     start = {column.field_id: column.type for column in changed.start}
     same = [column for column in changed.end if start.get(column.field_id) == column.type]
-    order = {field_id: place for place, field_id in enumerate(changed.clustered_by)}
+    order = {field_id: index for index, field_id in enumerate(changed.clustered_by)}
     found: dict[TableColumn, list[Interval]] = {}
     for column in sorted(same, key=lambda column: order.get(column.field_id, len(order))):
         if len(found) == _MOST_COLUMNS:
@@ -126,7 +133,7 @@ def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColu
         if not isinstance(column.type, str) or not has_literals(column.type):
             continue
         if column.field_id in changed.renamed:
-            # Iceberg 1.12 plans a scan of the head by the present names: it would fail, or look at another column.
+            # Iceberg 1.12 plans a scan of the head by the current names, so it would fail or use another column.
             continue
         intervals = [interval_of(file, column.field_id, column.type) for file in files]
         if all(interval.is_bound for interval in intervals):
@@ -135,17 +142,17 @@ def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColu
 
 
 def _merged(boxes: Iterable[Box]) -> list[Box]:
-    """At most ``_MOST_BOXES`` boxes: neighbours by their first columns become their hull, but not across wide gaps."""
+    """At most ``_MOST_BOXES`` boxes. Boxes that are adjacent by their first columns are merged, except at wide gaps."""
     ordered = sorted(boxes, key=lambda box: [_order(interval) for interval in box])
     if len(ordered) <= _MOST_BOXES:
         return ordered
     gaps = [tuple(map(_gap, one, other)) for one, other in pairwise(ordered)]
     least = sorted(gaps)[1 - _MOST_BOXES]
-    wider = [place for place, gap in enumerate(gaps) if gap > least]
-    equal = [place for place, gap in enumerate(gaps) if gap == least]
+    wider = [index for index, gap in enumerate(gaps) if gap > least]
+    equal = [index for index, gap in enumerate(gaps) if gap == least]
     kept = _MOST_BOXES - 1 - len(wider)
     evenly = [equal[number * len(equal) // kept] for number in range(kept)]
-    ends = [place + 1 for place in sorted([*wider, *evenly])]
+    ends = [index + 1 for index in sorted([*wider, *evenly])]
     return [_hull(ordered[first:end]) for first, end in zip([0, *ends], [*ends, len(ordered)], strict=True)]
 
 
@@ -154,14 +161,14 @@ def _hull(boxes: Sequence[Box]) -> Box:
 
 
 def _gap(one: Interval, other: Interval) -> float:
-    """How much lies between two intervals of a column, the lower one first; 1 where that is no number."""
+    """The gap between two intervals of a column, the lower one first. 0 if there is none, 1 for any gap of strings."""
     if one.upper is None or other.lower is None or other.lower <= one.upper:
         return 0
     return 1 if isinstance(one.upper, str) else float(other.lower - one.upper)
 
 
 def _order(interval: Interval) -> list[tuple[bool, Any]]:
-    """A key that sorts intervals of one column by their bounds, those without one first."""
+    """A key that sorts intervals of one column by their bounds. Missing bounds are first."""
     return [(bound is not None, 0 if bound is None else bound) for bound in (interval.lower, interval.upper)] + [
         (interval.has_values, interval.has_nulls)
     ]

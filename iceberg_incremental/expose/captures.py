@@ -1,4 +1,4 @@
-"""What a run reads of its sources, each as the SQL that stands for it: a method for each way to read one."""
+"""The captures of a run as SQL, with one method for each way to read a source."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from .parts import readings_of
 from .value_range import ValueRange, capture_range, from_query
 
 ColumnTypes = Callable[[TableName], Mapping[str, str]]
-"""Gives the types of a table's columns by their names, both as Spark has them."""
+"""Returns the names and types of a table's columns, as reported by Spark."""
 
 
 class Captures:
-    """Captures for one run, whose plan it completes. ``macro``: the one at hand, for errors.
+    """Captures sources for one run, and adds them to its plan. ``macro``: the calling macro, for errors.
 
-    ``shows_sql``: the SQL is shown, and not run on this connection. All methods raise ConfigError where a source is the
-    run's own target, and as the functions of ``capture.reads`` do.
+    ``shows_sql``: whether the SQL is only shown, and not executed on this connection. Each method that captures a
+    source raises ConfigError if the source is the run's target, and the errors of the functions in ``capture.reads``.
     """
 
     def __init__(
@@ -52,16 +52,19 @@ class Captures:
 
     @property
     def model(self) -> str:
-        """The model that captures."""
+        """The model that the run builds."""
         return self._run.plan.model
 
     @property
     def _exact(self) -> ExactScans | None:
-        """Reads individual data files, where that can be. The first use opens the connection of a dbt model."""
+        """The reader of individual data files. None if the connection has none, or if the SQL is only shown.
+
+        The first use opens the connection of a dbt model.
+        """
         return None if self._shows_sql else self._spark.scans
 
     def _exact_for(self, planned: Range) -> ExactScans | None:
-        """As ``_exact``, for a range. One without commits reads no files, so its run opens no connection."""
+        """``_exact`` for a range. A range without rows reads no files, so its run opens no connection."""
         return None if isinstance(planned, Nothing) else self._exact
 
     def changes(self, source: TableName) -> str:
@@ -79,10 +82,10 @@ class Captures:
         return relations.as_of_sql(self._run.plan.pinned[source])
 
     def changelog(self, source: TableName, unique_key: Sequence[str], per: str | None = None) -> str:
-        """``ip_changelog``. Raises ConfigError for a ``unique_key`` that the relation does not have.
+        """``ip_changelog``. Raises ConfigError if the relation does not have a column of ``unique_key``.
 
-        ``per``: how changes are netted, by default over the range. A history takes the changes of a range as those of
-        its last commit.
+        ``per``: whether changes are netted over the range (the default) or within each commit. For a history, the
+        changes of a range have the columns of its last commit.
         """
         self._require_other(source)
         if per == PER_COMMIT:
@@ -119,7 +122,7 @@ class Captures:
         return relations.signed_sql(planned, self._exact_for(planned))
 
     def changed_groups(self, source: TableName, keys: Sequence[str], changing: Sequence[TableName]) -> str:
-        """``ip_changed_groups``. Raises ConfigError where the model cannot replace whole groups by these ``keys``."""
+        """``ip_changed_groups``. Raises ConfigError if the model cannot replace whole groups by these ``keys``."""
         plan, policy = self._run.plan, self._run.plan.policy
         self._require_other(source)
         in_key = {plain_name(name).lower() for name in policy.unique_key}
@@ -132,7 +135,7 @@ class Captures:
         pinned = plan.pinned[source]
         self._run.plan, groups = capture_groups(plan, self._cuts, keys, changing, lambda: self._key_types(keys, both))
         if plan.is_rebuild:
-            # Nothing is read by the keys yet. The next run would fail on one that does not exist.
+            # The keys are not used yet, but the next run would fail on a column that does not exist.
             for table in both:
                 self._types_of(table, keys)
             return relations.as_of_sql(pinned)
@@ -145,7 +148,10 @@ class Captures:
         return rows_sql(relations.as_of_sql(pinned), pinned.counts.records, self._held(groups), self._exact)
 
     def _held(self, groups: ChangedGroups) -> ChangedGroups:
-        """The groups with their keys held, where the connection can: three statements of a run read them."""
+        """The groups with their keys in a view that Spark holds, because three statements of a run read them.
+
+        Unchanged if the connection cannot read individual data files.
+        """
         plan = self._run.plan
         if self._exact is None or (plan.groups is not None and plan.groups.held is not None):
             return plan.groups or groups
@@ -163,35 +169,35 @@ class Captures:
         return found
 
     def value_range_of(self, rows: Sequence[str], column: str) -> ValueRange:
-        """``ip_range`` of some relations as they are, with nothing captured."""
+        """``ip_range`` of some relations as they are, without capturing them."""
         return from_query(rows, column, self._first_row)
 
     def _first_row(self, sql: str) -> Sequence[Any]:
-        """The first row of a SELECT. Raises ConfigError under settings that change what it means."""
+        """The first row of a SELECT. Raises ConfigError if a session setting would change its meaning."""
         require_settings(self._spark, self.macro)
         return self._spark.rows(sql)[0]
 
     def _note_reading(self, planned: Range) -> None:
-        """Keep for the log by what a range's net changes are read."""
+        """Record for the log how a range's net changes are read."""
         if isinstance(planned, NetChanges):
             reading = " and ".join(each.value for each in readings_of(planned.net, self._exact))
             plan = self._run.plan
             self._run.plan = replace(plan, readings={**plan.readings, planned.table: reading})
 
     def _require_other(self, *tables: TableName) -> None:
-        """Raise ConfigError where a table is the run's own."""
+        """Raise ConfigError if one of the tables is the run's target."""
         if self._run.plan.name in tables:
             raise model_errors.reads_itself(self.macro, self.model)
 
     def _key_types(self, names: Sequence[str], tables: Sequence[TableName]) -> tuple[str, ...]:
-        """The types of key columns, which all tables must share. Raises ConfigError where they do not."""
+        """The types of key columns. Raises ConfigError if they differ between the tables."""
         types = {str(table): self._types_of(table, names) for table in tables}
         if len(set(types.values())) > 1:
             raise group_errors.other_key_types(self.model, types, names)
         return next(iter(types.values()))
 
     def _types_of(self, table: TableName, names: Sequence[str]) -> tuple[str, ...]:
-        """The types of some columns of a table. Raises ConfigError for names that it does not have."""
+        """The types of some columns of a table. Raises ConfigError if the table does not have one of them."""
         columns = self._columns(table)
         types = {name.lower(): kind for name, kind in columns.items()}
         unknown = [name for name in names if name.lower() not in types]

@@ -1,15 +1,18 @@
-"""Windows of event time as SQL conditions."""
+"""Event-time windows as SQL conditions."""
 
 from __future__ import annotations
 
 from ..plan.event_window import EventWindow
 from ..sql import plain_name, sql_name, sql_string
 
-_NO_TEXT = "event_time is a text column, which does not compare as a time. Cast it to a date or a timestamp"
+_NO_TEXT = "event_time is a text column, whose values are not compared as times. Cast it to a date or a timestamp"
 
 
 def inside_sql(window: EventWindow, column: str) -> str:
-    """Whether a row is in a window, by its event time; as dbt compares it, so that Spark casts to the column."""
+    """The condition that a row's event time is in a window.
+
+    The bounds are strings, as in dbt's own filter, so that Spark casts them to the type of the column.
+    """
     name = sql_name(plain_name(column))
     low, high = (sql_string(f"{bound.isoformat(sep=' ')}+00:00") for bound in (window.start, window.end))
     inside = f"{name} >= {low} and {name} < {high}"

@@ -1,4 +1,4 @@
-"""Changed groups as SQL: their keys, and their rows as they are at the end of a range."""
+"""Changed groups as SQL: their keys, and their rows at the end of a range."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .relations import changed_keys_sql
 from .same_key import fits_one_number, same_key
 
 MOST_BROADCAST_KEYS = 1_000_000
-"""Up to this many keys are sent whole to every executor, so that the large side is not shuffled."""
+"""Up to this many keys are broadcast to every executor, so that the large side is not shuffled."""
 
 MOST_BROADCAST_NUMBERS = 4_000_000
-"""The same of keys that are whole numbers and dates of 8 bytes together. A driver of 1 GiB has room for as many."""
+"""The limit for keys of integers and dates with at most 8 bytes in total. A driver of 1 GiB has room for this many."""
 
 
 def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
-    """The distinct keys of the changed groups. ``exact``: what reads data files by themselves, where that can be.
+    """The distinct keys of the changed groups. ``exact``: the reader of individual data files; None without one.
 
-    All are within ``key_bounds``, as the rows that are read of the groups are: of a key beyond them the target would
-    lose its rows and get none.
+    All keys are within ``key_bounds``, because only rows within these bounds are read. Otherwise, the target would lose
+    the rows of a key outside of the bounds, and receive no new rows for it.
     """
     if groups.held is not None:
         return groups.held
@@ -41,7 +41,7 @@ def keys_sql(groups: ChangedGroups, exact: ExactScans | None = None) -> str:
 def rows_sql(relation: str, records: int, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """All rows of a relation that belong to a changed group.
 
-    ``records``: how many rows the relation has; 0 where that is not known.
+    ``records``: the number of rows of the relation; 0 if unknown.
     """
     together = in_one_task(records, records) if records else ""
     bounds = key_bounds(groups, groups.keys)
@@ -54,9 +54,9 @@ def rows_sql(relation: str, records: int, groups: ChangedGroups, exact: ExactSca
 
 
 def key_bounds(groups: ChangedGroups, keys: Sequence[str]) -> str | None:
-    """Literal bounds of some keys of the changed groups, from the metadata of the changed files.
+    """Literal bounds of some key columns of the changed groups, from the metadata of the changed files.
 
-    None where nothing bounds them.
+    None if one of the relations has no such bounds.
     """
     found = []
     for each in groups.changes:
@@ -68,7 +68,7 @@ def key_bounds(groups: ChangedGroups, keys: Sequence[str]) -> str | None:
 
 
 def bounds_of(files: ChangedFiles, columns: Sequence[str]) -> str | None:
-    """Literal bounds of some columns in the rows of all these files; None where nothing bounds them."""
+    """Literal bounds of some columns in the rows of all these files. None if there are none."""
     if files.files is None:
         return None
     wanted = {column.field_id for name in columns if (column := files.column(name)) is not None}
@@ -77,12 +77,12 @@ def bounds_of(files: ChangedFiles, columns: Sequence[str]) -> str | None:
 
 
 def same_group(left: str, right: str, groups: ChangedGroups) -> str:
-    """The condition that two rows belong to one group, of which the right one has changed."""
+    """The condition that a row on the left belongs to the changed group on the right."""
     return same_key(left, right, groups.keys, groups.types, nulls=_may_be_null(groups))
 
 
 def _may_be_null(groups: ChangedGroups) -> bool:
-    """Whether a key of a changed group may be NULL, as far as the metadata of the changed files show."""
+    """Whether a key of a changed group may be NULL, according to the metadata of the changed files."""
     return any(
         each.files is None or each.files.files is None or any(_has_nulls(each.files, key) for key in groups.keys)
         for each in groups.changes
@@ -98,6 +98,6 @@ def _has_nulls(changed: ChangedFiles, name: str) -> bool:
 
 
 def broadcast(alias: str, keys: int, types: Sequence[str]) -> str:
-    """The hint that a relation of at most ``keys`` keys is small; nothing where it is not."""
+    """The hint to broadcast a relation of at most ``keys`` keys. Empty if there are too many keys."""
     most = MOST_BROADCAST_NUMBERS if fits_one_number(types) else MOST_BROADCAST_KEYS
     return f"/*+ BROADCAST({alias}) */ " if keys <= most else ""

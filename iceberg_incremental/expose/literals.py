@@ -1,4 +1,4 @@
-"""Values of Iceberg's types as Spark SQL literals, which mean the same under all settings of a session."""
+"""Values of Iceberg's types as Spark SQL literals, whose meaning does not depend on session settings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SQL_TYPES = {
     "uuid": "string",
 }
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
-_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 (the literal says the zone)
+_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 (the literal contains the zone)
 _MIN_LONG = -(2**63)
 
 
 def has_literals(type_: str) -> bool:
-    """Whether the bounds of a type are known to hold every value, and can be written as literals."""
-    # not floats: a bound leaves NaN out
+    """Whether the bounds of a type include every value, and can be written as literals."""
+    # The bounds of floats do not include NaN.
     return type_ in ("int", "long", "date", *TIMES, "string", "boolean") or _DECIMAL.fullmatch(type_) is not None
 
 
@@ -39,9 +39,10 @@ def sql_type(primitive: str) -> str:
 
 
 def typed_literal(value: Any, type_: str) -> str:
-    """A bound as a literal of its column's type, which means the same under all settings of a session.
+    """A bound as a literal of its column's type, whose meaning does not depend on session settings.
 
-    A time that Python's dates do not reach, and Spark's literals do not all write, is a function of a number.
+    Times outside of Python's range are written as functions of a number, because Spark has no literals for some of
+    them.
     """
     if type_ in ("int", "long"):
         return f"({value + 1} - 1)" if value == _MIN_LONG else str(value)

@@ -1,8 +1,8 @@
-"""Net changes: the rows by which a table differs between the two ends of a range, as SQL text.
+"""Net changes as SQL text: the rows that differ between the two ends of a range.
 
-The rows of the end count +1 and those of the start -1; grouped by all columns, what is left is the multiset difference.
-Values are compared as Spark's GROUP BY compares them (NULL equals NULL, NaN equals NaN), but 0.0 and -0.0 differ.
-Only rows of the parts that may differ are read and compared: see ``parts``.
+A row of the end counts 1 and a row of the start -1. The sums by all columns are the multiset difference. Values are
+compared as in Spark's GROUP BY (NULL equals NULL, NaN equals NaN), except that 0.0 and -0.0 differ. Only rows that may
+differ are read and compared (see ``parts``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .projection import sortable
 
 
 def upserts_sql(net: NetRange, exact: ExactScans | None) -> str:
-    """The rows of the end that are new or have changed, as often as they are."""
+    """The new and changed rows of the end, each as often as it was added."""
     if net.start_id is None:
         return f"({touched_rows(net, exact).select(names_of(net))})"
     names = names_of(net)
@@ -32,7 +32,10 @@ def upserts_sql(net: NetRange, exact: ExactScans | None) -> str:
 
 
 def changelog_sql(net: NetRange, unique_key: Sequence[str], exact: ExactScans | None) -> str:
-    """The rows that came and went, with ``_change_type``; those that share a key are its before and its after."""
+    """The added and removed rows, with ``_change_type``.
+
+    A removed and an added row with the same key are the row before and after an update.
+    """
     names = names_of(net)
     if net.start_id is None:
         inserted = f"'INSERT' as {CHANGE_TYPE}"
@@ -44,10 +47,11 @@ def changelog_sql(net: NetRange, unique_key: Sequence[str], exact: ExactScans | 
 
 
 def counted_rows_sql(difference: str, names: Sequence[str], count: str, kind: str, *more: str) -> str:
-    """The query for the rows that came and went, as often as they did, with ``kind``: INSERT or DELETE.
+    """The query for the added and removed rows, each as often as it was added or removed, with ``kind``.
 
-    ``difference``: the query for each distinct row, with how often it came as ``count``, negative if it went.
-    ``more``: further columns of it.
+    ``kind``: the name of the column that contains INSERT or DELETE. ``difference``: the query for the distinct rows.
+    Its column ``count`` is the number of times that a row was added, or negative if it was removed. ``more``: further
+    columns of ``difference``.
     """
     item = unused("_ip_i", names)
     return (
@@ -57,7 +61,7 @@ def counted_rows_sql(difference: str, names: Sequence[str], count: str, kind: st
 
 
 def change_type_sql(kind: str, unique_key: Sequence[str]) -> str:
-    """What happened to a row: of a key with rows of both kinds, one is as it was before an update, one as after it."""
+    """The type of a row's change. If a key has rows of both kinds, they are the rows before and after an update."""
     window = f"over (partition by {sql_names(unique_key)})"
     return (
         f"case when not min({kind}) {window} <> max({kind}) {window} then {kind}"
@@ -66,9 +70,10 @@ def change_type_sql(kind: str, unique_key: Sequence[str]) -> str:
 
 
 def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
-    """The rows that came and went, each with its sign: those that cancel out too, where that takes no comparison.
+    """The added and removed rows, each with its sign.
 
-    Spark reads only the columns that the caller uses.
+    Rows are not compared, so the result may contain pairs that cancel out. Spark reads only the columns that the caller
+    uses.
     """
     names = names_of(net)
     if net.start_id is None:
@@ -77,26 +82,26 @@ def signed_sql(net: NetRange, exact: ExactScans | None) -> str:
 
 
 def uncompared_sql(net: NetRange, exact: ExactScans | None, *, at_ends: bool) -> str | None:
-    """The rows that came and went, each with its sign, without a comparison of their values.
+    """The added and removed rows, each with its sign, without a comparison of their values.
 
-    A row that was set to what it was is one that came and went then. ``at_ends``: without rows that were there only in
-    between, so that each row that came is one of the end. None where rows have to be compared.
+    A row whose update changed no value is both removed and added. ``at_ends``: excludes rows that existed only within
+    the range, so that each added row is in the table at the end. None if rows have to be compared.
     """
     if net.start_id is None:
         return signed_sql(net, exact)
-    parts = _parts_apart(net, exact)
+    parts = _parts_without_moved(net, exact)
     if parts is None or (at_ends and (net.segments or any(part.is_log for part in parts))):
         return None
     return _all_of(net, parts, names_of(net), CHANGE_SIGN)
 
 
 def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> str:
-    """The values of some columns in all rows that came or went, each maybe more than once.
+    """The values of some columns in all added and removed rows. The same values may occur more than once.
 
-    Where rows need not be compared to know that they are others, only these columns are read. A row that was set to
-    what it was is one that came and went then.
+    If the added and removed rows are known without a comparison, only these columns are read. A row whose update
+    changed no value is then included.
     """
-    parts = None if net.start_id is None else _parts_apart(net, exact)
+    parts = None if net.start_id is None else _parts_without_moved(net, exact)
     if parts is None:
         return changelog_sql(net, (), exact)
     names = [column.name for key in keys if (column := net.changed.column(key)) is not None]
@@ -104,8 +109,8 @@ def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> st
     return _all_of(net, parts, names, count)
 
 
-def _parts_apart(net: NetRange, exact: ExactScans | None) -> list[Part] | None:
-    """The parts of a range, if none has rows that were only moved; None where only a comparison shows those."""
+def _parts_without_moved(net: NetRange, exact: ExactScans | None) -> list[Part] | None:
+    """The parts of a range, without rows that were only moved. None if only a comparison identifies these rows."""
     if not net.tells_rows_apart:
         return None
     parts = parts_of(net, exact, apart=True)
@@ -113,28 +118,31 @@ def _parts_apart(net: NetRange, exact: ExactScans | None) -> list[Part] | None:
 
 
 def _all_of(net: NetRange, parts: Sequence[Part], names: Sequence[str], count: str) -> str:
-    """The rows of all parts of a range, in one task where they are few."""
+    """The rows of all parts of a range. If they are few, one task processes them."""
     rows = " union all ".join(part.select(names, count) for part in parts)
     hint = "" if any(part.has_unchanged for part in parts) else net_in_one_task(net)
     return f"(select {hint}* from ({rows}))" if hint else f"({rows})"
 
 
 def _difference(net: NetRange, count: str, exact: ExactScans | None) -> str:
-    """Each distinct row with how often the end has it more than the start; the HAVING clause is the caller's."""
+    """The query for each distinct row with ``count``: how many more of it the end has than the start.
+
+    The caller adds the HAVING clause.
+    """
     shown, keys = grouped(net.columns)
     rows = _all_of(net, parts_of(net, exact), names_of(net), count)
     return f"select {', '.join(shown)}, sum({count}) as {count} from {rows} group by {', '.join(keys)}"
 
 
 def grouped(columns: Sequence[TableColumn]) -> tuple[list[str], list[str]]:
-    """What a SELECT lists of rows that it groups by all of these columns, and what it groups by."""
+    """The SELECT list and the GROUP BY list of a query that groups rows by all of these columns."""
     shown, keys = [], []
     for column in columns:
         name = sql_name(column.name)
         key = sortable(name, column.type)
         keys.append(key)
         if has_floats(column.type):
-            # GROUP BY takes 0.0 for -0.0, also in what it gives back; as text they differ
+            # GROUP BY treats -0.0 as 0.0, also in its result. As text, they differ.
             keys.append(f"string({key})")
         shown.append(name if keys[-1] == name else f"any_value({name}) as {name}")
     return shown, keys

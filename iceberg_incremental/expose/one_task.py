@@ -1,7 +1,7 @@
-"""Having one task process few rows.
+"""Hints that let one task process a small number of rows.
 
-Spark then plans no shuffle for what follows, and so no further stages, each of which it would plan and start by itself.
-For few rows that is most of what a statement costs.
+Spark then plans no shuffle for the operations that follow, and therefore no further stages. If there are few rows,
+planning and starting these stages is most of a statement's cost.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from ..plan.ranges import NetRange
 
 _FEW_ROWS = 50_000
-"""Up to this many rows are left to one task, whatever a model's SQL does with each of them."""
+"""One task processes up to this many rows, regardless of what a model's SQL does with each of them."""
 
 _FEW_READ = 100_000
-"""Out of up to this many rows, one task also reads them."""
+"""If at most this many rows are read to find them, one task also reads these rows."""
 
 
 def in_one_task(rows: int, read: int) -> str:
-    """The hint of a SELECT that has one task process its result; nothing where that is too much.
+    """The hint for a SELECT whose result one task processes. Empty if there are too many rows.
 
-    ``rows``: how many it has at most. ``read``: how many rows are read to find them.
+    ``rows``: the maximum number of rows in the result. ``read``: the number of rows that are read to find them.
     """
     if rows > _FEW_ROWS:
         return ""
@@ -26,7 +26,7 @@ def in_one_task(rows: int, read: int) -> str:
 
 
 def net_in_one_task(net: NetRange) -> str:
-    """The same of a SELECT of the rows that came and went in a range, those included that were only moved."""
+    """The hint for a SELECT of the added and removed rows of a range, including rows that were only moved."""
     files = net.read.files
     if files is None or net.rows is None:
         return ""

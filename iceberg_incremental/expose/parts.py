@@ -1,7 +1,7 @@
-"""The parts of net changes: the rows that came with files, that were deleted in place, and that went with files.
+"""The parts of net changes: rows of added files, rows that were deleted in place, and rows of removed files.
 
-The two ends of a range differ by the rows of these parts alone. A row that a commit put into another file as it was is
-in none of them where format v3's row lineage identifies it; else it is in two, and cancels out.
+The two ends of a range differ only by the rows of these parts. A row that a commit moved unchanged to another file is
+in none of them if format v3's row lineage identifies it. Otherwise, it is in two parts and cancels out.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .bounds import bounds_sql
 from .projection import projected
 
 _LONGEST_FILE_LIST = 100_000
-"""Characters: a longer list of files is left out, the bounds alone then hold."""
+"""Characters. A longer list of files is omitted, and only bounds are used."""
 
 _MOST_BROADCAST_ROWS = 64 * 4_000_000
-"""Up to this many rows, which are as many bits, the rows that went are sent whole to every executor."""
+"""If the removed files have at most this many rows, the removed row ids are broadcast, as one bit for each row."""
 
 _DELETED = "_deleted = true"
 _LINEAGE = "_last_updated_sequence_number"
@@ -30,11 +30,11 @@ _ROW_ID = "_row_id"
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that are in one end of a range and not, or not as often, in the other.
+    """Rows that one end of a range has, and the other end does not have or has less often.
 
-    ``sign``: an expression that is 1 for a row of the end, and -1 for one of the start. ``join``: what follows the rows
-    in the FROM clause to leave some of them out, with its ``hint``; ``keys``: the expressions that it needs, by name.
-    ``has_unchanged``: there may be rows of files that do not differ. ``is_log``: also rows that came and went between.
+    ``sign``: an expression, 1 for a row of the end and -1 for a row of the start. ``join``: a join in the FROM clause
+    that excludes some of the rows; ``hint``: its hint; ``keys``: the expressions that it uses, by name.
+    ``has_unchanged``: may include rows of unchanged files. ``is_log``: may include rows added and removed in between.
     """
 
     rows: Rows
@@ -46,7 +46,7 @@ class Part:
     is_log: bool = False
 
     def select(self, names: Sequence[str], count: str) -> str:
-        """The SELECT of some columns, by their names at the range's end, and of the sign as ``count``."""
+        """The SELECT of columns, by their names at the range's end, and of the sign as ``count``."""
         sign = f"{self.sign} as {count}"
         if not self.join:
             return self.rows.select(names, sign)
@@ -56,39 +56,39 @@ class Part:
 
 
 class Reading(Enum):
-    """What net changes are read by, as the log says it."""
+    """How net changes are read, as the log line ``read …`` states it."""
 
-    EXACT_FILES = "the changed files"
-    CHANGELOG_SCAN = "Iceberg's changelog scan"
-    FILE_NAMES = "scans of the table, by the changed files' names"
-    ENDS = "scans of the table"
+    EXACT_FILES = "from the changed files"
+    CHANGELOG_SCAN = "with Iceberg's changelog scan"
+    FILE_NAMES = "with scans of the table that filter by file name"
+    ENDS = "with scans of the table"
 
 
 _ROWS, _OTHERS = "_ip_rows", "_ip_others"
 
 
 def parts_of(net: NetRange, exact: ExactScans | None, *, apart: bool = False) -> list[Part]:
-    """The parts of a range whose start has not expired. ``exact``: None where no files can be read by themselves.
+    """The parts of a range whose start has not expired. ``exact``: None if individual files cannot be read.
 
-    ``apart``: rows that were only moved must be in none of them, as far as ``net`` can tell.
+    ``apart``: whether to exclude rows that were only moved, as far as ``net`` identifies them.
     """
     ranges = net.segments or (net,)
-    return [part for place, each in enumerate(ranges) for part in _cheapest(each, exact, place, apart=apart)[1]()]
+    return [part for index, each in enumerate(ranges) for part in _cheapest(each, exact, index, apart=apart)[1]()]
 
 
 def readings_of(net: NetRange, exact: ExactScans | None) -> list[Reading]:
-    """What the parts of a range are read by, each way once."""
+    """The ways in which the parts of a range are read, each once."""
     if net.start_id is None:
         return [_touched_rows(net, exact)[0]]
     return list(dict.fromkeys(_cheapest(each, exact, 0)[0] for each in net.segments or (net,)))
 
 
 def _cheapest(
-    net: NetRange, exact: ExactScans | None, place: int, *, apart: bool = False
+    net: NetRange, exact: ExactScans | None, index: int, *, apart: bool = False
 ) -> tuple[Reading, Callable[[], list[Part]]]:
-    """What gives the parts of one of the ranges, by its place, that a statement reads together.
+    """The way to read a range that reads the least data, and a function that returns the parts.
 
-    By the way that reads least.
+    ``index``: the index of the range among those that the statement reads together.
     """
     files = net.changed.files
     if files is not None:
@@ -96,16 +96,16 @@ def _cheapest(
         if found is not None:
             return Reading.EXACT_FILES, lambda: found
         if net.has_log and not (net.untouched_since is not None and (apart or net.changes_most_files)):
-            return Reading.CHANGELOG_SCAN, lambda: [_logged(net, place)]
+            return Reading.CHANGELOG_SCAN, lambda: [_logged(net, index)]
         if _length(files.all) <= _LONGEST_FILE_LIST:
             return Reading.FILE_NAMES, lambda: _of_named_files(net, files)
     return Reading.ENDS, lambda: _of_ends(net)
 
 
 def touched_rows(net: NetRange, exact: ExactScans | None) -> Rows:
-    """The rows of the end that were touched since a start that has expired, each as often as it is there.
+    """The rows of the end that were added or changed since a start that is not read, including duplicates.
 
-    They are in files that came since; by row lineage, they are all that have a later sequence number.
+    They are in the files that were added since. With row lineage, they are the rows with a later sequence number.
     """
     return _touched_rows(net, exact)[1]
 
@@ -125,17 +125,17 @@ def _touched_rows(net: NetRange, exact: ExactScans | None) -> tuple[Reading, Row
 
 
 def _of_exact_files(net: NetRange, files: FileDifference, exact: ExactScans) -> list[Part] | None:
-    """The parts, each of its own files; None where the connection cannot read them so."""
+    """The parts, each read from its own files. None if the connection cannot read individual files."""
     end_id, start_id = _ids(net)
     before = files.with_other_deletes if net.changed.start_has_deletes else ()
-    came, kept, went = files.at_end, files.with_other_deletes, files.at_start
+    added, kept, removed = files.at_end, files.with_other_deletes, files.at_start
     if net.by_ends:
-        came, kept, went, before = files.all, (), files.all, ()
+        added, kept, removed, before = files.all, (), files.all, ()
     found: list[Rows | None] = []
     for snapshot_id, its_files, deleted in (
-        (end_id, came, False),
+        (end_id, added, False),
         (end_id, kept, True),
-        (start_id, went, False),
+        (start_id, removed, False),
         (start_id, before, True),
     ):
         rows = None
@@ -147,39 +147,39 @@ def _of_exact_files(net: NetRange, files: FileDifference, exact: ExactScans) -> 
     return _signed(net, *found)
 
 
-def _signed(net: NetRange, came: Rows | None, kept: Rows | None, went: Rows | None, before: Rows | None) -> list[Part]:
-    """The parts, from the rows of the files that came, that stayed with other deletes, and that went.
+def _signed(net: NetRange, added: Rows | None, kept: Rows | None, removed: Rows | None, old: Rows | None) -> list[Part]:
+    """The parts, from the rows of added files, of files with other deletes, and of removed files.
 
-    ``before``: those of the files that stayed, as they were at the start, where they may have had deletes.
+    ``old``: the rows at the start of the files with other deletes; None if they had no deletes at the start.
     """
     parts = []
-    if came is not None:
-        parts.append(Part(came.where(_touched(net)), "1"))
+    if added is not None:
+        parts.append(Part(added.where(_touched(net)), "1"))
     if kept is not None:
-        parts.append(_without(net, Part(kept.where(_DELETED), "-1"), before))
-    if went is not None:
-        parts.append(_gone(net, went, came))
+        parts.append(_without(net, Part(kept.where(_DELETED), "-1"), old))
+    if removed is not None:
+        parts.append(_gone(net, removed, added))
     return parts
 
 
 def _of_named_files(net: NetRange, files: FileDifference) -> list[Part]:
-    """The parts by scans of the whole table at either end, which the names of files and bounds cut down.
+    """The parts, read by scans of the table at both ends with conditions on file names and bounds.
 
-    Names prune no file from a scan, so one scan of the end shows the rows that came and those that were deleted in
-    place at once.
+    Conditions on file names do not let a scan skip files. One scan of the end therefore returns both the added rows and
+    the rows that were deleted in place.
     """
     at_end, at_start = _ends(net)
     if net.by_ends:
         bounds = bounds_sql(net.changed, files.all) if net.has_same_columns else None
         named = [each.where(_is_in(files.all), bounds) for each in (at_end, at_start)]
         return [Part(rows, sign) for rows, sign in zip(named, ("1", "-1"), strict=True)]
-    came = at_end.where(_is_in(files.at_end), _bounds(net, files.at_end)) if files.at_end else None
-    went = at_start.where(_is_in(files.at_start)) if files.at_start else None
-    if went is not None and net.has_same_columns:
-        went = went.where(_bounds(net, files.at_start))
-    if not files.with_other_deletes or came is None:
+    added = at_end.where(_is_in(files.at_end), _bounds(net, files.at_end)) if files.at_end else None
+    removed = at_start.where(_is_in(files.at_start)) if files.at_start else None
+    if removed is not None and net.has_same_columns:
+        removed = removed.where(_bounds(net, files.at_start))
+    if not files.with_other_deletes or added is None:
         kept = _some(at_end, net, files.with_other_deletes) if files.with_other_deletes else None
-        return _signed(net, came, kept, went, at_start if net.changed.start_has_deletes else None)
+        return _signed(net, added, kept, removed, at_start if net.changed.start_has_deletes else None)
     is_new = _is_in(files.at_end)
     shown = f"_deleted <> ({is_new})"
     if net.untouched_since is not None:
@@ -187,11 +187,11 @@ def _of_named_files(net: NetRange, files: FileDifference) -> list[Part]:
     rows = _some(at_end, net, (*files.at_end, *files.with_other_deletes)).where(shown)
     both = Part(rows, "if(_deleted, -1, 1)")
     parts = [_without(net, both, at_start if net.changed.start_has_deletes else None)]
-    return parts if went is None else [*parts, _gone(net, went, came)]
+    return parts if removed is None else [*parts, _gone(net, removed, added)]
 
 
 def _of_ends(net: NetRange) -> list[Part]:
-    """The parts by scans of the whole table at both ends, which bounds cut down where the files are known."""
+    """The parts, read by scans of the table at both ends, with conditions on bounds if the changed files are known."""
     files = net.changed.files
     bounds = bounds_sql(net.changed, files.all) if files is not None and net.has_same_columns else None
     at_end, at_start = (each.where(bounds) for each in _ends(net))
@@ -201,32 +201,32 @@ def _of_ends(net: NetRange) -> list[Part]:
 
 
 def _some(at_end: Rows, net: NetRange, files: Sequence[DataFile]) -> Rows:
-    """A scan of the end that shows the deleted rows of some files; those of others may be there too.
+    """A scan of the end that can return the deleted rows of some files, and possibly those of other files.
 
-    A file whose deletes stayed has the same deleted rows at both ends.
+    A file whose deletes have not changed has the same deleted rows at both ends.
     """
     bounds = _bounds(net, files)
     return at_end if bounds is None else at_end.where(_is_in(files), bounds)
 
 
 def changelog_name(number: int) -> str:
-    """A name of Iceberg's changelog table, each in another case, which Iceberg takes; see ``relations`` for why.
+    """A spelling of the name of Iceberg's changelog table in upper and lower case. See ``relations`` for the reason.
 
-    Additions count from 0 upwards, the ranges of net changes from the last name downwards.
+    Additions count from 0 upwards, and the ranges of net changes count from the last number downwards.
     """
     assert number < CHANGELOG_NAMES
     return "".join(letter.upper() if number >> bit & 1 else letter for bit, letter in enumerate("changes"))
 
 
-def _logged(net: NetRange, place: int) -> Part:
-    """The rows of all files that came and went, as Iceberg's changelog scan shows them."""
-    scan = f"{net.table.sql}.`{changelog_name(CHANGELOG_NAMES - 1 - place)}`"
+def _logged(net: NetRange, index: int) -> Part:
+    """The rows of all added and removed files, as returned by Iceberg's changelog scan."""
+    scan = f"{net.table.sql}.`{changelog_name(CHANGELOG_NAMES - 1 - index)}`"
     rows = Rows(f"{scan} WITH (`start-snapshot-id` = '{net.start_id}', `end-snapshot-id` = '{net.end_id}')")
     return Part(rows, "if(_change_type = 'INSERT', 1, -1)", is_log=True)
 
 
 def _without(net: NetRange, part: Part, before: Rows | None) -> Part:
-    """Rows that are deleted at the end, without those that were at the start, which ``before`` is a scan of."""
+    """A part, without the rows that were already deleted at the start. ``before``: a scan of the start."""
     if before is None:
         return part
     names = names_of(net)
@@ -237,10 +237,10 @@ def _without(net: NetRange, part: Part, before: Rows | None) -> Part:
 
 
 def _gone(net: NetRange, at_start: Rows, at_end: Rows | None) -> Part:
-    """The rows of the start, by row lineage without those that ``at_end`` still holds as they were.
+    """The rows of the start. With row lineage, without the rows that ``at_end`` contains unchanged.
 
-    Rows of both are told apart by bits, one a row id in blocks of 64: a join of the two by their ids would shuffle
-    both. The blocks in which an id is missing are few and small, and are broadcast.
+    Row ids are compared as bits in blocks of 64, because a join of both ends by row id would shuffle both. The blocks
+    with missing ids are few and small, and are broadcast.
     """
     if net.untouched_since is None or at_end is None:
         return Part(at_start, "-1")
@@ -262,7 +262,7 @@ def _gone(net: NetRange, at_start: Rows, at_end: Rows | None) -> Part:
 
 
 def _touched(net: NetRange) -> str | None:
-    """The condition that a row was touched since the start; None where row lineage is not asked."""
+    """The condition that a row was added or changed since the start. None if row lineage is not used."""
     return None if net.untouched_since is None else f"{_LINEAGE} > {net.untouched_since}"
 
 
@@ -278,7 +278,7 @@ def _ends(net: NetRange) -> tuple[Rows, Rows]:
 
 
 def _ends_at(net: NetRange, snapshot_id: int, columns: Sequence[TableColumn]) -> Rows:
-    """The whole table at a snapshot, which has these columns, in those in which the rows are shown."""
+    """The whole table at a snapshot with these ``columns``, converted to the columns of the returned rows."""
     whole = Rows(f"{net.table.sql} VERSION AS OF {snapshot_id}")
     if columns == net.columns:
         return whole
@@ -286,23 +286,23 @@ def _ends_at(net: NetRange, snapshot_id: int, columns: Sequence[TableColumn]) ->
 
 
 def _columns_of(net: NetRange) -> int:
-    """The snapshot in whose columns the rows are shown."""
+    """The snapshot whose columns the returned rows have."""
     return net.end_id if net.shown_as is None else net.shown_as.snapshot_id
 
 
 def _ids(net: NetRange) -> tuple[int, int]:
-    """The snapshots of the end and of the start, which has not expired."""
+    """The ids of the end and of the start, which must not have expired."""
     assert net.start_id is not None
     return net.end_id, net.start_id
 
 
 def names_of(net: NetRange) -> list[str]:
-    """The columns in which the rows of a range are shown."""
+    """The names of the columns of the returned rows."""
     return [column.name for column in net.columns]
 
 
 def _bounds(net: NetRange, files: Sequence[DataFile]) -> str | None:
-    """The bounds of some files, where a scan of the end is likely to be spared others by them."""
+    """The bounds of some files. None if most files changed, because a scan would then skip few files."""
     return None if net.changes_most_files else bounds_sql(net.changed, files)
 
 

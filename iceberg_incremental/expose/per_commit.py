@@ -1,7 +1,7 @@
-"""Changes commit by commit as SQL text: the net changes of each commit, with the commit that made them.
+"""Changes by commit as SQL text: the net changes of each commit, with the columns of the commit.
 
-The rows of every commit are read as those of a range of one commit, and netted by one GROUP BY for all: by all columns
-and the commit's place in the order. Where Iceberg's changelog scan shows the whole range, one scan may read it.
+The rows of each commit are read like those of a range of one commit. One GROUP BY nets the rows of all commits, by all
+columns and the commit's index. If Iceberg's changelog scan covers the whole range, one scan may read all commits.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .parts import Part, Reading, changelog_name, parts_of, readings_of, touched
 
 
 def changelog_sql(planned: PerCommit, unique_key: Sequence[str], exact: ExactScans | None) -> str:
-    """The rows that came and went with each commit, with ``_change_type`` and the columns of the commit.
+    """The rows that each commit added and removed, with ``_change_type`` and the columns of the commit.
 
-    Rows of one commit that share a key are its before and its after.
+    A removed and an added row of one commit with the same key are the row before and after an update.
     """
     names = [column.name for column in planned.shown_as.columns]
     count, kind = (unused(name, names) for name in ("_ip_n", "_ip_kind"))
@@ -41,7 +41,7 @@ def changelog_sql(planned: PerCommit, unique_key: Sequence[str], exact: ExactSca
 
 
 def reading_of(planned: PerCommit, exact: ExactScans | None) -> str:
-    """What the changes are read by, as the log says it."""
+    """How the changes are read, as shown in the log."""
     if _reads_log(planned, exact):
         return Reading.CHANGELOG_SCAN.value
     found = dict.fromkeys(each for commit in planned.commits for each in readings_of(commit.net, exact))
@@ -49,21 +49,21 @@ def reading_of(planned: PerCommit, exact: ExactScans | None) -> str:
 
 
 def _reads_log(planned: PerCommit, exact: ExactScans | None) -> bool:
-    """Whether one changelog scan is less work.
+    """Whether one changelog scan can read the changes and is less work.
 
-    It compares all rows of rewritten files, also where row lineage identifies those that were only moved.
+    The scan compares all rows of rewritten files, even if row lineage identifies those that were only moved.
     """
     has_lineage = any(commit.net.untouched_since is not None for commit in planned.commits)
     return planned.has_log and not (exact is not None and has_lineage)
 
 
 def _rows(planned: PerCommit, names: Sequence[str], count: str, exact: ExactScans | None) -> str:
-    """The rows that came, counted 1, and went, counted -1, each with the place of its commit in the order."""
+    """The added rows with count 1, and the removed rows with count -1, each with the index of its commit."""
     if _reads_log(planned, exact):
         return f"({_logged(planned, names, count)})"
     found = [
-        f"select *, {place} as {COMMIT_ORDER} from ({part.select(names, count)})"
-        for place, commit in enumerate(planned.commits)
+        f"select *, {index} as {COMMIT_ORDER} from ({part.select(names, count)})"
+        for index, commit in enumerate(planned.commits)
         for part in _parts(commit.net, exact)
     ]
     rows = " union all ".join(found)
@@ -74,23 +74,24 @@ def _rows(planned: PerCommit, names: Sequence[str], count: str, exact: ExactScan
 
 
 def _parts(net: NetRange, exact: ExactScans | None) -> Sequence[Part]:
-    """The parts of one commit. The first one of a table has all the rows that the table has then."""
+    """The parts of one commit. The first commit of a table has one part: all rows of the table at that commit."""
     return [Part(touched_rows(net, exact), "1")] if net.start_id is None else parts_of(net, exact)
 
 
 def _logged(planned: PerCommit, names: Sequence[str], count: str) -> str:
-    """The rows of all files that came and went, as Iceberg's changelog scan shows them.
+    """The rows of all added and removed files, as returned by Iceberg's changelog scan.
 
-    It mixes up its own columns where a statement asks for the last of them and not for the others (Iceberg 1.12).
+    The statement reads all of the scan's own columns, because the scan confuses them if a statement reads only the last
+    one (Iceberg 1.12).
     """
-    places = ", ".join(
-        f"{snapshot_id}L, {place}"
-        for place, commit in enumerate(planned.commits)
+    indexes = ", ".join(
+        f"{snapshot_id}L, {index}"
+        for index, commit in enumerate(planned.commits)
         for snapshot_id in commit.snapshot_ids
     )
     options = f"`start-snapshot-id` = '{planned.start.snapshot_id}', `end-snapshot-id` = '{planned.end.snapshot_id}'"
     return (
         f"select {sql_names(names)}, if(_change_type = 'INSERT', 1, -1) as {count},"
-        f" case when _change_ordinal >= 0 then map({places})[_commit_snapshot_id] end as {COMMIT_ORDER}"
+        f" case when _change_ordinal >= 0 then map({indexes})[_commit_snapshot_id] end as {COMMIT_ORDER}"
         f" from {planned.table.sql}.`{changelog_name(MAX_ADDITIONS)}` WITH ({options})"
     )

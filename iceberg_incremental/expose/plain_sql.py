@@ -1,4 +1,4 @@
-"""The sources of plain SQL in their states: before the captured ranges, after them, and the rows that differ."""
+"""The states of the sources of plain SQL: before and after the captured ranges, and the rows that differ."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql, uncompar
 class Source:
     """A source of a run.
 
-    ``history``: as its cut has it. ``has_same_columns``: whether it has the columns that it had at the checkpoint, by
-    their field ids, since a name may mean another column now.
+    ``history``: the history in its cut. ``has_same_columns``: whether it still has the columns of the checkpoint, by
+    field id, because a name may now refer to another column.
     """
 
     planned: Range
@@ -26,29 +26,29 @@ class Source:
 
     @property
     def table(self) -> TableName:
-        """Its table."""
+        """The source's table."""
         return self.planned.table
 
     @property
     def has_changed(self) -> bool:
-        """Whether it has other rows than at the checkpoint."""
+        """Whether its rows may differ from those at the checkpoint."""
         return self.planned.brings_rows
 
     @property
     def rows_searched(self) -> int:
-        """How many rows are read to find those that differ."""
+        """The number of rows that are read to find those that differ."""
         planned = self.planned
         files = planned.net.read.files if isinstance(planned, NetChanges) else None
         return planned.counts.records if files is None else files.records
 
     @property
     def _most_changes(self) -> int:
-        """How many rows differ at most."""
+        """The maximum number of rows that differ."""
         rows = self.planned.net.rows if isinstance(self.planned, NetChanges) else None
         return self.rows_searched if rows is None else rows
 
     def states(self, changes: str) -> TableStates:
-        """The source's states. ``changes``: the relation of the rows that differ, if any do."""
+        """The source's states. ``changes``: the relation of the rows that differ. Ignored for an unchanged source."""
         new, end = as_of_sql(self.planned), self.planned.end
         rows = None if end is None else total(end)[1]
         if not self.has_changed:
@@ -68,22 +68,22 @@ class Source:
         return changelog_sql(self.planned, (), exact)
 
     def signed_sql(self, exact: ExactScans | None) -> str:
-        """The rows that came and went, as ``changes_sql``, with rows of both kinds that cancel out.
+        """The added and removed rows in the form of ``changes_sql``, but with pairs of rows that cancel out.
 
-        Rows need not be compared for them, and Spark reads only the columns that the caller uses.
+        Rows are not compared, and Spark reads only the columns that the caller uses.
         """
         return _typed_sql(signed_sql(self.planned, exact))
 
     def touched_sql(self, exact: ExactScans | None) -> str | None:
-        """The rows that came and went, as ``changes_sql``, with some that were set to what they were.
+        """The added and removed rows in the form of ``changes_sql``, including updates that changed no value.
 
-        Spark reads only the columns that the caller uses. None where rows have to be compared to know which differ, or
-        so many were written that most of them may be the same.
+        Spark reads only the columns that the caller uses. None if rows have to be compared to find those that differ,
+        or if the range wrote so many rows that most of them may be unchanged.
         """
         return self._uncompared_sql(exact, at_ends=False) if self._writes_few else None
 
     def ends_sql(self, exact: ExactScans | None) -> str | None:
-        """As ``touched_sql``, however many rows were written, but each row that came is one of the table now."""
+        """``touched_sql`` for any number of written rows. Each added row is in the table at the range's end."""
         return self._uncompared_sql(exact, at_ends=True)
 
     def _uncompared_sql(self, exact: ExactScans | None, *, at_ends: bool) -> str | None:
@@ -92,7 +92,7 @@ class Source:
 
     @property
     def _writes_few(self) -> bool:
-        """Whether the range wrote few of the table's rows, unlike the replacement of all rows by nearly the same."""
+        """Whether the range wrote few of the table's rows. For example, False if it replaced all rows."""
         planned = self.planned
         files = planned.net.read.files if isinstance(planned, NetChanges) else None
         if files is None or planned.end is None:
@@ -100,7 +100,7 @@ class Source:
         return sum(file.records for file in files.at_end) * _FEW_OF <= total(planned.end)[1]
 
     def _old_sql(self) -> str | None:
-        """The source at the checkpoint; None where that snapshot has expired."""
+        """The source at the checkpoint. None without a checkpoint, or if its snapshot has expired."""
         start = self.planned.start
         if start is None:
             return None
@@ -114,10 +114,10 @@ class Source:
 
 
 _FEW_OF = 8
-"""Of this many rows of a table, few are at most one."""
+"""A range wrote few rows if it wrote at most one row for each of this many rows of the table."""
 
 
 def _typed_sql(signed: str) -> str:
-    """Rows with their change type in the place of their sign."""
+    """Rows with their change type instead of their sign."""
     type_ = f"if({CHANGE_SIGN} > 0, 'INSERT', 'DELETE') as {CHANGE_TYPE}"
     return f"(select * except ({CHANGE_SIGN}), {type_} from {signed})"

@@ -1,4 +1,4 @@
-"""Reading the rows of an older snapshot in the columns of a newer one: fields are matched by their ids."""
+"""Reading the rows of an older snapshot with the columns of a newer one. Fields are matched by id."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .literals import sql_type
 
 
 def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> list[str]:
-    """Expressions over the older columns that give the newer ones, in their order.
+    """Expressions over the older columns for the newer columns, in the order of the newer columns.
 
-    A column that came later is NULL, or its initial default. A promoted type is left as it was: the UNION with rows of
-    the newer type widens it.
+    A column that was added later is NULL or its initial default. A promoted type is not converted, because the UNION
+    with rows of the newer type widens it.
     """
     known = {column.field_id: column for column in older}
     return [
@@ -28,7 +28,7 @@ def projected(older: Sequence[TableColumn], newer: Sequence[TableColumn]) -> lis
 def sortable(expression: str, type_: IcebergType, depth: int = 0) -> str:
     """A value in a form in which equal values group together: each map as an array of its entries, sorted by key.
 
-    Spark groups by maps too, but by its ``map_sort``, which takes no NULL values (seen in Spark 4.1).
+    Spark can also group by maps, but its ``map_sort`` does not accept NULL values (tested with Spark 4.1).
     """
     if isinstance(type_, str) or not has_maps(type_):
         return expression
@@ -46,7 +46,7 @@ def sortable(expression: str, type_: IcebergType, depth: int = 0) -> str:
 
 
 def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: int) -> str:
-    """An expression of the older type in the shape of the newer one. ``depth`` keeps the names of lambdas apart."""
+    """An expression of the older type in the shape of the newer type. ``depth`` makes lambda variables unique."""
     if isinstance(older, str) or isinstance(newer, str) or _shape(older) == _shape(newer):
         return expression
     if newer["type"] == "struct":
@@ -73,7 +73,7 @@ def _converted(expression: str, older: IcebergType, newer: IcebergType, depth: i
 
 
 def _shape(type_: IcebergType) -> object:
-    """A type without what does not matter to how a value is read: docs, defaults, whether it is required."""
+    """A type without details that do not affect how a value is read: docs, defaults, and whether it is required."""
     if isinstance(type_, str):
         return type_
     if type_["type"] == "struct":
@@ -82,7 +82,7 @@ def _shape(type_: IcebergType) -> object:
 
 
 def _default(column: TableColumn) -> str:
-    """The initial default of a column as SQL; JSON forms: Iceberg's single-value serialization."""
+    """The initial default of a column as SQL. Iceberg's single-value serialization defines its JSON."""
     if column.default is None or not isinstance(column.type, str):
         return "null"
     if column.type == "binary" or column.type.startswith("fixed"):

@@ -1,12 +1,12 @@
-"""A planned range as SQL text: a relation that stands after FROM or JOIN, with or without an alias.
+"""A planned range as SQL text: a relation for use after FROM or JOIN, with or without an alias.
 
-The forms were seen to work in Spark 4.0 and 4.1: ``t VERSION AS OF n`` and ``t.snapshot_id_n`` pin the whole table;
-``t.branch_main WITH (options)`` is Iceberg's incremental append scan, start exclusive and end inclusive, and
-``t.changes WITH (options)`` its changelog scan.
+These forms were tested with Spark 4.0 and 4.1. ``t VERSION AS OF n`` and ``t.snapshot_id_n`` pin the whole table.
+``t.branch_main WITH (options)`` is Iceberg's incremental append scan (start exclusive, end inclusive), and
+``t.changes WITH (options)`` is its changelog scan.
 
-Within one statement Spark resolves a name once, whatever options follow it: of ``t`` and ``t WITH (…)``, in a model
-that reads a table both ways or through a view, the second would silently read what the first does. So every range
-stands under a name that nothing else in the statement has.
+Within one statement, Spark resolves a name once, regardless of the options that follow it. If a model reads both ``t``
+and ``t WITH (…)``, possibly through a view, the second of them would silently return the rows of the first. Each range
+therefore uses a name that nothing else in the statement uses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NO_ROWS = "TABLESAMPLE (0 ROWS)"
 
 
 def changes_sql(planned: Range, exact: ExactScans | None = None) -> str:
-    """The rows that a range newly brings. ``exact``: what reads data files by themselves, where that can be."""
+    """The rows that a range adds. ``exact``: the reader of individual data files; None without one."""
     match planned:
         case Nothing():
             return no_rows_sql(planned)
@@ -61,7 +61,7 @@ def _appended_sql(planned: Appends, exact: ExactScans | None) -> str:
     assert planned.start.snapshot_id is not None
     scan = f"{planned.table.sql}.`branch_main` {_between(planned.start.snapshot_id, planned.end.snapshot_id)}"
     if not planned.additions:
-        return f"({scan})"  # dbt takes a WITH outside of parentheses for the place of its ephemeral models
+        return f"({scan})"  # dbt would insert ephemeral models at a WITH outside of parentheses
     selects = [f"select * from {scan}"] if planned.append_scan else []
     selects += [_addition_sql(planned.table, number, each, exact) for number, each in enumerate(planned.additions)]
     return "(" + " union all ".join(selects) + ")"
@@ -75,16 +75,16 @@ def _addition_sql(table: TableName, number: int, addition: Addition, exact: Exac
 
 
 def changelog_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactScans | None = None) -> str:
-    """What a range did to the table's rows, each with its ``_change_type``."""
+    """The changes of a range to the table's rows, each with its ``_change_type``."""
     if isinstance(planned, NetChanges):
         return net.changelog_sql(planned.net, unique_key, exact)
     return inserted_sql(changes_sql(planned, exact))
 
 
 def per_commit_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactScans | None = None) -> str:
-    """What each commit of a range did to the table's rows, each with its ``_change_type`` and its commit.
+    """The changes of each commit of a range to the table's rows, each with its ``_change_type`` and its commit.
 
-    The rows of a whole table count as those of the commit at its end.
+    If the range is the whole table, all rows have the commit at its end.
     """
     if isinstance(planned, PerCommit):
         return per_commit.changelog_sql(planned, unique_key, exact)
@@ -92,7 +92,7 @@ def per_commit_sql(planned: Range, unique_key: Sequence[str] = (), exact: ExactS
 
 
 def with_commit_sql(relation: str, commit: Snapshot | None) -> str:
-    """The rows of a relation, all as those of one commit; None is no commit in particular."""
+    """The rows of a relation with the columns of one commit. Without a commit, its id and time are NULL."""
     snapshot, time = ("null", "null") if commit is None else (f"{commit.snapshot_id}L", f"{commit.timestamp_ms}L")
     return (
         f"(select *, cast({snapshot} as bigint) as {COMMIT_SNAPSHOT}, timestamp_millis({time}) as {COMMIT_TIME},"
@@ -101,19 +101,22 @@ def with_commit_sql(relation: str, commit: Snapshot | None) -> str:
 
 
 def changed_keys_sql(planned: Range, keys: Sequence[str], exact: ExactScans | None = None) -> str:
-    """The values that some columns have in the rows that a range brought, took or changed; maybe in a few more."""
+    """A relation with the values of some columns in all rows that a range added, removed or changed.
+
+    It may contain other columns, the same values more than once, and the values of a few unchanged rows.
+    """
     return net.keys_sql(planned.net, keys, exact) if isinstance(planned, NetChanges) else changes_sql(planned, exact)
 
 
 def signed_sql(planned: Range, exact: ExactScans | None = None) -> str:
-    """The rows that a range brought and took, with their sign; rows that it only moved may come with both."""
+    """The rows that a range added and removed, with their sign. Rows that were only moved may have both signs."""
     if isinstance(planned, NetChanges):
         return net.signed_sql(planned.net, exact)
     return added_sql(changes_sql(planned, exact))
 
 
 def uncompared_sql(planned: Range, exact: ExactScans | None = None, *, at_ends: bool) -> str | None:
-    """The rows that a range brought and took, with their sign; None where rows have to be compared for it.
+    """The rows that a range added and removed, with their sign. None if rows have to be compared to find them.
 
     ``at_ends``: as in ``net.uncompared_sql``.
     """
@@ -123,12 +126,12 @@ def uncompared_sql(planned: Range, exact: ExactScans | None = None, *, at_ends: 
 
 
 def added_sql(relation: str) -> str:
-    """The rows of a relation, each with the sign of one that came."""
+    """The rows of a relation, each with the sign of an added row."""
     return f"(select *, 1 as {CHANGE_SIGN} from {relation})"
 
 
 def inserted_sql(relation: str) -> str:
-    """The rows of a relation as the changelog of a table that had none of them."""
+    """The rows of a relation as a changelog in which every row is inserted."""
     return f"(select *, 'INSERT' as {CHANGE_TYPE} from {relation})"
 
 
@@ -140,17 +143,17 @@ def as_of_sql(planned: Range) -> str:
 
 
 def no_rows_sql(planned: Range) -> str:
-    """No rows, with the columns that the table has at the end of a range."""
+    """No rows, with the columns of the table at the end of a range."""
     return empty_sql(planned.table) if planned.end is None else f"{_pinned(planned.table, planned.end)} {_NO_ROWS}"
 
 
 def _pinned(table: TableName, end: Snapshot) -> str:
-    # Not VERSION AS OF: under a table's own name a column could be qualified by it, until the next run has a range.
+    # With VERSION AS OF, SQL could qualify columns by the table's own name, and would fail in a run that reads a range.
     return f"{table.sql}.{sql_name(f'snapshot_id_{end.snapshot_id}')}"
 
 
 def empty_sql(table: TableName) -> str:
-    """No rows, with the table's columns; Spark plans it as an empty local relation."""
+    """No rows, with the table's columns. Spark plans it as an empty local relation."""
     return f"{table.sql} {_NO_ROWS}"
 
 

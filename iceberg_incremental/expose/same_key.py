@@ -1,4 +1,4 @@
-"""Whether two rows have the same key, as a join condition that Spark's hash joins are quick with."""
+"""A join condition for equal keys that is fast in Spark's hash joins."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ _MOST_PACKED = 8
 
 
 def fits_one_number(types: Sequence[str]) -> bool:
-    """Whether keys of these types, by Spark's names, can be packed into one long."""
+    """Whether keys of these Spark types can be packed into one long."""
     return sum(_BYTES.get(type_, _MOST_PACKED + 1) for type_ in types) <= _MOST_PACKED
 
 
 def same_key(left: str, right: str, names: Sequence[str], types: Sequence[str], *, nulls: bool) -> str:
-    """The condition over two aliases; ``types`` are Spark's names. ``nulls``: whether NULL is the same as NULL.
+    """The condition that rows of two aliases have the same key.
 
-    Spark packs keys of whole numbers into one long where they fit (HashJoin.rewriteKeyExpr), for which it has a hash
-    map of half the cost; but not dates, which are given as numbers of days for that, and nothing that <=> compares.
+    ``types``: the Spark types of the key columns. ``nulls``: whether NULL equals NULL.
+
+    If keys of integers fit into one long, Spark packs them (HashJoin.rewriteKeyExpr). Its hash map for longs costs half
+    as much as that for rows. Spark does not pack dates, which are therefore converted to numbers of days. It also does
+    not pack keys that are compared by <=>.
     """
     sign = "<=>" if nulls else "="
     packs = not nulls and fits_one_number(types)

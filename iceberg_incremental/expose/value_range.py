@@ -1,10 +1,10 @@
 """The range of a column's values in captured changes (``ip_range``), for use as parameters of a model's SQL.
 
-The bounds come from the metadata of the changed files: no changed row has a value outside of them, but a value need not
-reach them, since writers cut long strings, and since a file that was rewritten also holds rows that did not change.
-Where metadata do not bound the column, one query over the changes alone finds its least and its greatest value: over
-all rows that any macro shows of them, also those that came and went unchanged, since what is added up of these needs
-the rows of the same values.
+The bounds come from the metadata of the changed files. All values in changed rows are within the bounds. The bounds may
+be wider, because writers truncate long strings, and because a rewritten file also contains unchanged rows. If the
+metadata does not bound the column, one query over the changes finds its minimum and maximum. The query includes all
+rows that a macro may return for the changes, also unchanged rows with both signs, because aggregates of signed rows
+also use their values.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .relations import signed_sql
 
 @dataclass(frozen=True)
 class ValueRange:
-    """What ``ip_range`` gives. ``min``, ``max``: SQL literals, or NULL where no changed row has a value.
+    """The result of ``ip_range``. ``min``, ``max``: SQL literals, or NULL if no changed row has a value.
 
-    ``is_empty``: nothing changed. ``has_nulls``: the column may be NULL in a changed row, which no comparison with the
-    bounds finds.
+    ``is_empty``: whether nothing changed. ``has_nulls``: whether the column may be NULL in a changed row. A comparison
+    with the bounds does not find such rows.
     """
 
     min: str
@@ -43,14 +43,14 @@ class ValueRange:
     has_nulls: bool
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise ArgumentsError for a name that it does not have: Jinja would make it undefined."""
+        """Raise ArgumentsError for an unknown name, which Jinja would otherwise treat as undefined."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise range_errors.no_such_bound(name, [field.name for field in fields(self)])
 
 
 PARSED = ValueRange("null", "null", is_empty=False, has_nulls=False)
-"""What it gives while dbt parses."""
+"""The result while dbt parses the project."""
 EMPTY = ValueRange("null", "null", is_empty=True, has_nulls=False)
 
 
@@ -62,11 +62,12 @@ def capture_range(
     query: Callable[[str], Sequence[Any]],
     scans: Callable[[], ExactScans | None],
 ) -> tuple[RunPlan, ValueRange]:
-    """Capture between which values a column lies in the changes of some sources; in a rebuild, in all of their rows.
+    """Capture the range of a column's values in the changes of some sources. In a rebuild, in all of their rows.
 
-    ``query``: gives the first row of a SELECT, which is sent where metadata do not bound the column. ``scans``: gives
-    what reads data files by themselves, where that can be; it is not called if nothing has changed.
-    Raises as ``capture_changelog`` does, and what ``query`` raises.
+    ``query``: returns the first row of a SELECT. It is called only if the metadata does not bound the column.
+    ``scans``: returns the reader of individual data files, or None. It is called only if something has changed.
+    Raises ConfigError if a source does not have the column, and the errors of ``capture_changelog``, ``from_query`` and
+    ``query``.
     """
     for source in sources:
         plan = capture_changelog(plan, cuts, source)
@@ -83,12 +84,12 @@ def capture_range(
 
 
 def _reads_other_files(planned: Range, exact: ExactScans | None) -> bool:
-    """Whether rows of files that did not change are read too, and count as much as they are discounted."""
+    """Whether rows of unchanged files are also read. They have both signs."""
     return isinstance(planned, NetChanges) and Reading.ENDS in readings_of(planned.net, exact)
 
 
 def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueRange | None:
-    """The range in the files of all these changes; None where their metadata do not bound it on both sides."""
+    """The range in the files of all these changes. None if their metadata does not bound it on both sides."""
     types: set[str] = set()
     intervals: list[Interval] = []
     for each in changes:
@@ -111,9 +112,9 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
 
 
 def from_query(relations: Sequence[str], column: str, query: Callable[[str], Sequence[Any]]) -> ValueRange:
-    """The range in the rows of all relations. ``query`` gives the first row of a SELECT.
+    """The range in the rows of all relations. ``query``: returns the first row of a SELECT.
 
-    Raises ConfigError for a type that has no literals, and for values that no literals can bound.
+    Raises ConfigError for a type without literals, and for values that no literals can bound.
     """
     kind = str(query(type_sql(relations, column))[0])
     if not has_ends(kind):
@@ -122,14 +123,15 @@ def from_query(relations: Sequence[str], column: str, query: Callable[[str], Seq
 
 
 def type_sql(relations: Sequence[str], column: str) -> str:
-    """The query for the name of the column's type in all relations; it reads no row."""
+    """The query for the name of the column's type in all relations. It reads no rows."""
     return f"select typeof(any_value(c)) from ({_values(relations, column)} limit 0)"
 
 
 def scan_sql(relations: Sequence[str], column: str, kind: str) -> str:
-    """The query for what ``from_row`` takes, over the changed rows of all relations.
+    """The query for the argument of ``from_row``, over the rows of all relations.
 
-    Text and times come as numbers: no setting of the session changes these, and no two values share one.
+    Text is returned in hexadecimal and times are returned as numbers, because these forms do not depend on session
+    settings and are different for different values.
     """
     low, high = ends_sql(kind, "low", "high")
     return (
@@ -139,23 +141,23 @@ def scan_sql(relations: Sequence[str], column: str, kind: str) -> str:
 
 
 def ends_sql(kind: str, low: str, high: str) -> tuple[str, str]:
-    """What ``from_row`` takes of a least and a greatest value, which are SQL expressions of a type."""
+    """The minimum and the maximum in the form of ``from_row``, from SQL expressions of a Spark type ``kind``."""
     low, high = (f"string({_NUMBERED.get(kind, '{}').format(end)})" for end in (low, high))
     return low, high
 
 
 def has_ends(kind: str) -> bool:
-    """Whether values of a type, by Spark's name, can be bounded by literals."""
+    """Whether literals can bound the values of a Spark type."""
     return _KINDS.fullmatch(kind) is not None
 
 
 def type_name(kind: str) -> str:
-    """A type's name that means the same under all settings of a session."""
+    """A type's name whose meaning does not depend on session settings."""
     return _NAMES.get(kind, kind)
 
 
 def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
-    """The range from a row of ``scan_sql``: the least and the greatest value, and counts of rows.
+    """The range from a row of ``scan_sql``: the minimum, the maximum, and the counts of rows and of NULL values.
 
     Raises ConfigError for values that no literals can bound.
     """
@@ -169,7 +171,7 @@ def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
     if kind in ("float", "double"):
         if high == "NaN":
             raise range_errors.no_range_with_nan(column)
-        # Spark has 0.0 equal to -0.0, but Iceberg, which prunes files by these literals, has it above
+        # Spark treats -0.0 and 0.0 as equal. Iceberg, which prunes files by these literals, orders -0.0 before 0.0.
         low, high = ("-0.0" if float(low) == 0 else low), ("0.0" if float(high) == 0 else high)
     return ValueRange(_typed(low, kind), _typed(high, kind), False, nulls > 0)
 
@@ -183,7 +185,7 @@ _NUMBERED = {
 }
 _ICEBERG_TIMES = {"date": "date", "timestamp": "timestamptz", "timestamp_ntz": "timestamp"}
 _NAMES = {"timestamp": "timestamp_ltz"}
-"""Where a type's name may mean another one, by a setting of the session."""
+"""The unambiguous names of types whose usual names depend on session settings."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -198,7 +200,7 @@ def _typed(text: str, kind: str) -> str:
 
 
 def _text_range(column: str, low: bytes, high: bytes) -> tuple[str, str]:
-    """Bounds of strings by their bytes, which need not be UTF-8."""
+    """Bounds of strings from their bytes, which may not be valid UTF-8."""
     greatest = safe_upper(high.decode("utf-8", errors="replace"))
     if greatest is None:
         greatest = _LAST_CHARACTER

@@ -1,1 +1,1 @@
-"""Incremental PySpark jobs without dbt: capture the new rows of the sources, write, and commit both at once."""
+"""Incremental PySpark jobs without dbt. A run captures new rows of sources, and commits rows and position at once."""

@@ -1,4 +1,4 @@
-"""A job: a target table, and the runs that update it from the changes of its sources."""
+"""A job, which updates a target table from the changes of its sources."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class Job:
     """A PySpark job that writes one table incrementally.
 
-    A run captures its sources as of one moment, continuing from the previous run. It publishes its rows and the
-    position in one Iceberg commit. dbt models of this package use the same position. If the ``name`` of a job is the
-    unique id of a model, the job and the model can continue each other's table.
+    A run continues from the previous run, and captures all sources as of the same time. It publishes its rows and the
+    position in one Iceberg commit. The position has the same format as that of this package's dbt models. If the
+    ``name`` of a job is the unique id of a model, the job and the model can continue each other's table.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class Job:
 
         ``target``: the table as ``catalog.namespace.table``. ``name``: the name of the writer, by default
         ``job.<target>``. ``on_source_rewrite``, ``on_history_break``, ``on_missing_checkpoint``, ``on_schema_change``,
-        ``max_snapshots_per_run``, ``max_bytes_per_run``, ``hold_source``: as the configs of dbt models with these
-        names. ``partitioned_by``, ``properties``: the partitioning and the properties of a table that a run creates.
+        ``max_snapshots_per_run``, ``max_bytes_per_run``, ``hold_source``: as the configs with these names in dbt
+        models. ``partitioned_by``, ``properties``: the partitioning and properties of a table that a run creates.
         ``metadata_reader``: ``auto``, ``pyiceberg`` or ``spark``. ``catalog_properties``: PyIceberg's properties by
         catalog, if they cannot be derived from Spark's settings. Raises ConfigError for an invalid name or option.
         """
@@ -87,11 +87,11 @@ class Job:
 
     @contextmanager
     def run(self, *, full_refresh: bool = False, sources: Sequence[str] = ()) -> Iterator[JobRun]:
-        """One run. The rows written in the block are published at its end, and not if it raises an error.
+        """One run. The rows written in the block are published at its end, unless the block raises an error.
 
-        ``full_refresh``: whether to rebuild the table from all rows of the sources. ``sources``: the tables to read, so
-        that the first run reads them as of one moment; later runs find them in the checkpoint. Raises the errors of
-        ``open_run``, and of the run's methods.
+        ``full_refresh``: whether to rebuild the table from all rows of the sources. ``sources``: the tables to read.
+        The first run needs this list to read all tables as of the same time. Later runs find the tables in the
+        checkpoint. Raises the errors of ``open_run``, and of the run's methods.
         """
         with called_by(Caller.JOB):
             cuts = Cuts(lambda: self._reader)
@@ -107,7 +107,7 @@ class Job:
 
     @called_by(Caller.JOB)
     def status(self) -> NextRun:
-        """The plan of the next run, from metadata alone. Raises the errors of ``open_run``."""
+        """The plan of the next run, from metadata only. Raises the errors of ``open_run``."""
         cuts = Cuts(lambda: self._reader)
         cuts.take_together(self._known_sources)
         return next_run(self._opened(cuts), cuts, self._known_sources())
@@ -124,7 +124,7 @@ class Job:
         )
 
     def _known_sources(self) -> list[TableName]:
-        """The tables that the last run has read."""
+        """The tables that the last run read. Empty if they cannot be determined."""
         try:
             target = self._reader.load(self._target)
             checkpoint = None if target is None else target_checkpoint(target, self._reader).checkpoint

@@ -1,4 +1,4 @@
-"""One run of a job: the sources that it reads as DataFrames, and the rows that it writes at its end."""
+"""One run of a job. It reads sources as DataFrames, and writes rows at its end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Columns = str | Sequence[str]
 
 @dataclass(frozen=True)
 class _Write:
-    """The rows that a run will write. ``method``: the method that was called."""
+    """The rows to write at the end of a run. ``method``: the name of the called method."""
 
     method: str
     frame: DataFrame
@@ -44,7 +44,7 @@ class _Write:
 class JobRun:
     """The reads and writes of one run of a job. Its methods raise IncrementalErrors.
 
-    All sources are read as of the same moment. Nothing is written before the run ends.
+    All sources are read as of the same time. Nothing is written before the run ends.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class JobRun:
         self._write: _Write | None = None
         self._has_ended = False
         self.published: Published | None = None
-        """The run's commit. None before the run has ended, and if there was nothing to commit."""
+        """The run's commit. None before the end of the run, or if there was nothing to commit."""
 
     @property
     def plan(self) -> RunPlan:
@@ -74,18 +74,18 @@ class JobRun:
 
     @property
     def is_rebuild(self) -> bool:
-        """Whether the run builds the whole table: the first run, with ``full_refresh``, or by a policy."""
+        """Whether the run builds the whole table: in the first run, with ``full_refresh``, or because of a policy."""
         return self.plan.is_rebuild
 
     @property
     def has_changes(self) -> bool:
-        """Whether the captured sources have rows for the run."""
+        """Whether the captured sources have rows to process."""
         return self.plan.action in (Action.APPLY, Action.REBUILD)
 
     # Reading
 
     def changes(self, source: str) -> DataFrame:
-        """The rows that are new in a source since the last run. In a rebuild, all rows."""
+        """The new rows of a source since the last run, as returned by ``ip_changes``. In a rebuild, all rows."""
         return self._frame(self._captures("changes").changes(self._table(source)))
 
     def changelog(self, source: str, unique_key: Columns = (), *, per: str = PER_RANGE) -> DataFrame:
@@ -102,13 +102,13 @@ class JobRun:
         return self._frame(self._captures("signed_changes").signed_changes(self._table(source)))
 
     def as_of(self, source: str) -> DataFrame:
-        """All rows of a source, as of the run's moment."""
+        """All rows of a source, as of the time of the run."""
         return self._frame(self._captures("as_of").as_of(self._table(source)))
 
     def changed_groups(self, source: str, keys: Columns, changes_of: str | Sequence[str] = ()) -> DataFrame:
-        """All rows of a source whose ``keys`` equal those of a changed row of the source or of ``changes_of``.
+        """All rows of a source whose ``keys`` equal those of a changed row of ``changes_of``, by default the source.
 
-        The run must then ``merge`` by a key that contains these columns, because it replaces whole groups.
+        The run replaces whole groups, so it must ``merge`` by a key that contains these columns.
         """
         names, table = _names(keys), self._table(source)
         changing = [changes_of] if isinstance(changes_of, str) else list(changes_of)
@@ -129,14 +129,14 @@ class JobRun:
         self._will("append", frame, Strategy.APPEND)
 
     def merge(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
-        """Insert rows that replace the rows with the same ``key``.
+        """Insert rows, and delete existing rows with the same ``key``.
 
-        With ``sequence_by``, only newer rows replace others.
+        With ``sequence_by``, rows that are older than the existing row of their key are ignored.
         """
         self._will("merge", frame, Strategy.MERGE, key, sequence_by)
 
     def overwrite_partitions(self, frame: DataFrame) -> None:
-        """Replace the partitions that contain the rows."""
+        """Replace all partitions that contain new rows by the new rows."""
         self._will("overwrite_partitions", frame, Strategy.INSERT_OVERWRITE)
 
     def apply_changes(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
@@ -146,9 +146,9 @@ class JobRun:
     # End
 
     def publish(self) -> None:
-        """Write and publish the rows with the position. Called at the end of the block.
+        """Write and publish the rows and the position. Called at the end of the block.
 
-        Raises StagingError if rows were captured and none are written.
+        Raises StagingError if the run captured rows but called no method that writes.
         """
         plan = self.plan
         if not plan.captured:
@@ -172,7 +172,7 @@ class JobRun:
     def close(self) -> None:
         """Release the run's temporary views and held rows in Spark.
 
-        Called at the end of the block, also after an error.
+        Called at the end of the block, including after an error.
         """
         self._has_ended = True
         self._spark.close()
@@ -183,7 +183,7 @@ class JobRun:
     def _will(
         self, method: str, frame: DataFrame, strategy: Strategy, key: Columns = (), sequence_by: Columns = ()
     ) -> None:
-        """Note the rows to write and the policy. Raises ConfigError for a call that does not suit the run."""
+        """Store the rows to write, and set the strategy. Raises ConfigError if the call is not allowed in this run."""
         plan, names = self.plan, _names(key)
         self._require_open()
         if self._write is not None:

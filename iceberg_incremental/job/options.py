@@ -1,4 +1,4 @@
-"""The options of a job as the policies of the engine."""
+"""Converts the options of a job to the engine's policies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def policy(
 
 
 def table(what: str, text: str) -> TableName:
-    """Parse a table name of three parts. Raises ConfigError for other text."""
+    """Parse a table name of three parts. Raises ConfigError for other texts."""
     found = TableName.written(text)
     if found is None:
         raise job_errors.not_a_table_name(what, text)
@@ -43,7 +43,7 @@ def table(what: str, text: str) -> TableName:
 
 
 def schema_policy(value: str) -> str:
-    """The option ``on_schema_change``. Raises ConfigError for an unknown value."""
+    """The value of the option ``on_schema_change``. Raises ConfigError if it is unknown."""
     if value not in ON_SCHEMA_CHANGE:
         raise job_errors.wrong_option("on_schema_change", value, ON_SCHEMA_CHANGE)
     return value

@@ -1,4 +1,4 @@
-"""The output of a run of a job: its DataFrame as a view, its columns, and the statement of its strategy."""
+"""Writes the DataFrame of a job's run to its table, with the statements of its strategy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a job's table is created, and how it is altered if the columns of new rows differ."""
+    """Options for creating a job's table, and for altering it if new rows have other columns."""
 
     on_schema_change: str
     partitioned_by: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class Output:
         return Statement(append_sql(staged, rows, columns), Then.DELETE_REPLACED, tuple(columns))
 
     def _views(self, frame: DataFrame) -> tuple[str | None, str]:
-        """Temporary views of a DataFrame: the changelog, if it is one, and the rows for the table."""
+        """Creates temporary views of a DataFrame: of the changelog, if it is one, and of the rows for the table."""
         rows = f"{self._plan.branch}_rows"
         if self._plan.policy.strategy is not Strategy.APPLY_CHANGES:
             frame.createOrReplaceTempView(rows)
@@ -137,13 +137,13 @@ class Output:
         return [Column(name, type_) for name, type_ in self._spark.columns(f"select * from {relation}")]
 
     def _partition_fields(self) -> list[str]:
-        """The current partition fields of the table, in Spark's notation. Empty if it does not exist."""
+        """The current partition fields of the table, in Spark's notation. Empty if the table does not exist."""
         if self._plan.target is None:
             return []
         return list(describe(self._spark.rows(f"describe table {self._plan.name.sql}")).partition_fields)
 
     def _compared(self, columns: Sequence[str], fields: Sequence[str]) -> dict[str, list[str]]:
-        """The columns by which new rows find the rows that they replace, as in ``strategy_config.compared_columns``."""
+        """The columns that are compared with existing rows, as in ``strategy_config.compared_columns``."""
         policy = self._plan.policy
         if policy.strategy.replaces_partitions:
             return {"partition_by": columns_of(fields, columns)}

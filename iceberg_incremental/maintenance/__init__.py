@@ -1,1 +1,1 @@
-"""Maintenance: the steps that a table's metadata calls for, without harm to its readers. Pure functions."""
+"""Plans the maintenance of a table from its metadata, without harm to the table's readers. Pure functions."""

@@ -1,4 +1,4 @@
-"""Staging branches: those left behind by crashed runs, and those that may belong to a run in progress."""
+"""Distinguishes staging branches that crashed runs left behind from those that may belong to a run in progress."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..table.history import History
 from ..table.own_names import epoch_of, is_dead
 
 LONGEST_RUN = timedelta(days=1)
-"""The age from which a branch is assumed to belong to a crashed run."""
+"""The age at which a branch is assumed to belong to a crashed run."""
 
 
 @dataclass(frozen=True)
 class OwnBranches:
-    """The staging branches of a model's table. ``left``: left behind by runs.
+    """The staging branches of a model's table.
 
-    ``fresh``: may belong to a run in progress.
+    ``left``: branches that runs left behind. ``fresh``: branches that may belong to a run in progress.
     """
 
     left: tuple[str, ...] = ()
@@ -25,14 +25,14 @@ class OwnBranches:
 
 
 def alive(history: History, epoch: int) -> list[str]:
-    """The branches whose runs can still publish, given the epoch of the table's checkpoint."""
+    """The staging branches whose runs can still publish, given the epoch of the table's checkpoint."""
     return sorted(name for name in history.refs if epoch_of(name) is not None and not is_dead(name, epoch))
 
 
 def seen_since(names: Iterable[str], known: Iterable[History]) -> dict[str, int]:
-    """The latest possible creation time (ms) of each branch: the time of the earliest metadata that has it.
+    """The latest possible creation time (ms) of each branch: the time of the oldest metadata that contains it.
 
-    ``known``: the table's histories, newest first. Histories without a known time are skipped.
+    ``known``: the table's histories, newest first. Histories with an unknown time are skipped.
     """
     since: dict[str, int] = {}
     wanted = set(names)
@@ -46,12 +46,12 @@ def seen_since(names: Iterable[str], known: Iterable[History]) -> dict[str, int]
 
 
 def is_left(since_ms: int | None, now_ms: int) -> bool:
-    """Whether something that a run created is older than the longest run. False if its age is unknown."""
+    """Whether a branch or table that a run created is older than the longest run. False if its age is unknown."""
     return since_ms is not None and now_ms - since_ms >= LONGEST_RUN // timedelta(milliseconds=1)
 
 
 def own_branches(history: History, epoch: int, since: Mapping[str, int], now_ms: int) -> OwnBranches:
-    """Sort a table's branches. ``since``: the result of ``seen_since`` for those whose runs can still publish."""
+    """Classify a table's staging branches. ``since``: the result of ``seen_since`` for the branches in ``alive``."""
     own = [name for name in history.refs if epoch_of(name) is not None]
     left = [name for name in own if is_dead(name, epoch) or is_left(since.get(name), now_ms)]
     return OwnBranches(tuple(sorted(left)), tuple(sorted(set(own) - set(left))))

@@ -1,7 +1,7 @@
-"""Compaction: which files of a table to rewrite, and into how many.
+"""Plans compaction: which files of a table to rewrite, and into how many files.
 
-The rules are those of Iceberg's procedures with the sizes that are passed to them: a file is a candidate because of its
-size or its deleted rows, and the candidates of a partition are rewritten together if there are enough of them. See
+The rules are those of Iceberg's procedures, given the sizes that are passed to them. A file is a candidate because of
+its size or its deleted rows. The candidates of a partition are rewritten together if there are enough of them. See
 Iceberg's ``SizeBasedFileRewritePlanner`` and ``BinPackRewriteFilePlanner``.
 """
 
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from ..table.live_files import Content, LiveFile, LiveFiles
 
 MIN_FILES = 5
-"""The number of candidates from which a partition is rewritten. Iceberg's default."""
+"""A partition is rewritten if it has at least this many candidates. Iceberg's default."""
 SMALL = 0.25
-"""A file is small below this share of the target size. With Iceberg's target of 512 MiB, this is one Spark split."""
+"""A file below this share of the target size is small. For Iceberg's default of 512 MiB, this is one Spark split."""
 LARGE = 1.8
-"""A file is split above this multiple of the target size. Iceberg's default."""
+"""A file above this multiple of the target size is split. Iceberg's default."""
 DELETED = 0.3
-"""A data file is rewritten from this share of deleted rows. Iceberg's default."""
+"""A data file is rewritten if at least this share of its rows is deleted. Iceberg's default."""
 MIN_MANIFESTS = 20
-"""Manifests are rewritten from this number, if at most a quarter of them would remain."""
+"""Manifests are rewritten if there are at least this many, and at most a quarter of them would remain."""
 
 _MANIFESTS_LEFT = 0.25
 _DELETES_LEFT = 0.5
@@ -35,10 +35,10 @@ _MANIFEST_TARGET = "commit.manifest.target-size-bytes"
 class DataRewrite:
     """Data files to rewrite.
 
-    ``files`` of ``of_files``, with ``size`` bytes in ``partitions``, become about ``files_after``. ``small``,
-    ``large``: the numbers of files with a wrong size. ``deleted``: the number of files with many deleted rows,
-    ``rows_deleted`` in total. ``target``: the size of new files in bytes. ``below``: the size in bytes below which a
-    file is small. ``paths``: the files.
+    ``files`` of all ``of_files`` data files, with ``size`` bytes in ``partitions``, become about ``files_after`` files.
+    ``small``, ``large``: the numbers of files with a wrong size. ``deleted``: the number of files with many deleted
+    rows. ``rows_deleted``: the deleted rows of all files to rewrite. ``target``: the size of new files in bytes.
+    ``below``: the size in bytes below which a file is small. ``paths``: the locations of the files.
     """
 
     of_files: int
@@ -59,7 +59,7 @@ class DataRewrite:
 class DeleteRewrite:
     """Position delete files (format v2) to merge. ``files`` become about ``files_after``.
 
-    ``dangling``: the number of files whose data files no longer exist. ``target``, ``below``: as for data files.
+    ``dangling``: the number of delete files whose data files no longer exist. ``target``, ``below``: as in DataRewrite.
     """
 
     files: int
@@ -79,18 +79,18 @@ class ManifestRewrite:
 
 
 def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | None:
-    """The data files to rewrite. None if it is not worthwhile. ``properties``: those of the table."""
+    """The data files to rewrite. None if a rewrite is not worthwhile. ``properties``: the table's properties."""
     target = _bytes(properties, _TARGET, 512 * _MIB)
     below, above = int(SMALL * target), int(LARGE * target)
-    gone = deleted_rows(live)
+    deleted = deleted_rows(live)
     groups: dict[Hashable, list[LiveFile]] = defaultdict(list)
     for file in live.data:
-        if not below <= file.size <= above or _is_deleted(file, gone):
+        if not below <= file.size <= above or _is_deleted(file, deleted):
             groups[_group(file, live)].append(file)
     chosen = [
         group
         for group in groups.values()
-        if _is_enough(group, target, above) or any(_is_deleted(file, gone) for file in group)
+        if _is_enough(group, target, above) or any(_is_deleted(file, deleted) for file in group)
     ]
     files = [file for group in chosen for file in group]
     if not files:
@@ -98,13 +98,13 @@ def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | N
     return DataRewrite(
         of_files=len(live.data),
         files=len(files),
-        files_after=sum(_files_after(group, gone, target, below, above) for group in chosen),
+        files_after=sum(_files_after(group, deleted, target, below, above) for group in chosen),
         size=sum(file.size for file in files),
         partitions=len(chosen),
         small=sum(file.size < below for file in files),
         large=sum(file.size > above for file in files),
-        deleted=sum(_is_deleted(file, gone) for file in files),
-        rows_deleted=sum(gone[file.path] for file in files),
+        deleted=sum(_is_deleted(file, deleted) for file in files),
+        rows_deleted=sum(deleted[file.path] for file in files),
         target=target,
         below=below,
         paths=frozenset(file.path for file in files),
@@ -114,10 +114,10 @@ def plan_data(live: LiveFiles, properties: Mapping[str, str]) -> DataRewrite | N
 def plan_deletes(
     live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
 ) -> DeleteRewrite | None:
-    """The position delete files to merge. None if it is not worthwhile.
+    """The position delete files to merge. None if a merge is not worthwhile.
 
-    The delete files of ``rewritten`` data files are excluded, because they are removed with these data files. Spark
-    writes one delete file for each data file with deleted rows, so there can be many.
+    The delete files of ``rewritten`` data files are excluded, because the rewrite removes them. There can be many
+    delete files, because Spark writes one for each data file with deleted rows.
     """
     target = _bytes(properties, _DELETE_TARGET, 64 * _MIB)
     below = int(SMALL * target)
@@ -138,16 +138,16 @@ def plan_deletes(
 def plan_manifests(
     live: LiveFiles, properties: Mapping[str, str], rewritten: Collection[str] = ()
 ) -> ManifestRewrite | None:
-    """The manifests to merge after some data files have been ``rewritten``. None if it is not worthwhile.
+    """The manifests to merge after some data files have been ``rewritten``. None if a merge is not worthwhile.
 
-    Iceberg merges the manifests of the current partition spec, and data and delete manifests separately.
+    Iceberg merges only manifests of the current partition spec. It merges data and delete manifests separately.
     """
     target = _bytes(properties, _MANIFEST_TARGET, 8 * _MIB)
-    going = set(rewritten)
-    emptied = live.manifests.keys() & {file.manifest for file in live.data if file.path in going}
-    emptied -= {file.manifest for file in live.files if file.path not in going and file.manifest is not None}
+    removed = set(rewritten)
+    emptied = live.manifests.keys() & {file.manifest for file in live.data if file.path in removed}
+    emptied -= {file.manifest for file in live.files if file.path not in removed and file.manifest is not None}
     kept = [each for path, each in live.manifests.items() if path not in emptied and each.spec_id == live.spec_id]
-    count = len(kept) + (1 if going else 0)
+    count = len(kept) + (1 if removed else 0)
     sizes = Counter[bool]()
     for each in kept:
         sizes[each.lists_deletes] += each.size
@@ -163,15 +163,15 @@ def deleted_rows(live: LiveFiles) -> Counter[str]:
     for file in live.deletes:
         if file.of is not None:
             (by_vector if file.content is Content.DELETION_VECTOR else by_file)[file.of] += file.records
-    return Counter({**by_file, **by_vector})  # a vector replaces earlier delete files
+    return Counter({**by_file, **by_vector})  # a deletion vector replaces the earlier delete files of its data file
 
 
-def _is_deleted(file: LiveFile, gone: Mapping[str, int]) -> bool:
-    return bool(gone[file.path]) and gone[file.path] >= DELETED * file.records
+def _is_deleted(file: LiveFile, deleted: Mapping[str, int]) -> bool:
+    return bool(deleted[file.path]) and deleted[file.path] >= DELETED * file.records
 
 
 def _group(file: LiveFile, live: LiveFiles) -> Hashable:
-    """The group of files that are rewritten together: a partition, or all files of earlier specs."""
+    """The files that are rewritten together with a file: its partition, or all files of other specs."""
     return file.partition if file.spec_id == live.spec_id else None
 
 
@@ -180,10 +180,10 @@ def _is_enough(group: Sequence[LiveFile], target: int, above: int) -> bool:
     return len(group) >= MIN_FILES or (len(group) > 1 and size > target) or size > above
 
 
-def _files_after(group: Sequence[LiveFile], gone: Mapping[str, int], target: int, below: int, above: int) -> int:
-    """The number of files that Iceberg writes for a group. A small remainder is distributed over the other files."""
+def _files_after(group: Sequence[LiveFile], deleted: Mapping[str, int], target: int, below: int, above: int) -> int:
+    """The number of files that Iceberg writes for a group. It distributes a small remainder over the other files."""
     size = _size(group)
-    if all(gone[file.path] >= file.records for file in group):
+    if all(deleted[file.path] >= file.records for file in group):
         return 0
     if size < target:
         return 1

@@ -1,7 +1,7 @@
-"""Expiry: which snapshots of a table can expire, given its retention and its readers.
+"""Plans expiry: which snapshots of a table can expire, given the table's retention and its readers.
 
 Iceberg's own rules (``RemoveSnapshots``), which ``expired`` reproduces, select the snapshots. This module only chooses
-the time before which they expire: at most that of the oldest snapshot that is still needed.
+the time before which snapshots expire. It is never later than the time of the oldest snapshot that is still needed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ _REMOVED_BYTES = "removed-files-size"
 class Expiry:
     """The snapshots to expire.
 
-    ``older_than_ms``: the time before which snapshots expire, except for ``keeps`` newest ones.
-
-    ``of``: the total number of snapshots. ``refs``: branches and tags that expire by their own retention. ``size``: the
-    bytes of files that only these snapshots use, as far as summaries show.
+    ``of``: the total number of snapshots. ``refs``: the branches and tags that expire. ``older_than_ms``: the time
+    before which snapshots expire. ``keeps``: the minimum number of snapshots that remain on each branch. ``size``: the
+    bytes of the files that only these snapshots use, as far as commit summaries show them.
     """
 
     snapshots: tuple[int, ...]
@@ -47,9 +46,9 @@ class RetainedForReader:
 
 @dataclass(frozen=True)
 class ExpiryRisk:
-    """Any expiry would remove snapshots that a model or the table still needs, because of a branch's own retention.
+    """An expiry would remove snapshots that ``by`` still needs, because ``branch`` has its own retention.
 
-    ``branch``: None if the cause is commit times that are not in order.
+    ``by``: a model, or the table itself. ``branch``: None if the cause is commit times that are not in order.
     """
 
     by: str
@@ -70,8 +69,8 @@ def plan_expiry(
 ) -> tuple[Expiry | None, RetainedForReader | ExpiryRisk | None]:
     """The expiry to execute, and the reader that restricts it.
 
-    ``own``: the snapshots that the table itself needs. ``needs``: those that its readers need, by name. ``max_age``:
-    overrides the table's own value.
+    ``own``: the snapshots that the table itself needs. ``needs``: the snapshots that each reader needs, by its name.
+    ``max_age``: the maximum age of snapshots, which overrides the table's own value.
     """
     age_ms = max_snapshot_age_ms(history.properties)
     if max_age is not None:
@@ -82,25 +81,26 @@ def plan_expiry(
     due_ms = min(now_ms - age_ms, _oldest(history, own & history.snapshots.keys(), default=now_ms))
     by, since_ms = min(oldest.items(), key=lambda item: item[1], default=("", due_ms))
     older_than_ms = min(due_ms, since_ms)
-    gone = expired(history, older_than_ms, keeps, now_ms)
+    expiring = expired(history, older_than_ms, keeps, now_ms)
     for name, ids in {**needs, str(history.table): own}.items():
-        if ids & gone:
-            return None, ExpiryRisk(name, _branch_of(history, ids & gone))
+        if ids & expiring:
+            return None, ExpiryRisk(name, _branch_of(history, ids & expiring))
     held = None
-    if more := expired(history, due_ms, keeps, now_ms) - gone:
+    if more := expired(history, due_ms, keeps, now_ms) - expiring:
         held = RetainedForReader(by, since_ms, len(more))
     refs = sorted(history.refs.keys() - _kept_refs(history, now_ms).refs.keys())
-    if not gone and not refs:
+    if not expiring and not refs:
         return None, held
-    size = _freed(history, gone)
-    return Expiry(tuple(sorted(gone)), len(history.snapshots), tuple(refs), older_than_ms, keeps, size), held
+    size = _freed(history, expiring)
+    return Expiry(tuple(sorted(expiring)), len(history.snapshots), tuple(refs), older_than_ms, keeps, size), held
 
 
 def expired(history: History, older_than_ms: int, keeps: int, now_ms: int) -> frozenset[int]:
     """The snapshots that Iceberg's ``expire_snapshots`` removes.
 
-    On each branch that is kept, it keeps the newest snapshots, at least ``keeps``, up to the first older one. Other
-    snapshots are kept if they are tagged, or if they are on no branch and not older.
+    On each remaining branch, it keeps the newest snapshots up to the first one that is older, but at least ``keeps``
+    snapshots. A branch's own retention overrides both limits. Other snapshots are kept if they are tagged, or if they
+    are on no branch and not older.
     """
     known = _kept_refs(history, now_ms)
     kept = set(known.refs.values())
@@ -155,7 +155,7 @@ def _branch_of(history: History, ids: frozenset[int]) -> str | None:
     return None
 
 
-def _freed(history: History, gone: frozenset[int]) -> int:
-    """The bytes of files that commits removed whose parents expire. No other snapshot on main has these."""
+def _freed(history: History, expiring: frozenset[int]) -> int:
+    """The bytes of files that were removed by commits whose parents expire. No remaining snapshot of main has them."""
     chain = history.ancestors(history.current_snapshot_id)
-    return sum(each.number(_REMOVED_BYTES) or 0 for each in chain if each.parent_id in gone)
+    return sum(each.number(_REMOVED_BYTES) or 0 for each in chain if each.parent_id in expiring)

@@ -1,4 +1,4 @@
-"""The folders of tables: whether listing one table's folder finds files of another table and treats them as orphans."""
+"""Finds tables with files in the folder of another table, whose orphan removal would delete these files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def listed_with(table: TableName, folders: Mapping[TableName, Sequence[str]]) ->
     """The other tables that have files in a table's folder or a subfolder.
 
     If a catalog derives folders from names, a new table with the old name of a renamed table gets the same folder.
-    ``folders``: the folders of each table, its location first. Empty for a table that does not exist.
+    ``folders``: the folders of each table, with its location first. Empty for a table that does not exist.
     """
     if not folders.get(table):
         return ()
@@ -24,5 +24,5 @@ def listed_with(table: TableName, folders: Mapping[TableName, Sequence[str]]) ->
 
 
 def _path(folder: str) -> str:
-    """A folder without its scheme, which has several spellings."""
+    """A folder without its scheme, because the same scheme has several spellings."""
     return "/" + _SCHEME.sub("", folder).strip("/")

@@ -1,4 +1,4 @@
-"""The readers of a table: the snapshots that models have yet to read, and those that a model's own table needs."""
+"""The snapshots that the readers of a table still need, and those that a model's own table needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..table.history import History, Snapshot
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that reads a table, and its position. ``nets``: whether it reads net changes."""
+    """A model that reads a table, with its position. ``nets``: whether it reads net changes."""
 
     model: str
     position: Position
@@ -21,7 +21,7 @@ class Reader:
 
 
 def needed_by(history: History, position: Position) -> frozenset[int]:
-    """The snapshots of a table that a model at a position still needs, including the start of the comparison."""
+    """The snapshots of a table that a model at a position still needs, including the start of its next range."""
     if position.as_of or is_other_table(history, position):
         return frozenset()
     start = position.snapshot_id
@@ -30,10 +30,10 @@ def needed_by(history: History, position: Position) -> frozenset[int]:
     for snapshot in history.ancestors(history.current_snapshot_id):
         found.append(snapshot)
         if snapshot.snapshot_id in before:
-            break  # the position, or the snapshot at which a rollback left it
+            break  # the position, or its newest ancestor on main after a rollback
     leads_back = bool(found) and bool({found[-1].snapshot_id, found[-1].parent_id} & before)
     if not leads_back and position.timestamp_ms is not None:
-        # down to the last one that is not older, with all in between, because an expiry also starts at the newest
+        # all snapshots from the newest to the last one that is not older, because an expiry works in this order
         newer = [number for number, each in enumerate(found, start=1) if each.timestamp_ms >= position.timestamp_ms]
         found = found[: max(newer, default=0)]
     kept = {each.snapshot_id for each in found}
@@ -41,7 +41,7 @@ def needed_by(history: History, position: Position) -> frozenset[int]:
 
 
 def needed_by_itself(target: History, mirrored_at: int | None) -> frozenset[int]:
-    """The snapshots of a model's table that prove its checkpoint: from the current one back to the one that has it.
+    """The snapshots of a model's table that prove its checkpoint: from the current one back to the one with it.
 
     ``mirrored_at``: the snapshot at which the table's property was written, which is also needed as proof.
     """
@@ -56,9 +56,9 @@ def needed_by_itself(target: History, mirrored_at: int | None) -> frozenset[int]
 def hinders_compaction(history: History, reader: Reader) -> bool:
     """Whether a compaction now would cost a reader more than it saves.
 
-    Net changes are read in the segments between compactions, up to a maximum number. With more compactions, all moved
-    files are compared. If the history since the position has a gap in format v2, added files are identified by their
-    names, which a compaction changes.
+    Net changes are read in segments between compactions, up to a maximum number of segments. With more compactions, all
+    moved files are compared. In format v2, if the history since the position has a gap, added files are identified by
+    their names, which a compaction changes.
     """
     position, end = reader.position, history.current
     if position.as_of or end is None or is_other_table(history, position):

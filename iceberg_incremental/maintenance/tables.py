@@ -1,4 +1,4 @@
-"""The maintenance of one table: the steps to take, and the steps to skip with the reasons."""
+"""Plans the maintenance of one table: the steps, and the reasons for the steps that are skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .readers import Reader, hinders_compaction, needed_by
 
 
 class StepKind(str, Enum):
-    """The steps for a table, in this order."""
+    """The kinds of steps for a table, in the order in which they are executed."""
 
     DROP_TABLE = "drop_table"
     DROP_BRANCH = "drop_branch"
@@ -28,16 +28,16 @@ class StepKind(str, Enum):
 
 
 PlanPart = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
-"""The subject of a step: a part of a table's plan, or the name of a branch."""
+"""The part of a table's plan that a step executes, or the name of a branch."""
 
 
 @dataclass(frozen=True)
 class KnownTable:
-    """The known facts about a table to maintain.
+    """The facts about a table that its maintenance plan depends on.
 
-    ``live``: its files; None if it is empty. ``readers``: the models of the project that read it. ``unknown_readers``:
-    those whose positions cannot be read, with the reasons. ``needed``: the snapshots that the table itself needs.
-    ``branches``: its staging branches.
+    ``live``: its files; None if there are none, or if they cannot be listed. ``readers``: the models of the project
+    that read it. ``unknown_readers``: the models whose positions cannot be read, with the reasons. ``needed``: the
+    snapshots that the table itself needs. ``branches``: its staging branches.
     """
 
     history: History
@@ -50,14 +50,15 @@ class KnownTable:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The steps for a table. None or empty if there is none of a kind.
+    """The steps for a table, and the reasons for skipped steps. A field is None or empty if it does not apply.
 
-    ``is_left``: whether the table was left behind by a crashed run, and is dropped. ``fresh``: branches of runs that
-    may be in progress, because of which all steps are skipped. ``left``: branches of crashed runs. ``hinders``: the
-    models because of which the table is not compacted now. ``unknown``: the models because of which no snapshot
-    expires, with the reasons. ``is_shared``: whether no snapshot expires because other tables may use its files.
-    ``listed_with``: the tables with files in its folder, because of which orphan files stay. ``unlocated``: the tables
-    whose folders are unknown. ``held_back``: what restricts the expiry.
+    ``is_left``: whether a crashed run left the table behind, so that it is dropped. ``left``: the branches of crashed
+    runs. ``held_back``: the restriction of the expiry.
+
+    All steps are skipped if runs of the branches ``fresh`` may be in progress. Data files are not compacted if this
+    would cost the models ``hinders`` more than it saves. No snapshot expires if the positions of the models ``unknown``
+    cannot be read, or if other tables may use the files (``is_shared``). Orphan files are not removed if the tables
+    ``listed_with`` have files in the folder, or if the folders of the tables ``unlocated`` are unknown.
     """
 
     table: TableName
@@ -77,7 +78,7 @@ class TablePlan:
 
 
 def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None) -> TablePlan:
-    """The steps for a table. ``max_age``: of snapshots, overrides the table's own value."""
+    """The steps for a table. ``max_age``: the maximum age of snapshots, which overrides the table's own value."""
     name = known.history.table
     if known.branches.fresh:
         return TablePlan(name, fresh=known.branches.fresh)

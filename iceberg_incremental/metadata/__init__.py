@@ -1,4 +1,4 @@
-"""Reading table metadata. Only this package accesses catalogs, and it does not write."""
+"""The readers of table metadata. Only this package reads catalogs, and it does not write to them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..table.partitions import LiveSpec
 class FilesAt:
     """The data files to list: all files at a snapshot, unless ``added_by`` or ``added_after`` is set.
 
-    ``added_by``: snapshot ids of commits, to list every file that they added, even if it was removed since.
-    ``added_after``: a sequence number, to list only the files that later commits added. ``since``: the snapshot whose
-    columns are the columns of the start; by default, those of ``snapshot_id``.
+    ``added_by``: snapshot ids of commits. All files that they added are listed, even if they were removed since.
+    ``added_after``: a sequence number. Only files that later commits added are listed. ``since``: the snapshot that
+    determines the columns at the start. By default, this is ``snapshot_id``.
     """
 
     snapshot_id: int
@@ -31,7 +31,7 @@ class FilesAt:
 class MetadataReader(Protocol):
     """Loads the history of tables. Implementations are thread-safe.
 
-    Methods with a body here are for readers that execute statements and cannot list files.
+    The methods with a body are the defaults for readers that execute statements and cannot list files.
     """
 
     def load(self, table: TableName) -> History | None:
@@ -51,9 +51,7 @@ class MetadataReader(Protocol):
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """The location of each table's current metadata file, which changes with each commit.
 
-        Reads no file if possible.
-
-        Tables that do not exist or are unreachable are omitted.
+        Reads no file if possible. Omits tables that do not exist or are unreachable.
         """
 
     def folders(self, table: TableName) -> Sequence[str]:
@@ -78,7 +76,7 @@ class MetadataReader(Protocol):
         """
 
     def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
-        """Data files of a table, as ``at_end``. None if the reader cannot list files.
+        """The requested data files of a table, in ``files.at_end``. None if they cannot be listed.
 
         Raises MetadataAccessError if the metadata is unreachable.
         """
@@ -91,7 +89,7 @@ class MetadataReader(Protocol):
         """
 
     def live_files(self, history: History) -> LiveFiles | None:
-        """All files of a table's current snapshot. None if the reader cannot list them, or without a snapshot.
+        """All files of a table's current snapshot. None if there is no snapshot, or if they cannot be listed.
 
         Raises MetadataAccessError if the metadata is unreachable.
         """

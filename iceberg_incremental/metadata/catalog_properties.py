@@ -24,8 +24,8 @@ _METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "spark.hive.metastore.uri
 _METASTORE_SASL = ("spark.hadoop.hive.metastore.sasl.enabled", "spark.hive.metastore.sasl.enabled")
 _METASTORE_PRINCIPAL = ("spark.hadoop.hive.metastore.kerberos.principal", "spark.hive.metastore.kerberos.principal")
 
-# Settings of a REST catalog with the same meaning in both. snapshot-loading-mode is excluded, because a history needs
-# all snapshots.
+# Settings of a REST catalog that have the same meaning in Spark and PyIceberg. snapshot-loading-mode is excluded,
+# because a history needs all snapshots.
 _REST_SETTINGS = (
     "uri",
     "warehouse",
@@ -92,7 +92,7 @@ def settings_of(name: str, spark_settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def kind_of(settings: Mapping[str, str]) -> str:
-    """The type of a catalog from Spark's settings, such as ``rest``. For a class that is not Iceberg's, its name."""
+    """The type of a catalog from Spark's settings, such as ``rest``. For a foreign class, the class name."""
     implementation = settings.get("catalog-impl")
     if implementation is None:
         return settings.get("type", "hive").lower()  # Iceberg's default

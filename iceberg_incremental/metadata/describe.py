@@ -1,4 +1,4 @@
-"""The result of DESCRIBE TABLE as values."""
+"""Parses the result of DESCRIBE TABLE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STAT_LABELS = {
 
 @dataclass(frozen=True)
 class Description:
-    """A relation as DESCRIBE TABLE shows it. ``columns`` is empty if it does not exist.
+    """A relation as DESCRIBE TABLE shows it. ``columns``: empty if the relation does not exist.
 
     ``details``: the rows that EXTENDED adds, by name. ``partition_fields``: in Spark's notation. ``is_view``: known
     only with EXTENDED.

@@ -1,4 +1,4 @@
-"""Errors of metadata access. They contain a fix, and no credentials."""
+"""Converts errors of metadata access to errors with a fix and without credentials."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BACKGROUND = re.compile(r"\(Background on this error at: \S+\)")
 
 @contextmanager
 def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
-    """Convert any exception in the block to a MetadataAccessError. ``what``: what was unreachable."""
+    """Convert any exception in the block to a MetadataAccessError. ``what``: the catalog or file, for the message."""
     try:
         yield
     except IncrementalError:
@@ -32,7 +32,7 @@ def access_to(what: str, properties: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _missing_module(error: Exception) -> str | None:
-    """The module that is not installed, if this is the cause."""
+    """The missing Python module that caused an error. None for other causes."""
     cause = error
     while not isinstance(cause, ModuleNotFoundError) and isinstance(cause.__cause__, Exception):
         cause = cause.__cause__

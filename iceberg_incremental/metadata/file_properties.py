@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _PASSED_ON = ("s3.", "gcs.", "adls.", "client.region", "client.access-key-id", "py-io-impl")
-_NOT_PASSED_ON = ("s3.path-style-access",)  # PyIceberg's default, for which its own property is the opposite
+_NOT_PASSED_ON = ("s3.path-style-access",)  # PyIceberg's default; it only has s3.force-virtual-addressing, the opposite
 _RENAMED = {
     "adls.auth.shared-key.account.name": "adls.account-name",
     "adls.auth.shared-key.account.key": "adls.account-key",
@@ -27,7 +27,7 @@ def is_redacted(value: str) -> bool:
 
 
 def with_own_values(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Spark's settings, in which values that Spark hides are replaced by the profile's own values, ``own``."""
+    """Spark's settings, with the values that Spark hides replaced by those in ``own``, which are from the profile."""
     return {key: own.get(key, value) if is_redacted(value) else value for key, value in settings.items()}
 
 

@@ -1,4 +1,4 @@
-"""Reading one file from any file system."""
+"""Reads single files from any file system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def local_path(location: str) -> str | None:
 
 
 def read_bytes(location: str, properties: Mapping[str, Any]) -> bytes:
-    """The content of a file, read by PyIceberg's FileIO for its scheme. Local files need no FileIO.
+    """The content of a file, read by PyIceberg's FileIO for its scheme. Local files need no FileIO by default.
 
     Raises FileNotFoundError if the file does not exist, and the errors of the FileIO.
     """

@@ -56,6 +56,6 @@ class HadoopMetadataCatalog:
         try:
             return int(read_bytes(f"{folder}/version-hint.text", self._properties))
         except FileNotFoundError:
-            path = local_path(folder)  # a FileIO cannot list files, so the count starts at the first version
+            path = local_path(folder)  # a FileIO cannot list files, so the search starts at version 1
             names = [each.name for each in Path(path).glob("v*")] if path is not None else []
             return max((int(found[1]) for name in names if (found := _METADATA_FILE.fullmatch(name))), default=1)

@@ -1,4 +1,4 @@
-"""JDBC URLs as SQLAlchemy URLs. Pure."""
+"""Converts JDBC URLs to SQLAlchemy URLs. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnmappableUri(Exception):  # noqa: N818 (a reason, caught by the caller)
 
 
 def sqlalchemy_uri(jdbc_url: str, parameters: Mapping[str, str]) -> str:
-    """The SQLAlchemy URL for a JDBC URL. ``parameters``: those of the driver (user, password, …).
+    """The SQLAlchemy URL for a JDBC URL. ``parameters``: the driver's parameters (user, password, …).
 
     Raises UnmappableUri for a database other than a SQLite file or PostgreSQL.
     """

@@ -1,7 +1,7 @@
-"""Manifest lists and manifests, entry by entry.
+"""Reads manifest lists and manifests, entry by entry.
 
-They are read field by field instead of into PyIceberg's classes, which support only format v2 (PyIceberg 0.12). For v3,
-the data file of each deletion vector is needed.
+Fields are read directly, because PyIceberg's classes support only format v2 (PyIceberg 0.12). In format v3, the data
+file of each deletion vector is needed.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Manifest:
 class ManifestEntry:
     """A live entry of a manifest. ``row``: its data_file record.
 
-    ``sequence_number``: that of the rows, which a compaction may preserve for moved rows. ``added_at``: that of the
-    commit that added the file.
+    ``sequence_number``: the data sequence number, which a compaction may preserve. ``added_at``: the sequence number of
+    the commit that added the file.
     """
 
     file: DataFile
@@ -71,7 +71,7 @@ def manifests_of(location: str, read: ReadBytes) -> dict[str, Manifest]:
 
 
 def manifest_of(row: Mapping[str, Any]) -> Manifest:
-    """The manifest of a row of a manifest list."""
+    """The manifest in a row of a manifest list."""
     return Manifest(
         path=row["manifest_path"],
         spec_id=row.get("partition_spec_id") or 0,
@@ -89,7 +89,7 @@ def manifest_of(row: Mapping[str, Any]) -> Manifest:
 def entries_of(
     manifest: Manifest, specs: Mapping[int, Mapping[int, PartitionField]], read: ReadBytes
 ) -> Iterator[ManifestEntry]:
-    """The live entries of a manifest. A missing sequence number is inherited, as in the specification."""
+    """The live entries of a manifest. Missing sequence numbers are inherited, as the specification requires."""
     fields = specs[manifest.spec_id]
     for row in rows_of(read(manifest.path)):
         if row["status"] == _DELETED:
@@ -132,7 +132,7 @@ def content_of(content: int, file_format: str) -> Content:
 
 
 def data_file_of(entry: ManifestEntry) -> str | None:
-    """The single data file that a delete file refers to, if it states one."""
+    """The data file to which a position delete file or deletion vector refers. None if there is no single one."""
     if entry.row.get("content") == EQUALITY_DELETES:
         return None
     named = entry.row.get("referenced_data_file")

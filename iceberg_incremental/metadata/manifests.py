@@ -1,4 +1,4 @@
-"""The difference between two snapshots, from the table's metadata document and the manifests of both.
+"""The files of snapshots and the differences between snapshots, from a table's metadata document and manifests.
 
 Functions raise KeyError for a snapshot that is not in the document, and the errors of ``read`` and of the Avro decoder.
 """
@@ -37,8 +37,8 @@ def changed_files(
 ) -> ChangedFiles:
     """The columns of two snapshots of a table, and the data files that differ between them.
 
-    ``may_repeat``: whether the table may have one of these files more than once. In this case, all manifests that may
-    list it are read, and not only those that differ.
+    ``may_repeat``: whether the table may list one of these files more than once. If so, all manifests that may list it
+    are read, including those that are the same at both snapshots.
     """
     snapshots = _snapshots(document)
     columns = [columns_at(document, snapshots[each]) for each in (start, end)]
@@ -59,9 +59,9 @@ def changed_files(
 
 
 def data_files(document: Mapping[str, Any], asked: FilesAt, read: ReadBytes) -> ChangedFiles | None:
-    """The requested data files. None without manifest lists.
+    """The requested data files. None if a snapshot has no manifest list.
 
-    If the document has no snapshot ``asked.since``, the columns of the start are those of the end.
+    If the document lacks snapshot ``asked.since``, the columns at the start are those at the end.
     """
     snapshots, added_by, added_after = _snapshots(document), asked.added_by, asked.added_after
     specs, files = partition_specs(document), []
@@ -107,14 +107,14 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
 
 
 def live_files(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> LiveFiles | None:
-    """All files of a table at a snapshot. None without a manifest list."""
+    """All files of a table at a snapshot. None if the snapshot has no manifest list."""
     location = _snapshots(document)[snapshot].get("manifest-list")
     if location is None:
         return None
     specs, files, manifests = partition_specs(document), [], {}
     for manifest in manifests_of(location, read).values():
         listed = [_live_file(entry, manifest) for entry in entries_of(manifest, specs, read)]
-        if listed:  # a manifest with only deleted entries is removed by the next commit
+        if listed:  # the next commit removes a manifest that has only deleted entries
             files += listed
             manifests[manifest.path] = ManifestSize(manifest.spec_id, manifest.size, manifest.content == DELETES)
     return LiveFiles(tuple(files), manifests, document.get("default-spec-id", 0))
@@ -159,7 +159,7 @@ def _difference(
     def beyond(
         here: Mapping[tuple[object, ...], list[ManifestEntry]], there: Mapping[tuple[object, ...], list[ManifestEntry]]
     ) -> list[ManifestEntry]:
-        """The entries of one end that the other lacks or has less often. A table may have a file twice."""
+        """The entries that ``here`` has and ``there`` lacks, or has less often. A table may list a file twice."""
         return [entry for key, found in here.items() for entry in found[len(there.get(key, ())) :]]
 
     before, after = entries(at_start, DATA), entries(at_end, DATA)
@@ -168,8 +168,8 @@ def _difference(
     both = (entry for key, found in before.items() for entry in found[: len(after.get(key, ()))])
     touched = _Touched(other_deletes)
     found = [entry.file for entry in both if touched(entry)]
-    went, came = beyond(before, after), beyond(after, before)
-    moved = _Moved([*went, *came])
+    removed, added = beyond(before, after), beyond(after, before)
+    moved = _Moved([*removed, *added])
     repeated = any(moved.has_repeated(chain(*known.values())) for known in (before, after))
     for manifest in (at_start[path] for path in shared):
         is_touched = manifest.content == DATA and bool(other_deletes) and touched.may_be_in(manifest)
@@ -179,15 +179,15 @@ def _difference(
                 found.append(entry.file)
             repeated = repeated or (repeats and moved(entry))
     return FileDifference(
-        at_start=tuple(entry.file for entry in went),
-        at_end=tuple(entry.file for entry in came),
+        at_start=tuple(entry.file for entry in removed),
+        at_end=tuple(entry.file for entry in added),
         with_other_deletes=tuple(found),
         has_repeated=repeated,
     )
 
 
 class _Moved:
-    """Finds other entries of files that were added or removed."""
+    """Finds other entries of the files that were added or removed."""
 
     def __init__(self, entries: Iterable[ManifestEntry]) -> None:
         self._paths: set[str] = set()
@@ -205,13 +205,13 @@ class _Moved:
         return any(count > 1 for count in times.values())
 
     def may_be_in(self, manifest: Manifest) -> bool:
-        """Whether a manifest may list one of the files, from its partition summaries if it has the same spec."""
+        """Whether a manifest may list one of the files. Uses its partition summaries if all files have its spec."""
         specs = {spec_id for spec_id, _ in self._partitions}
         return bool(specs) and (specs != {manifest.spec_id} or _may_list(manifest, self._partitions))
 
 
 class _Touched:
-    """Finds the data files to which delete files may apply. The result may contain too many files, but not too few."""
+    """Finds the data files to which delete files may apply. The result may include other files, but omits none."""
 
     def __init__(self, deletes: Iterable[ManifestEntry]) -> None:
         self._paths: set[str] = set()

@@ -1,4 +1,4 @@
-"""Choosing how a catalog's metadata is read: with PyIceberg, or with Spark if PyIceberg has no access."""
+"""Chooses the reader of a catalog's metadata: PyIceberg, or Spark if PyIceberg has no access."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def open_reader(
 
     ``spark_settings``: returns the Spark session's ``spark.sql.catalog.*`` and ``spark.hadoop.*`` settings. Called
     once, and only if needed. ``pyiceberg_block``: PyIceberg's properties by catalog, from the profile. ``run_sql``:
-    executes a statement on the calling thread's connection. ``beside_spark``: whether Spark runs in this process, so
-    that both have the same access. Raises ConfigError for an unknown mode.
+    executes a statement on the calling thread's connection. ``beside_spark``: whether Spark runs in this process,
+    so that PyIceberg can access the same catalogs. Raises ConfigError for an unknown mode.
     """
     if mode not in MODES:
         raise metadata_errors.unknown_reader(mode, MODES)
@@ -51,8 +51,8 @@ def open_reader(
 class AutoReader:
     """A MetadataReader that uses PyIceberg, and Spark for tables that PyIceberg cannot access.
 
-    If the first read of a catalog fails, Spark reads the whole catalog from then on, because a failure may take long.
-    After a successful read, a failure affects only that table.
+    If the first read of a catalog fails, Spark reads all its tables from then on, because a failure may take a long
+    time. After a successful read, a failure affects only the table that was read.
     """
 
     def __init__(self, by_pyiceberg: MetadataReader, by_spark: MetadataReader, beside_spark: bool = False) -> None:
@@ -68,7 +68,7 @@ class AutoReader:
         return self._either(table, lambda reader: reader.load(table))
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
-        """See MetadataReader.locations. Spark is used for tables that PyIceberg could not access before."""
+        """See MetadataReader.locations. Uses Spark for tables that PyIceberg failed to access before."""
         by_spark = {table for table in tables if self._by_spark_only(table)}
         return {
             **self._by_pyiceberg.locations([table for table in tables if table not in by_spark]),
@@ -97,7 +97,7 @@ class AutoReader:
         return found
 
     def load_without_statement(self, table: TableName) -> History | None:
-        """See MetadataReader.load_without_statement. Returns None for a catalog that may be unreachable."""
+        """See MetadataReader.load_without_statement. None if PyIceberg may be unable to access the catalog."""
         if self._by_spark_only(table) or not (self._beside_spark or table.catalog in self._read_once):
             return None
         try:
@@ -139,7 +139,7 @@ class AutoReader:
     def _of_manifests(self, table: TableName, otherwise: str, what: Callable[[MetadataReader], _Read]) -> _Read:
         """Read manifests. A failure of PyIceberg does not affect later reads.
 
-        ``otherwise``: the consequence, for the log.
+        ``otherwise``: the consequence of a failure, for the log.
         """
         if self._by_spark_only(table):
             return what(self._by_spark)
@@ -159,12 +159,12 @@ class AutoReader:
 
 
 def _cause(error: MetadataAccessError) -> str:
-    """Why PyIceberg cannot read, without the fix, because Spark reads instead."""
+    """The reason for PyIceberg's failure. The fix is omitted, because Spark reads instead."""
     return str(error.msg).partition("\n")[0]
 
 
 class _PropertiesSource:
-    """PyIceberg's properties of a catalog: from the profile, Spark's settings, or PyIceberg's own configuration."""
+    """Finds PyIceberg's properties of a catalog: in the profile, Spark's settings, or PyIceberg's configuration."""
 
     def __init__(self, spark_settings: Callable[[], Mapping[str, str]], block: Mapping[str, Mapping[str, Any]]) -> None:
         self._spark_settings = spark_settings

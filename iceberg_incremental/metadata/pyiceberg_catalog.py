@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
 
 _HEADS = {"snapshot-loading-mode": "refs"}
-"""Makes a REST catalog omit other snapshots. Other catalogs ignore it."""
+"""Makes a REST catalog return only the snapshots of branches and tags. Other types of catalogs ignore it."""
 
 
 class PyIcebergCatalog:
-    """A PyIceberg catalog per thread, because a connection to a Hive metastore cannot be shared."""
+    """One PyIceberg catalog per thread, because threads cannot share a connection to a Hive metastore."""
 
     def __init__(self, name: str, properties: Mapping[str, Any]) -> None:
         self._name = name
         self._properties = properties
         self._thread = threading.local()
-        self._open()  # errors in the properties appear here, not at the first table
+        self._open()  # so that wrong properties fail here, and not at the first table
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations.
 
-        The catalog's responses contain the metadata; those of REST, without the history.
+        Each response of the catalog contains the table's metadata. A REST catalog omits the history.
 
         Raises the errors of PyIceberg if the catalog is unreachable.
         """
@@ -73,7 +73,7 @@ class PyIcebergCatalog:
             return None
 
     def _open(self, *, heads: bool = False) -> Catalog:
-        """This thread's catalog. ``heads``: one that requests only the snapshots of branches and tags, if it can."""
+        """This thread's catalog. ``heads``: whether a REST catalog returns only the snapshots of branches and tags."""
         kept = "heads" if heads else "catalog"
         catalog: Catalog | None = getattr(self._thread, kept, None)
         if catalog is None:

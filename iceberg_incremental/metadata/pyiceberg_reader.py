@@ -1,4 +1,4 @@
-"""Reading table metadata with PyIceberg: without Spark, in a few milliseconds per table."""
+"""Reads table metadata with PyIceberg, which needs no Spark and takes a few milliseconds per table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MetadataCatalog(Protocol):
 
 
 class PyIcebergReader:
-    """A MetadataReader that requests the PyIceberg properties of each catalog once, at its first table."""
+    """A MetadataReader. It requests the PyIceberg properties of each catalog once, for the catalog's first table."""
 
     def __init__(self, properties_of: Callable[[str], Mapping[str, Any]]) -> None:
         """``properties_of`` returns a catalog's PyIceberg properties, or raises MetadataAccessError."""

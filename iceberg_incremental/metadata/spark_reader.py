@@ -1,4 +1,4 @@
-"""Reading table metadata with Spark SQL, if PyIceberg has no access to the catalog or its files."""
+"""Reads table metadata with Spark SQL, if PyIceberg has no access to the catalog or its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .table_metadata import folders_of
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 
-# Spark's error conditions, which all connection methods show in the message.
+# Spark's error conditions, which are part of the message with every connection method.
 _NOT_FOUND = ("[TABLE_OR_VIEW_NOT_FOUND]", "[SCHEMA_NOT_FOUND]")
 # The properties that Iceberg's SHOW TBLPROPERTIES adds to the table's own properties.
 _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapshot-id"
@@ -43,9 +43,9 @@ _ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
 class SparkReader(MetadataReader):
     """A MetadataReader that uses Iceberg's metadata tables.
 
-    It does not know the table's UUID, the properties that Spark reserves (such as ``owner``), and the sequence numbers
-    of snapshots that were never the newest. It reads no older metadata files, and lists no data files with their
-    bounds, which the metadata tables show as text.
+    Its histories lack the table's UUID, the properties that Spark reserves (such as ``owner``), and the sequence
+    numbers of snapshots that were never the newest. It does not read older metadata files. It lists files only in
+    ``live_files``.
     """
 
     def __init__(self, run_sql: RunSql) -> None:
@@ -60,8 +60,8 @@ class SparkReader(MetadataReader):
         if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
             provider = self._provider(table)
             raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
-        # Snapshots are read last: a commit in between then adds a snapshot that the refs do not need, and none is
-        # missing.
+        # Snapshots are read after the refs. A commit between the two statements then adds a snapshot that no ref needs,
+        # and the snapshot of each ref is found.
         listed = self._select(table, "refs", _REF)
         refs = {name: int(head) for name, head, *_ in listed}
         log = self._select(table, "metadata_log_entries", _LOG_ENTRY)
@@ -118,7 +118,7 @@ class SparkReader(MetadataReader):
         return folders_of(str(details["Location"]), shown)
 
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
-        """See MetadataReader.changed_files. It knows the columns, but neither their ids nor the files."""
+        """See MetadataReader.changed_files. Returns columns with positions instead of field ids, and no files."""
         table = history.table
         rows = self._select(table, "metadata_log_entries", "latest_snapshot_id, latest_schema_id")
         schemas = {head: schema for head, schema in rows if head is not None}
@@ -130,7 +130,7 @@ class SparkReader(MetadataReader):
         return ChangedFiles(columns, columns)
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
-        """See MetadataReader.live_specs. It knows only the ids of the specs."""
+        """See MetadataReader.live_specs. Returns only the ids of the specs and the numbers of files."""
         live = "sum(added_data_files_count + existing_data_files_count)"
         rows = self._run(
             f"select partition_spec_id, {live} from {history.table.sql}.manifests version as of {at} "
@@ -140,7 +140,7 @@ class SparkReader(MetadataReader):
         return [LiveSpec(int(spec_id), int(files)) for spec_id, files in rows]
 
     def live_files(self, history: History) -> LiveFiles | None:
-        """See MetadataReader.live_files. The newest spec with files is assumed to be the spec of new files."""
+        """See MetadataReader.live_files. Assumes that the newest spec with files is the spec of new files."""
         table = history.table
         has_partitions = any(row[0] == "partition" for row in self._run(f"describe {table.sql}.files", table))
         partition = "to_json(partition)" if has_partitions else "''"

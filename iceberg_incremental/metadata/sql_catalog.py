@@ -21,9 +21,9 @@ _SELECT_ALL = (
 
 
 class SqlMetadataCatalog:
-    """Finds the metadata files itself, because PyIceberg's catalog would create missing tables, and hides views.
+    """Queries the database directly, because PyIceberg's catalog would create missing tables, and hides views.
 
-    Thread-safe: every load uses its own connection from the engine.
+    Thread-safe. Each call uses a separate connection from SQLAlchemy's engine.
     """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class SqlMetadataCatalog:
         from sqlalchemy.pool import NullPool, QueuePool
 
         url = make_url(properties["uri"])
-        # A pooled SQLite connection would still read a file that was replaced. Opening a new one is cheap.
+        # A pooled connection to SQLite would continue to read a database file that was replaced. A new one is cheap.
         pool = NullPool if url.get_backend_name() == "sqlite" else QueuePool
         self._properties = properties
         self._engine = create_engine(url, poolclass=pool, pool_pre_ping=True)

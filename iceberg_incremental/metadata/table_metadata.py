@@ -1,7 +1,7 @@
 """A table's metadata file, as in the Iceberg specification: history, columns and partition specs.
 
-The JSON is read directly. PyIceberg's models reject a whole file because of one unknown part that a history does not
-need, such as a ``variant`` column in PyIceberg 0.12.
+The JSON is read directly. PyIceberg's models reject a whole file if they do not know a part of it, even if a history
+does not need this part. An example is a ``variant`` column in PyIceberg 0.12.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path
 
 
 def parse(content: bytes) -> dict[str, Any]:
-    """Parse the JSON document of a metadata file, gzip-compressed or not. Raises ValueError if it is not valid."""
+    """Parse the JSON document of a metadata file, which may be gzip-compressed. Raises ValueError if it is invalid."""
     if content.startswith(_GZIP_MAGIC):
         content = gzip.decompress(content)
     document = json.loads(content)
@@ -85,7 +85,7 @@ def _snapshot(document: Mapping[str, Any]) -> Snapshot:
 def columns_at(document: Mapping[str, Any], snapshot: Mapping[str, Any]) -> tuple[TableColumn, ...]:
     """The columns of a snapshot. For an empty mapping, the current columns.
 
-    Format v1 may omit a snapshot's schema. Spark then uses the current one.
+    In format v1, a snapshot may lack a schema id. Spark then uses the current schema.
     """
     return _columns(_schema(document, snapshot.get("schema-id")))
 
@@ -102,7 +102,7 @@ def _columns(schema: Mapping[str, Any]) -> tuple[TableColumn, ...]:
 
 
 def _schema(document: Mapping[str, Any], schema_id: int | None = None) -> Mapping[str, Any]:
-    """A schema by id, or the table's current schema without one."""
+    """The schema with an id, by default the table's current schema."""
     schemas = {schema.get("schema-id", 0): schema for schema in document.get("schemas") or [document["schema"]]}
     found: Mapping[str, Any] = schemas[document.get("current-schema-id", 0) if schema_id is None else schema_id]
     return found
@@ -127,13 +127,13 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
 
 
 def renamed_since(document: Mapping[str, Any], columns: Iterable[TableColumn]) -> frozenset[int]:
-    """The ids of columns whose current names differ, or that no longer exist."""
+    """The ids of the given columns that were renamed or dropped since."""
     present = {column.field_id: column.name for column in columns_at(document, {})}
     return frozenset(column.field_id for column in columns if present.get(column.field_id) != column.name)
 
 
 def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, PartitionField]]:
-    """The partition specs by id, with their fields by field id."""
+    """The partition specs by id. Each maps field ids to fields."""
     specs = document.get("partition-specs") or [{"spec-id": 0, "fields": document.get("partition-spec") or []}]
     return {
         spec["spec-id"]: {

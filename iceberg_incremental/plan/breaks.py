@@ -46,7 +46,7 @@ class Obstacle(Enum):
     NOT_PARQUET = "row lineage is read only from Parquet files"
     FILE_TWICE = "a file that was added since then is in the table twice"
     RESERVED_COLUMNS = "has the name of an Iceberg metadata column, which is needed to find rows"
-    """The names of these columns come before this text."""
+    """In the error, this text follows the names of these columns."""
 
 
 @dataclass(frozen=True)

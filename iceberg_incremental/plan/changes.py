@@ -1,6 +1,6 @@
 """Planning a capture: the range to read, from a source's history and a model's position, or why there is none.
 
-Everything in this folder is a pure function of frozen values, without a catalog, Spark or dbt.
+All functions in this folder are pure functions of frozen values, and use no catalog, Spark or dbt.
 """
 
 from __future__ import annotations

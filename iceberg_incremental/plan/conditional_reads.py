@@ -14,11 +14,11 @@ _T = TypeVar("_T")
 class Reads(Generic[_T]):
     """The reads of changes in a model's SQL, by reference or by table.
 
-    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: whether relations
-    are read that the text does not name. ``only_incremental``: reads by calls under ``is_incremental()``.
+    ``changes``: by ``ip_changes``. ``net_changes``: by the macros that read net changes. ``every``: whether the SQL may
+    read relations that its text does not name. ``only_incremental``: reads by calls under ``is_incremental()``.
     ``has_incremental_calls``: whether there are such calls. ``always``: the relations whose changes every run is known
-    to read. ``always_rows``: those that every run may read by ``ip_changes``. ``whole``: those that every run is known
-    to read as a whole.
+    to read. ``always_rows``: the relations to which unconditional calls of ``ip_changes`` may refer. ``whole``: the
+    relations that every run is known to read as a whole.
     """
 
     changes: frozenset[_T] = frozenset()

@@ -1,4 +1,4 @@
-"""Held positions: tags in sources that keep the snapshots which a model has yet to read.
+"""Held positions: tags in sources that keep the snapshots from which models continue.
 
 Iceberg's ``expire_snapshots`` never removes a tagged snapshot before it reaches the maximum age of the tag, whichever
 tool runs it. This age is counted from the snapshot's commit, so a tag's age is the snapshot's current age plus the

@@ -1,4 +1,4 @@
-"""Limits of what one run reads from a source, so that several runs process a backlog."""
+"""Limits on what one run reads from a source, so that several runs process a backlog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .policy import Policy
 def limited(history: History, position: Position, end: Snapshot, policy: Policy) -> tuple[Snapshot, int]:
     """The last snapshot that a run reads, and the number of later commits that changed rows.
 
-    A run reads at least one commit that changed rows, however large it is, and never only a part of the commits of
+    A run reads at least one commit that changed rows, regardless of its size, and never only a part of the commits of
     another run. Commits without rows do not count. If the history does not lead from the position to ``end``, the
     result is ``end``, and planning reports the break.
     """
@@ -22,11 +22,11 @@ def limited(history: History, position: Position, end: Snapshot, policy: Policy)
     taken, size = 0, 0
     last: Snapshot | None = None
     judged = [(unit, [each for each in unit if effect(each) is not Effect.NONE]) for unit in units(commits or ())]
-    for place, (unit, touching) in enumerate(judged):
+    for index, (unit, touching) in enumerate(judged):
         if touching:
             size += sum(added(each)[2] + removed(each)[2] for each in touching)
             if taken and (_exceeds(taken + len(touching), policy.max_snapshots) or _exceeds(size, policy.max_bytes)):
-                return last or end, sum(len(others) for _, others in judged[place:])
+                return last or end, sum(len(others) for _, others in judged[index:])
             taken += len(touching)
         last = unit[-1]
     return end, 0

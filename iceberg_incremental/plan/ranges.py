@@ -24,7 +24,7 @@ CHANGELOG_NAMES = 2**7
 """The number of spellings of the name of Iceberg's table ``changes``: seven letters in upper or lower case."""
 
 MOST_SEGMENTS = 32
-"""More segments would make a statement too long, and require the manifests of as many snapshots."""
+"""More segments would make a statement too long, and require reading the manifests of too many snapshots."""
 
 MAX_ADDITIONS = CHANGELOG_NAMES - MOST_SEGMENTS - 1
 """The number of separate additions that one statement can read. Each addition and each segment needs its own spelling
@@ -76,12 +76,12 @@ class ColumnsAt:
 class NetRange:
     """The two ends of net changes, and how they are compared.
 
-    - ``start_id``, ``end_id``: the snapshots at the ends. ``start_id`` is None if the start is not read, because its
-      snapshot has expired or all of its rows are still there at the end. In this case, the rows of the end that were
-      changed since are read, by row lineage or as the rows of files that the start does not have.
+    - ``start_id``, ``end_id``: the snapshots at the ends. ``start_id`` is None if the start is not read, because it was
+      an empty table, its snapshot has expired, or all of its rows still exist at the end. The run then reads the rows
+      of the end that are newer than the start, by row lineage or from the files that the start does not have.
     - ``changed``: the difference between the ends.
     - ``by_ends``: whether all rows of the changed files are read at both ends, because a file may be in the table more
-      than once. Otherwise, only the rows of added and removed files, and the rows that were deleted in place.
+      than once. Otherwise, only the rows of added and removed files and the rows that were deleted in place are read.
     - ``untouched_since``: the sequence number of the start, if the row lineage of format v3 identifies unchanged rows;
       otherwise None.
     - ``has_log``: whether Iceberg's changelog scan returns the same changes and reads only files that differ.
@@ -120,17 +120,17 @@ class NetRange:
 
     @property
     def read(self) -> ChangedFiles:
-        """The files whose rows are read. For segments, including files that were added and removed within the range."""
+        """The files whose rows are read. With segments, this includes files added and removed within the range."""
         if not self.segments:
             return self.changed
         parts = [each.changed.files for each in self.segments if each.changed.files is not None]
         if len(parts) < len(self.segments):
             return replace(self.changed, files=None)
-        went, came, kept = (
+        removed, added, kept = (
             tuple(chain.from_iterable(files))
             for files in zip(*((each.at_start, each.at_end, each.with_other_deletes) for each in parts), strict=True)
         )
-        return replace(self.changed, files=FileDifference(went, came, kept))
+        return replace(self.changed, files=FileDifference(removed, added, kept))
 
     @property
     def has_same_columns(self) -> bool:
@@ -191,7 +191,7 @@ class Nothing(_Ends):
 
 @dataclass(frozen=True, kw_only=True)
 class Whole(_Ends):
-    """The whole table at ``end``. ``brings_rows``: whether any of it is new to a consumer at ``start``."""
+    """The whole table at ``end``. ``brings_rows``: whether the table has changed for a consumer at ``start``."""
 
     kind = Kind.FULL
     end: Snapshot

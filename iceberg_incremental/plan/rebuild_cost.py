@@ -1,4 +1,4 @@
-"""Whether it is cheaper to replace the affected rows of a table, or all of them; estimated from metadata."""
+"""Whether it is cheaper to replace the affected rows of a table or all of its rows, estimated from metadata."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..quantities import counted
 
 @dataclass(frozen=True)
 class Reads:
-    """What both ways read and write.
+    """The numbers of rows that both methods read and write.
 
-    ``target_rows``: of the table. ``sources``: rows of each relation that the query reads. ``searched``: how many rows
-    are read to find those of the sources that changed. ``views``: of affected keys, and ``scans``: how often these read
-    each relation as a whole, in the order of ``sources``. ``sorted_rows``: how many rows are sorted for windows, or
-    multiplied for DISTINCT aggregates.
+    ``target_rows``: the rows of the table. ``sources``: the rows of each relation that the query reads. ``searched``:
+    the rows that are read to find the changed rows of the sources. ``views``: the number of views of affected keys.
+    ``scans``: how often these views read each relation as a whole, in the order of ``sources``. ``sorted_rows``: the
+    rows that are sorted for windows, or multiplied for DISTINCT aggregates.
     """
 
     target_rows: int
@@ -27,10 +27,10 @@ class Reads:
 
 @dataclass(frozen=True)
 class Choice:
-    """The way that a run takes, and why.
+    """The method that a run uses, and why.
 
-    ``estimated``: the seconds of CPU of replacing affected rows, at least, and of replacing all; None where they did
-    not decide.
+    ``estimated``: the estimated seconds of CPU to replace the affected rows (a lower bound), and to replace all rows.
+    None if the estimates did not decide.
     """
 
     rebuilds: bool
@@ -39,18 +39,18 @@ class Choice:
 
 
 ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
-"""The choice to insert new rows, without a look for affected keys."""
+"""The choice to insert new rows without finding affected keys."""
 
 # Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
 # benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``.
 _RUN = 0.9
-"""The fixed price of replacing affected rows beyond that of a rebuild."""
+"""The fixed cost of replacing affected rows, in addition to that of a rebuild."""
 _SOURCE = 0.45
-"""The fixed price of each relation that the query reads: more statements are planned with it."""
+"""The fixed cost of each relation that the query reads, because Spark plans it in more statements."""
 _CONTINUED = 0.6
-"""The fixed price of continuing all groups of a small table beyond that of a rebuild."""
+"""The fixed cost of updating all groups of a small table, in addition to that of a rebuild."""
 _VIEW = 0.2
-"""The fixed price of each view of affected keys."""
+"""The fixed cost of each view of affected keys."""
 _ROW = 0.4e-6
 """Reading one row of a source, and joining or grouping it."""
 _SORTED = 0.7e-6
@@ -58,7 +58,7 @@ _SORTED = 0.7e-6
 _SEARCHED = 0.3e-6
 """Reading one row of a source's changed files, and finding whether it changed."""
 _FOUND = 0.2e-6
-"""Reading one row of a source, and finding whether it meets a changed row."""
+"""Reading one row of a source, and finding whether it joins a changed row."""
 _READ = 0.35e-6
 """Reading one row of a source with all columns, and finding whether it has an affected key."""
 _WRITTEN = 2.0e-6
@@ -68,16 +68,19 @@ _DELETED = 0.2e-6
 
 
 MOST_REWRITTEN = 100_000
-"""Up to this many rows, a run that updates some groups writes the whole table, in one statement."""
+"""If the table has at most this many rows, a run that updates some groups writes the whole table in one statement."""
 
 
 def choose(reads: Reads, keys: int) -> Choice:
-    """Compare the estimated costs. ``keys``: how many are affected."""
+    """Compare the estimated costs of both methods. ``keys``: the number of affected keys."""
     return _compared(reads, keys, _keep(reads, keys))
 
 
 def choose_to_continue(reads: Reads, keys: int) -> Choice:
-    """Compare the estimated costs where groups continue by the rows that came and went. ``reads``: of their deltas."""
+    """Compare the estimated costs if existing groups are updated with the added and removed rows.
+
+    ``reads``: for computing these updates. ``keys``: the number of affected keys.
+    """
     if reads.target_rows <= MOST_REWRITTEN:
         write = _CONTINUED + reads.target_rows * _WRITTEN
     else:
@@ -89,19 +92,19 @@ def _compared(reads: Reads, keys: int, keep: float) -> Choice:
     rebuild = _rebuild(reads)
     text = (
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
-        f"affected (estimated: {keep:.1f} s of CPU, for all rows {rebuild:.1f} s)"
+        f"affected (estimated CPU time: {keep:.1f} s, and {rebuild:.1f} s to replace all rows)"
     )
     return Choice(rebuild < keep, text, (keep, rebuild))
 
 
 def rebuild_at_once(reads: Reads) -> Choice | None:
-    """The choice to replace all rows, if that is cheaper than to find the affected keys alone; else None."""
+    """The choice to replace all rows if that is cheaper than only finding the affected keys. None otherwise."""
     rebuild, keep = _rebuild(reads), _keep(reads, 0)
     if rebuild >= keep:
         return None
     text = (
-        f"finding the affected keys would cost more (estimated: at least {keep:.1f} s of CPU, for all rows "
-        f"{rebuild:.1f} s)"
+        f"finding the affected keys would cost more (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to "
+        "replace all rows)"
     )
     return Choice(True, text, (keep, rebuild))
 
@@ -128,5 +131,5 @@ def _keep(reads: Reads, keys: int) -> float:
 
 
 def _found(reads: Reads) -> int:
-    """How many rows are read to find those that meet a changed row."""
+    """The number of rows that are read to find those that join a changed row."""
     return sum(rows * scans for rows, scans in zip(reads.sources, reads.scans, strict=True))

@@ -62,7 +62,7 @@ def recover(
 
     ``known``: the completed history. ``upserts``: whether changed rows may be returned with the new ones, including
     rows that were set to their current values, because the consumer merges them. ``nets``: whether the consumer accepts
-    net changes. ``any_way``: whether it also accepts them if commits undid the position.
+    net changes. ``any_way``: whether it also accepts them if the commits since the position are unknown.
     """
     position, end = broken.position, broken.end
     if end is None:
@@ -84,7 +84,7 @@ def recover(
 
 
 def _undone_or_replaced(broken: Break, known: History) -> Break | None:
-    """The break that the completed history shows instead of an expiry. None if there is none."""
+    """The break that the completed history shows instead of an expiry. None if it shows no other break."""
     found = plan_changes(known, broken.position, broken.end)
     if not isinstance(found, Break) or found.cause is Cause.EXPIRED:
         return None

@@ -1,9 +1,9 @@
 """Remaining additions: rows that a range added and that still exist at its end, if the range changes no older row.
 
 An append scan also returns rows that a later commit of the range deleted. If the table still has every data file of the
-start, with the same deleted rows, then all older rows are unchanged. The rows of the other data files, with their
-deletes applied, are the rows that the range adds. The manifests of the two ends show this, however the commits in
-between deleted or rewrote the rows that they added.
+start, with the same deleted rows, then all older rows are unchanged. The rows of all other data files, with their
+deletes applied, are the rows that the range adds. The manifests of the two ends prove this, regardless of how commits
+in between deleted or rewrote rows that the range had added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def only_adds(changed: ChangedFiles) -> bool:
 
 
 def plan_remaining(found: Rewritten, changed: ChangedFiles) -> NetChanges | Nothing:
-    """The rows that a range added and that still exist at its end. ``changed``: the difference; only added rows."""
+    """The rows that a range added and that still exist at its end. ``changed``: the difference; it only adds rows."""
     history, position, end = found.history, found.position, found.end
     assert changed.files is not None
     if not changed.files.at_end:

@@ -20,7 +20,10 @@ _MOVED_BY_LINEAGE, _MOVED_BY_VALUE = 3, 8
 
 
 def segments_of(found: Rewritten) -> list[Rewritten]:
-    """The segments of a range between its compactions. Empty without compactions, or if snapshots have expired."""
+    """The segments of a range between its compactions.
+
+    Empty if there are no compactions, if there are too many segments, or if snapshots have expired.
+    """
     if found.commits is None:
         return []
     history, start = found.history, found.position

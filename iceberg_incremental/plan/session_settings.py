@@ -42,7 +42,7 @@ REFUSED = (
         ("true",),
         "false",
         "with this setting, a backslash no longer escapes a character in a string literal, so text with quotes or "
-        "backslashes would be read wrongly",
+        "backslashes would be misread",
         everywhere=True,
     ),
     Refused(

@@ -1,1 +1,1 @@
-"""Staging rows, and publishing them with their checkpoint in one commit."""
+"""Stages rows, and publishes them with their checkpoint in one commit."""

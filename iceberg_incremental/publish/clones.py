@@ -1,8 +1,8 @@
-"""Cloning a table: a new catalog entry for the files of another table, without copying them.
+"""Clones a table: creates a new catalog entry for the files of another table, without copying the files.
 
 Until the clone has its own folder, no statement is executed that could remove or overwrite a file of the origin. An
 incomplete clone has a name that is unique to the attempt, so concurrent attempts do not interfere. A failed attempt
-drops it. A later attempt drops what a crash has left behind.
+drops its incomplete clone. If an attempt crashed, a later attempt drops the incomplete clone.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from ..table.history import History, TableName
 from .commit_conflicts import retry_conflicts
 
 _ATTEMPTS = 5
-"""How many times the origin is read again after other writers have committed to it."""
+"""The number of attempts to register the origin while other writers commit to it."""
 _PATH_BASED = "cannot be relocated"
 """Part of Iceberg's message for a table whose location is determined by its name, as in a Hadoop catalog."""
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One attempt to create a clone. ``to``: its temporary name. ``kept``: how long its files are kept."""
+    """One attempt to create a clone. ``to``: its temporary name. ``kept``: how long the origin keeps its files."""
 
     origin: TableName
     clone: TableName
@@ -100,14 +100,14 @@ class CloneMaker:
             raise clone_errors.not_registered(origin, to.catalog, str(error)) from error
 
     def _drop_left(self, clone: TableName) -> None:
-        """Drop what crashed attempts have left behind under this name. Clones of other attempts are not affected."""
+        """Drop the incomplete clones of this name that crashed attempts left behind, but none of a current attempt."""
         for row in self._spark.rows(f"SHOW TABLES IN {sql_name(clone.catalog)}.{sql_name(clone.namespace)}"):
             if is_left_unfinished(clone, str(row[1]), _now_ms()):
-                with suppress(StatementError):  # it does no harm
+                with suppress(StatementError):  # a remaining incomplete clone is harmless
                     self._spark.send(f"DROP TABLE IF EXISTS {replace(clone, name=str(row[1])).sql}")
 
     def _new_folder(self, table: TableName, location: str | None) -> str:
-        """A folder for a table, chosen by its catalog: the folder of a temporary table without rows."""
+        """The folder of a new table, by default chosen by its catalog. Creates and drops this table without rows."""
         where = "" if location is None else f" LOCATION {sql_string(location)}"
         self._spark.send(f"CREATE TABLE {table.sql} (ip_unread INT) USING iceberg{where}")
         folder = self._reader.folders(table)[0]
@@ -115,7 +115,7 @@ class CloneMaker:
         return folder
 
     def _folders(self, origin: TableName) -> Mapping[TableName, Sequence[str]]:
-        """The folders of an origin, and of the tables from which it was itself cloned, if they exist."""
+        """The folders of an origin. If it is itself a clone, also those of its own origin, and so on."""
         found: dict[TableName, Sequence[str]] = {}
         table: TableName | None = origin
         while table is not None and table not in found:
@@ -142,7 +142,7 @@ class CloneMaker:
             branch = attempt.branch(history, now_ms)
             if branch is not None and not self._is_kept(origin, branch):
                 continue
-            self._keep_beside(attempt, history, now_ms)
+            self._keep_deletions(attempt, history, now_ms)
             self._register(origin, to)
             registered = self._reader.load(to)
             if registered is not None and registered.current_snapshot_id == history.current_snapshot_id:
@@ -161,8 +161,8 @@ class CloneMaker:
             return False
         return True
 
-    def _keep_beside(self, attempt: _Attempt, origin: History, now_ms: int) -> None:
-        """Keep the recorded deletions of the origin's checkpoint, which the clone's next run copies."""
+    def _keep_deletions(self, attempt: _Attempt, origin: History, now_ms: int) -> None:
+        """Keep the snapshot of the origin's table of recorded deletions, which the clone's next run copies."""
         with suppress(CheckpointError):  # the clone's own run reports this
             checkpoint = target_checkpoint(origin, self._reader).checkpoint
             if checkpoint is None or checkpoint.sequence is None or checkpoint.sequence.deletions is None:
@@ -172,7 +172,8 @@ class CloneMaker:
             history = None if table is None else self._reader.load(table)
             if history is None:
                 return
-            known = deletions.snapshot_id in history.snapshots  # or a compaction has moved the rows to a later snapshot
+            # if the snapshot has expired, the current one is kept: a compaction may have moved the rows to it
+            known = deletions.snapshot_id in history.snapshots
             branch = attempt.branch(history, now_ms, head=deletions.snapshot_id if known else None)
             if branch is not None:
                 retry_conflicts(self._spark.send, branch.sql(history.table))
@@ -194,7 +195,7 @@ class CloneMaker:
 
 
 def require_two(reader: MetadataReader, origin: TableName, existing: TableName) -> None:
-    """Raise ConfigError if both names refer to one table: they differ in case, or in the name of the catalog."""
+    """Raise ConfigError if both names refer to the same table, for example because they differ only in case."""
     try:
         is_one = reader.folders(origin)[:1] == reader.folders(existing)[:1] != ()
     except NotIcebergError:
@@ -206,9 +207,9 @@ def require_two(reader: MetadataReader, origin: TableName, existing: TableName) 
 def finishing(origin: History, to: TableName, folder: str, kept: timedelta, now_ms: int) -> list[str]:
     """The statements that make a registered table independent. ``origin``: its state at registration.
 
-    The folder is set first, because an earlier commit would write into the origin's folder. By the origin's own
-    property, the first commit may still remove old metadata files of the origin that its own next commit would also
-    remove.
+    The folder is set first, because any commit before this would write to the origin's folder. If the origin's
+    properties require it, the first commit still removes old metadata files of the origin. The origin's next commit
+    would remove the same files.
     """
     alter = f"ALTER TABLE {to.sql}"
     found = [

@@ -1,4 +1,4 @@
-"""Retrying commits that Iceberg refused because of a concurrent commit."""
+"""Retries commits that Iceberg refused because of a concurrent commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..errors import StatementError
 
-_SAYS_SO = re.compile(r"CommitFailedException|Table metadata refresh is required")
+_CONFLICT = re.compile(r"CommitFailedException|Table metadata refresh is required")
 ATTEMPTS = 12
 """The maximum number of attempts."""
 _PAUSE = 0.05
@@ -19,14 +19,14 @@ _LONGEST_PAUSE = 2.0
 
 def is_commit_conflict(error: BaseException) -> bool:
     """Whether a commit was refused because the table has changed since it was read."""
-    return _SAYS_SO.search(str(error)) is not None
+    return _CONFLICT.search(str(error)) is not None
 
 
 def retry_conflicts(send: Callable[[str], object], statement: str) -> None:
     """Execute an idempotent statement, and retry it on conflicts with other commits.
 
-    Iceberg itself retries commits of rows, but not commits of refs, of which one of two concurrent ones fails. Raises
-    the statement's other errors, and a conflict at the last attempt.
+    Iceberg retries commits of rows, but not changes of branches and tags, which fail if another commit is concurrent.
+    Raises the statement's other errors, and the conflict of the last attempt.
     """
     for attempt in range(ATTEMPTS):
         try:

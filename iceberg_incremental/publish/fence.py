@@ -1,6 +1,6 @@
-"""The fence: the conditions for publishing a run's rows, checked from the target's metadata alone.
+"""The fence: the conditions for publishing a run's rows, checked in the target's metadata only.
 
-Of two runs that started from the same checkpoint, only one may publish, and only the rows that it staged.
+If two runs start from the same checkpoint, only one of them may publish, and only the rows that it staged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..table.retention import older_metadata_files
 
 
 class Fence:
-    """Checks the targets of runs with a ``reader``, and raises an error if a run must stop."""
+    """Checks the targets of runs, and raises an error if a run must stop. ``reader``: reads their metadata."""
 
     def __init__(self, reader: MetadataReader) -> None:
         self._reader = reader
@@ -55,11 +55,11 @@ class Fence:
     def staged_commits(
         self, plan: RunPlan, staged: History, checkpoint: Checkpoint, marks: Sequence[str]
     ) -> tuple[Snapshot, ...]:
-        """The commits on the run's branch since it left main, oldest first: one for each statement so far.
+        """The run's commits on its branch, oldest first: one for each statement so far.
 
-        ``marks``: the summary keys that identify them. Empty if the statement had nothing to commit, such as an INSERT
-        OVERWRITE without rows. Raises ConcurrentRunError if another run has won, StagingError if commits are missing or
-        in the wrong place, and a conflict if main has moved since the branch was created.
+        Empty if the only statement had nothing to commit, such as an INSERT OVERWRITE without rows. ``marks``: the
+        summary key that identifies each commit. Raises ConcurrentRunError if another run has won, StagingError if
+        commits are missing or in the wrong place, and StatementError if main has moved since the branch was created.
         """
         branch, text = plan.branch, checkpoint.to_json()
         if branch not in staged.refs:
@@ -75,7 +75,7 @@ class Fence:
         own = list(takewhile(is_own, above))[::-1]
         base = own[0].parent_id if own else head.snapshot_id
         if not main and base == above[-1].snapshot_id:
-            base = None  # for a table without a snapshot, the branch begins with an empty one
+            base = None  # main has no snapshot, so the branch starts with an empty one
         self.require_captured_checkpoint(plan, staged, base)
         if staged.current_snapshot_id != base:
             # Iceberg would fast-forward a main branch that was rolled back, and thereby undo the rollback.
@@ -104,7 +104,7 @@ class Fence:
             raise staging_errors.published_twice(now, plan.model, head, again)
 
     def require_branch(self, plan: RunPlan, branch: str, error: IncrementalError) -> None:
-        """Raise ConcurrentRunError if the branch no longer exists, which then caused the statement's error."""
+        """Raise ConcurrentRunError if the branch no longer exists, because this is then the cause of ``error``."""
         try:
             staged = self.loaded(plan)
         except IncrementalError:
@@ -121,7 +121,7 @@ class Fence:
             raise staging_errors.on_main(staged, plan.model, found)
 
     def _lost(self, plan: RunPlan, now: History) -> ConcurrentRunError:
-        """Why the run's branch no longer exists: another run has won, and has dropped the branches of this epoch."""
+        """The error of a run whose branch no longer exists, usually because another run of this epoch has won."""
         try:
             self.require_captured_checkpoint(plan, now, now.current_snapshot_id)
         except ConcurrentRunError as error:
@@ -132,7 +132,7 @@ class Fence:
 def _is_same(found: Checkpoint, captured: Checkpoint) -> bool:
     """Whether a checkpoint is the one from which a run started.
 
-    They may differ in the current snapshot at the time, and in a clone, in the names of cloned sources.
+    Copies of one checkpoint may differ in ``target_snapshot_id`` and, in a clone, in the names of cloned sources.
     """
     mine, its = ((each.epoch, each.invocation_id, Counter(each.sources.values())) for each in (captured, found))
     return mine == its

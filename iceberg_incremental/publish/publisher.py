@@ -1,19 +1,18 @@
-"""Committing a run: the rows and the checkpoint in one atomic commit, behind a fence.
+"""Commits a run: publishes the rows and the checkpoint in one atomic commit, behind a fence.
 
 A rebuild is one CREATE OR REPLACE TABLE AS statement, which is atomic. All other rows are staged on a branch of the run
 and published by ``fast_forward``. Iceberg executes it as a compare-and-swap on the whole table metadata, and refuses it
-unless ``main`` is an ancestor of the branch. Readers therefore never see a partial run, and of two runs that started
-from the same checkpoint, only one can publish. If Spark's driver is in this process, this takes two commits in addition
-to the rows: one creates the branch; the other fast-forwards main, drops the branch and writes the checkpoint's
-property. With SQL alone, each of these is a commit. A cherry-pick would need fewer commits, but it replays an append on
-any current ``main``, even after a replacement or rollback, so it is not used.
+unless ``main`` is an ancestor of the branch. Readers therefore never see a partial run. If two runs start from the same
+checkpoint, only one of them can publish. If Spark's driver is in this process, publishing takes two commits in addition
+to the rows: one creates the branch, and the other fast-forwards main, drops the branch and writes the checkpoint's
+property. With SQL alone, each of these steps is a commit. A cherry-pick would need fewer commits, but it is not used,
+because it replays an append on any current ``main``, even after a replacement or rollback.
 
 The statements name the branch explicitly, ``t.`branch_ip_7_…```, so that their target does not depend on table
-properties and settings. After each statement, the table is loaded: the branch must have moved by exactly the commits of
-the run.
+properties and settings. After each statement, the table is loaded to check that the branch has moved by exactly the
+commits of the run.
 
-Session settings are reset in ``finally``, because a summary property in a session is written to every commit of the
-session.
+Session settings are always reset, because a summary property of a session is written to all its later commits.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Published:
 
 
 class Publisher:
-    """Commits the runs of one connection. ``spark`` executes the statements, and ``reader`` reads their results."""
+    """Commits the runs of one connection. ``spark``: executes the statements. ``reader``: reads their results."""
 
     def __init__(self, spark: Spark, reader: MetadataReader) -> None:
         self._spark = spark
@@ -83,7 +82,7 @@ class Publisher:
         text = checkpoint.to_json()
         with under(self._spark, {SUMMARY_SETTING + KEY: text}):
             self._build(run, sql, text)
-        # Another rebuild may be the current snapshot now. Its rows do not match this checkpoint.
+        # The current snapshot may be that of another rebuild, whose rows do not match this checkpoint.
         now = self._fence.loaded(run.plan)
         mine = _carrying(now, text)
         if mine is None:
@@ -106,7 +105,7 @@ class Publisher:
     ) -> Published:
         """Stage a statement and publish it. Retried if another writer commits in between.
 
-        ``settings``: the session settings that it needs. ``then``: returns a second statement to publish with it.
+        ``settings``: the session settings of the statement. ``then``: returns a second statement to publish with it.
         ``check``: called after all statements. Raises ConcurrentRunError if another run of the model has published
         since the capture, or if other writers commit during each attempt; ConfigError if live files are in partitions
         that INSERT OVERWRITE does not replace; and the errors of the statements. In these cases, nothing is published.
@@ -136,10 +135,10 @@ class Publisher:
         raise AssertionError("every attempt returns or raises")
 
     def advance(self, run: Run) -> Published:
-        """Move the checkpoint past commits without rows, by one property write without a snapshot.
+        """Move the checkpoint past commits without rows, by writing the table property, which creates no snapshot.
 
-        This needs no branch: a concurrent run that publishes rows has the same epoch in its summary, and wins. Raises
-        ConcurrentRunError if the checkpoint has moved, or was set by hand, since the capture.
+        This needs no branch, because a concurrent run that publishes rows has the same epoch in its summary, and wins.
+        Raises ConcurrentRunError if the checkpoint has moved, or was set manually, since the capture.
         """
         checkpoint = run.next_checkpoint()
         now = self._fence.loaded(run.plan)
@@ -156,9 +155,10 @@ class Publisher:
         self._set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
 
     def _build(self, run: Run, sql: str, text: str) -> None:
-        """Execute a CREATE OR REPLACE TABLE AS statement. Retried if it succeeded but its response was lost.
+        """Execute a CREATE OR REPLACE TABLE AS statement. Retried if it failed although its commit is in the table.
 
-        Iceberg may treat this as a failure and remove the manifests of the commit, so the existing table is not used.
+        If the response of the catalog was lost, Iceberg may remove the manifests of the commit, so this table is not
+        used.
         """
         try:
             self._spark.send(sql)
@@ -184,7 +184,7 @@ class Publisher:
         text = checkpoint.to_json()
         made = False
         try:
-            # If the first write creates the branch, the totals in its summaries start at zero.
+            # The branch exists before the first write. If the write created it, totals in summaries would start at 0.
             self._make_branch(run.plan.name, branch)
             made = True
             with under(self._spark, settings):
@@ -192,9 +192,8 @@ class Publisher:
                     with under(self._spark, {SUMMARY_SETTING + PART_KEY: str(checkpoint.epoch)}):
                         self._spark.send(sql)
                     sql = self._follow_up(run, checkpoint, then)
-                with under(
-                    self._spark, {SUMMARY_SETTING + KEY: text}
-                ):  # checked at the last commit, because rows are duplicated before it
+                # Only the last commit has the checkpoint, because the table may have duplicate rows before it.
+                with under(self._spark, {SUMMARY_SETTING + KEY: text}):
                     self._spark.send(sql)
             if check is not None:
                 check()
@@ -203,7 +202,7 @@ class Publisher:
                 run.plan, staged, checkpoint, [KEY] if then is None else [PART_KEY, KEY]
             )
             if not commits:
-                made = False  # from here on, this run drops the branch
+                made = False  # this run drops the branch itself, so its absence is not an error
                 self._drop_branches(run, [branch])
                 return self.advance(run)
             if run.plan.policy.strategy.replaces_partitions:
@@ -213,7 +212,7 @@ class Publisher:
         except BaseException as error:
             if made and isinstance(error, IncrementalError):
                 self._fence.require_branch(run.plan, branch, error)
-            with suppress(IncrementalError):  # the first error is the one to report; a remaining branch is harmless
+            with suppress(IncrementalError):  # report the first error; a remaining branch is harmless
                 self._drop_branches(run, [branch])
             raise
         if self._spark.commits is None:
@@ -238,7 +237,7 @@ class Publisher:
     def _forward(self, run: Run, checkpoint: Checkpoint, head: Snapshot, dead: Sequence[str]) -> None:
         """Publish the newest commit of the run's branch.
 
-        If one commit can contain all of it, also drop the ``dead`` branches and write the property.
+        If the connection can combine changes in one commit, also drop the ``dead`` branches and write the property.
         """
         table, branch, commits = run.plan.name, run.plan.branch, self._spark.commits
         try:
@@ -250,10 +249,10 @@ class Publisher:
         except StatementError:
             now = self._fence.loaded(run.plan)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
-                raise  # otherwise the call succeeded, and only its response was lost
+                raise  # otherwise, the commit succeeded, and only its response was lost
 
     def _mirror(self, run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> None:
-        """Write the property. The summary is authoritative, so the rows are published even if this fails."""
+        """Write the properties. Ignores errors, because the checkpoint in the summary is authoritative."""
         with suppress(IncrementalError):
             self._set_properties(run.plan.name, _properties(run, checkpoint, head))
 

@@ -1,4 +1,4 @@
-"""Holding the positions of a run in its sources with tags, if the policy requires it."""
+"""Holds a run's positions in its sources with tags, if the policy requires it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class SourceHolds:
-    """The tags of one run. Errors are warnings, because the run is exact without its tags."""
+    """The tags of one run. Errors are logged as warnings, because the run is exact without its tags."""
 
     def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
         self._run = run

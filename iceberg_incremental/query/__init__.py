@@ -1,5 +1,7 @@
 """Incremental plain SQL: the rows of a query's result that a change of its sources can affect. Pure functions.
 
+The main modules:
+
 dialect      the sqlglot dialect: Spark's SQL with verbatim function calls
 functions    the kinds of Spark's functions: aggregates, generators, volatile functions
 refusal      why a query is not incremental

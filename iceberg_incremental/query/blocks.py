@@ -125,7 +125,7 @@ class _Splitter:
 
     def _keep(self, name: str, query: exp.Select | exp.Union, columns: tuple[str, ...]) -> None:
         if len({each.lower() for each in columns}) != len(columns):
-            raise refused("two columns of one name", query, "give each of them an alias of its own")
+            raise refused("two columns with the same name", query, "add a different alias to each of them")
         self._columns[name] = columns
         self._blocks.append(Block(name, query, columns))
 

@@ -1,10 +1,10 @@
-"""The rows of a query's blocks that a change of its sources can affect; supersets, which cost time and nothing else.
+"""The rows of a query's blocks that a change of its sources can affect. Unaffected rows among them only cost time.
 
-The rule: a row of a block can have come, gone or changed only if
-- a source that the block reads in full, or the preserved side of a left join, has a changed row in it;
-- a changed row of the optional side of a left join matches it, in one state or the other;
-- a subquery in one of its expressions reads a changed row for it.
-If rows of the block belong together, all that share a group or partition with such a row can have changed.
+A row of a block can differ between the states only if one of these conditions is true:
+- A changed row of a relation, on an inner or preserved side of the block's joins, contributes to the row.
+- A changed row on the optional side of a left join matches the row in one of the two states.
+- A subquery in one of the block's expressions reads a changed row for the row.
+If rows of the block belong together, all rows that share a group or partition with such a row can differ.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _CHANGED = "ip_changed"
 class Changes:
     """The changes of the blocks of one query in one run.
 
-    ``tables``: the states of its base tables; ``types``: of their columns. ``prefix``: of the names of its views.
-    ``broadcast``: gives the hint of a relation by its alias, the most rows that it may have, and its columns' types.
+    ``tables``: the states of its base tables. ``types``: the types of their columns. ``prefix``: the prefix of the
+    names of its views.
     """
 
     def __init__(
@@ -60,19 +60,19 @@ class Changes:
 
     @property
     def views(self) -> list[KeyView]:
-        """The views of keys that what was asked for so far reads, in the order in which they are made."""
+        """The views of keys that the returned SQL reads, in the order of their creation."""
         return list(self._views.values())
 
     def table(self, name: str) -> TableStates | None:
-        """The states of a base table; None for a block."""
+        """The states of a base table. None for a block."""
         return self._tables.get(name)
 
     def block(self, name: str) -> Block | None:
-        """The block of a name; None for a base table."""
+        """The block with a name. None for a base table."""
         return self._blocks.get(name)
 
     def type_of(self, name: str, column: str) -> str | None:
-        """The type of a relation's column, where it is a column of a base table; else None."""
+        """The type of a column that is read unchanged from a base table, possibly through blocks. None otherwise."""
         if name in self._types:
             return self._types[name].get(column.lower())
         block = self._blocks.get(name)
@@ -93,9 +93,9 @@ class Changes:
         return self._changed[name]
 
     def keys_sql(self, name: str, keys: Mapping[str, exp.Expr]) -> str:
-        """The query for the values that some expressions have in the affected rows of a block's FROM clause.
+        """The query for the values of some expressions in the affected rows of a block's FROM and WHERE clauses.
 
-        ``keys``: the expressions by the names of the columns that they get.
+        ``keys``: the expressions by column name of the query.
         """
         select = self._blocks[name].query
         assert isinstance(select, exp.Select)
@@ -108,7 +108,7 @@ class Changes:
         return "\nunion all\n".join(found) or nothing_sql(keys)
 
     def sql(self, name: str, state: State) -> str | None:
-        """A relation in a state, as it stands after FROM; None where it has no such rows."""
+        """A relation in a state, as a relation for FROM. None if it has no such rows."""
         if state is State.EITHER:
             return self._either_sql(name)
         if name in self._tables:
@@ -118,7 +118,7 @@ class Changes:
         return self._texts[name, state]
 
     def _either_sql(self, name: str) -> str | None:
-        """The rows that a relation has and those that it had; maybe some of them twice."""
+        """The new and the old rows of a relation, some of them possibly twice."""
         if name in self._blocks and self._only_joins(name):
             return f"({self.query_sql(name, State.EITHER)})"
         new, gone = self.sql(name, State.NEW), self.sql(name, State.GONE)
@@ -128,7 +128,7 @@ class Changes:
         return f"(select {listed} from {new} union all select {listed} from {gone})"
 
     def _only_joins(self, name: str) -> bool:
-        """Whether a relation is a table, or joins such relations in a way that each of their rows only adds rows."""
+        """Whether a relation is a table, or only joins such relations so that each of their rows can only add rows."""
         if name in self._tables:
             return True
         if name not in self._joins_only:
@@ -140,17 +140,17 @@ class Changes:
         return self._joins_only[name]
 
     def has_groups(self, name: str, columns: Sequence[str]) -> bool:
-        """Whether a block keeps rows together by columns, some of which are these, and which it has the values of."""
+        """Whether columns of a block have the values of the expressions by which it keeps rows together."""
         block = self._blocks.get(name)
         if block is None or not columns or not isinstance(block.query, exp.Select):
             return False
         values, together = block.outputs(columns).values(), kept_together(block.query)
-        # the rows of one partition may differ in it, as 0.0 and -0.0 do
-        is_one = not windows_of(block.query) or all(tells_apart(self._value_types.of(each)) for each in values)
-        return is_one and together is not None and all(each in together for each in values)
+        # rows of the same partition may have different values, such as 0.0 and -0.0
+        has_one_value = not windows_of(block.query) or all(tells_apart(self._value_types.of(each)) for each in values)
+        return has_one_value and together is not None and all(each in together for each in values)
 
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
-        """The values that some columns have in the changed rows of a relation; None where it has no such rows."""
+        """The values of columns in a relation's changed rows, as a relation for FROM. None if it has no such rows."""
         block = self._blocks.get(name)
         if block is None or not self.is_changed(name) or not isinstance(block.query, exp.Select):
             return self.sql(name, State.BOTH)
@@ -170,11 +170,11 @@ class Changes:
         return self._changed_sql(name, state) if self.is_changed(name) else None
 
     def query_sql(self, name: str, state: State) -> str:
-        """A block's query on a whole state of all that it reads."""
+        """A block's query with all its relations in a state."""
         return self.in_state(self._blocks[name].query, state).sql(PlainSpark)
 
     def _changed_sql(self, name: str, state: State) -> str | None:
-        """The changed rows of a block: of one whole state, or of both."""
+        """The changed rows of a block in its old state, its new state, or both."""
         block = self._blocks[name]
         wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
         if isinstance(block.query, exp.Union):
@@ -189,9 +189,9 @@ class Changes:
         return f"({' union all '.join(found)})" if found else None
 
     def _sides(self, union: exp.Union, state: State) -> list[str]:
-        """The branches of a UNION ALL, each of which is a SELECT of one block, on changed rows of these blocks.
+        """The branches of a UNION ALL, each of which reads the changed rows of its block.
 
-        A branch without such rows counts where it may decide the types of the columns.
+        A branch without such rows is omitted, unless it may determine the types of the columns.
         """
         sides = [side for side in (union.this, union.expression) if isinstance(side, exp.Select)]
         names = [only_relation(side) for side in sides]
@@ -221,11 +221,11 @@ class Changes:
     # The rows of FROM and WHERE
 
     def variants(self, select: exp.Select, matching: Matching | None = None) -> Iterator[tuple[State, exp.Select]]:
-        """A SELECT, once for each way in which its rows can be affected, with the state that it is on.
+        """Variants of a SELECT, one for each way in which its rows can be affected, each with its state.
 
-        ``BOTH``: on changed rows of both states at once, if nothing else that it reads has changed, or if it only
-        joins tables by inner joins. In that case it may also return rows that are in neither state. They cost time
-        only. ``matching``: the relations that the SELECT was written without.
+        With ``BOTH``, the variant reads changed rows of both states at once. This is possible if no other relation has
+        changed, or if the SELECT only joins tables by inner joins. In the latter case, the variant may also return rows
+        that are in neither state, which only cost time. ``matching``: the relations that were left out of the SELECT.
         """
         inside = subqueries(select)
         matched = frozenset() if matching is None else matching.aliases
@@ -258,9 +258,9 @@ class Changes:
     def _of_optional(
         self, select: exp.Select, alias: str, text: str, join: exp.Join
     ) -> Iterator[tuple[State, exp.Select]]:
-        """The rows that a changed row of the optional side matches: in the other state they had other partners.
+        """The variants for rows that a changed row of an optional side matches, and that may have had other partners.
 
-        ``text``: the changed rows.
+        ``text``: the relation of the changed rows.
         """
         on = (join.args.get("on") or exp.true()).copy()
         if any(isinstance(node, exp.Query) for node in on.walk()):
@@ -273,11 +273,11 @@ class Changes:
             yield state, self.in_state(select, state).where(matches)
 
     def _of_subquery(self, select: exp.Select, number: int, inner: exp.Expr) -> Iterator[tuple[State, exp.Select]]:
-        """The rows for which a subquery reads a changed row."""
+        """The variants for rows for which a subquery reads a changed row."""
         if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
             return
         if not isinstance(inner, exp.Select):
-            raise refused("UNION in a subquery of an expression", inner, "name it by a CTE and read that")
+            raise refused("UNION in a subquery of an expression", inner, "move it to a CTE, and read the CTE")
         for _, variant in list(self.variants(inner)):
             reads = normal.alone(variant)
             for state in (State.OLD, State.NEW):
@@ -285,12 +285,12 @@ class Changes:
                 node, _ = subqueries(changed)[number]
                 condition = self._affects(node, inner, reads.copy())
                 predicate = conjunct(node)
-                if predicate is not None:  # it may hold in one state and not in the other
+                if predicate is not None:  # it may be true in only one of the states
                     predicate.replace(exp.true())
                 yield state, self.in_state(changed, state).where(condition)
 
     def _affects(self, node: exp.Expr, inner: exp.Select, reads: exp.Select) -> exp.Expr:
-        """The condition that a subquery reads a row of ``reads`` that matters."""
+        """The condition that a subquery reads a row of ``reads`` that can affect its value."""
         if isinstance(node, exp.In) and len(inner.expressions) == 1:
             value = inner.expressions[0].unalias()
             nodes = [*value.walk(), *node.this.walk()]
@@ -301,7 +301,7 @@ class Changes:
         return exp.Exists(this=reads)
 
     def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
-        """A query on a state of all that it reads; ``own``: other texts for some sources in its FROM, by alias."""
+        """A query with its relations in a state. ``own``: the SQL of other relations for its FROM clause, by alias."""
         query = query.copy()
         mine: dict[int, str] = {}
         if own and isinstance(query, exp.Select):

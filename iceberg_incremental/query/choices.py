@@ -1,8 +1,9 @@
-"""The affected keys of a query that chooses among rows: other parts of it rest on choices that are in the table alone.
+"""The affected keys of a query in which other blocks depend on a choice among rows, such as ``row_number()``.
 
-Computed again, another row may be chosen, in the old state too. So it is unknown which rows a choice was joined with,
-or which filters it passed. But all rows that depend on it have the key values of its group or partition. A key is
-affected only if a relation that a choice meets has changed rows of that key.
+Only the table shows which row was chosen. If the choice is computed again, another row may be chosen, even in the old
+state. It is therefore unknown which rows the chosen row was joined with, and which filters it passed. However, all rows
+that depend on a choice have the key values of its group or partition. A key is affected only if a relation that is
+joined with a choice has changed rows with this key.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from .sql_parts import name_sql
 def keys_of_choices(
     block: Block, columns: Mapping[str, str], changes: Changes, choosing: Collection[str]
 ) -> list[str] | None:
-    """The queries for the affected keys of a block; None where a changed relation does not have all columns of the key.
+    """The queries for the affected keys of a block. None if a changed relation lacks a column of the key.
 
-    ``columns``: names of key columns by the names of the block's columns that hold them. ``choosing``: the names of the
-    blocks that choose.
+    ``columns``: the key columns, by the names of the block's columns with their values. ``choosing``: the names of the
+    blocks that choose among rows.
     """
     found: list[str] = []
     for select, wanted in within(block, columns):
         if {key for _, key in wanted} != set(columns.values()):
             return None
-        if select is block.query and not any(_rests_on_choices(each, changes, choosing) for each in block.reads):
+        if select is block.query and not any(_depends_on_choices(each, changes, choosing) for each in block.reads):
             return [changes.keys_sql(block.name, {key: each for each, key in wanted})]
         held = held_by_source(select, wanted, changes, exact=True)
         for table in select.find_all(exp.Table):
@@ -39,7 +40,7 @@ def keys_of_choices(
             inner = changes.block(table.name)
             if of_table.keys() != set(columns.values()):
                 return None
-            if inner is not None and _rests_on_choices(table.name, changes, choosing):
+            if inner is not None and _depends_on_choices(table.name, changes, choosing):
                 below = keys_of_choices(inner, {column: key for key, column in of_table.items()}, changes, choosing)
                 if below is None:
                     return None
@@ -50,9 +51,9 @@ def keys_of_choices(
     return found
 
 
-def _rests_on_choices(name: str, changes: Changes, choosing: Collection[str]) -> bool:
-    """Whether a relation chooses, or reads one that does."""
+def _depends_on_choices(name: str, changes: Changes, choosing: Collection[str]) -> bool:
+    """Whether a relation chooses among rows, or reads a relation that does."""
     block = changes.block(name)
     return block is not None and (
-        name in choosing or any(_rests_on_choices(each, changes, choosing) for each in block.reads)
+        name in choosing or any(_depends_on_choices(each, changes, choosing) for each in block.reads)
     )

@@ -17,18 +17,19 @@ from .unions import have_same_types
 
 
 def added_sql(changes: Changes, name: str) -> str | None:
-    """The exact rows that were added to a relation, as a relation for FROM. None if they are unknown.
+    """The exact rows that were added to a relation, as a relation for FROM.
 
-    They are known for a join whose changed sources have only gained rows, and are on an inner or preserved side.
+    They are known for a join whose changed sources have only gained rows, and are on an inner or preserved side. None
+    if they are unknown, or if there are none.
     """
-    gone, came = (difference_sql(changes, name, state) for state in (State.GONE, State.CAME))
-    return None if gone is None or gone else came or None
+    removed, added = (difference_sql(changes, name, state) for state in (State.GONE, State.CAME))
+    return None if removed is None or removed else added or None
 
 
 def difference_sql(changes: Changes, name: str, state: State) -> str | None:
     """The added or removed rows of a relation, as a relation for FROM. None if they are unknown.
 
-    ``state``: ``CAME`` or ``GONE``. Empty if there are none. Rows that are in both cancel out.
+    ``state``: ``CAME`` or ``GONE``. Empty if there are none. A row that is in both results cancels out.
     """
     if changes.table(name) is not None:
         return changes.sql(name, state) or ""
@@ -51,10 +52,9 @@ def difference_sql(changes: Changes, name: str, state: State) -> str | None:
 
 
 def differing_selects(changes: Changes, select: exp.Select, state: State) -> list[exp.Select] | None:
-    """A SELECT of single rows, once for each changed relation whose added or removed rows affect its result.
+    """The variants of a SELECT of single rows, one for each relation whose added or removed rows affect its result.
 
-    None if they are unknown, because it reads a changed relation elsewhere than on an inner or preserved side of its
-    joins.
+    None if the SELECT reads a changed relation elsewhere than on an inner or preserved side of its joins.
     """
     sources = normal.clauses(select)
     mine = {id(relation) for _, relation, _ in sources}

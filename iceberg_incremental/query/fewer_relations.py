@@ -1,11 +1,11 @@
-"""A SELECT on fewer of its relations, to find the keys of its affected rows.
+"""A SELECT without some of its relations, to find the keys of its affected rows.
 
-Keys are values of few of the relations that a SELECT joins. Each of the others can affect a row only by matching it in
-a join. So such a relation is left out, and the rows that its changed rows match count as changed rows of the relation
-that it is joined with. Each relation is then read once at most, whatever the number of relations that have changed.
+The keys are values of few of the relations that a SELECT joins. Any other relation can affect a row only by matching it
+in a join. Such a relation is left out. The rows that its changed rows match count as changed rows of the relation that
+it is joined with. Each relation is then read at most once, regardless of how many relations have changed.
 
-The SELECT that remains returns at least the affected rows of the whole: to leave out a relation, and the conditions
-that mention it, can only add rows.
+The remaining SELECT returns at least the affected rows of the original SELECT, because leaving out a relation and the
+conditions that mention it can only add rows.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .subqueries import subqueries
 
 @dataclass(frozen=True)
 class Match:
-    """A relation that is left out, as seen from the relation that it is joined with, whose alias is ``other``.
+    """A relation that is left out, and how it matches the relation with the alias ``other``, which it is joined with.
 
-    ``equal``: conditions, each between a column of the one and a column of the other. ``filters``: conditions on the
-    relation alone. ``matches``: the relations that are left out for this one.
+    ``equal``: the conditions that equate columns of the two relations. ``filters``: the conditions that only read the
+    relation. ``matches``: relations that were left out earlier and match this one.
     """
 
     alias: str
@@ -37,20 +37,20 @@ class Match:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns that it is joined by, each with that of the other relation."""
+        """The columns by which it is joined, each with the equal column of the other relation."""
         pairs = ({each.table: each.name for each in (equal.this, equal.expression)} for equal in self.equal)
         return {found.pop(self.alias): next(iter(found.values())) for found in pairs}
 
 
 @dataclass(frozen=True)
 class Fewer:
-    """A SELECT on fewer relations. ``matches``: by alias, the relations that are left out for one that stays."""
+    """A SELECT with fewer relations. ``matches``: those left out, by the alias of the relation that they match."""
 
     select: exp.Select
     matches: Mapping[str, tuple[Match, ...]]
 
     def columns_of(self, alias: str, keys: Iterable[exp.Expr]) -> list[str]:
-        """The columns of a relation that its FROM, its WHERE and some keys read, each once."""
+        """The distinct columns of a relation that the FROM and WHERE clauses and some keys read."""
         parts = [*keys, *(self.select.args.get("joins") or ()), *(node for node, _ in subqueries(self.select))]
         where = self.select.args.get("where")
         found = (column for part in (*parts, *([where] if where else [])) for column in part.find_all(exp.Column))
@@ -65,8 +65,8 @@ def fewer_relations(
 ) -> Fewer:
     """A SELECT without the relations that some keys over its rows do not need.
 
-    ``is_changed``: whether the relation of a name may have changed. ``has_groups``: whether the values of some columns
-    of a relation in its changed rows are those of its affected groups, which are known without computing these rows.
+    ``is_changed``: returns whether a relation may have changed. ``has_groups``: returns whether columns of a relation
+    have the values of its groups. The values of its affected groups are known without computing its changed rows.
     """
     found = _Fewer(select.copy(), keys, is_changed)
     while found.leave_out_one():
@@ -81,7 +81,7 @@ def fewer_relations(
 def _leave_out_filters(
     fewer: Fewer, alias: str, keys: Iterable[exp.Expr], has_groups: Callable[[Sequence[str]], bool]
 ) -> None:
-    """Remove the conditions on one relation alone if all other columns that are read of it are those of its groups."""
+    """Remove the conditions that only read one relation, if its other columns that are read are those of its groups."""
     filters = normal.filters(fewer.select)
     others = [each for each in filters if _aliases(each) != {alias} or each.find(exp.Query) is not None]
     without = Fewer(fewer.select.copy(), fewer.matches)
@@ -102,10 +102,10 @@ class _Fewer:
             self._needed.update(alias for alias, _, _ in normal.clauses(select))
 
     def leave_out_one(self) -> bool:
-        """Leave out the last relation that can be; whether there was one."""
+        """Leave out the last relation that is not needed. Returns whether there was one."""
         relations = normal.clauses(self.select)
         for alias, relation, join in reversed(relations):
-            if alias in self._needed or not isinstance(relation, exp.Table) or not self._may_go(alias, join):
+            if alias in self._needed or not isinstance(relation, exp.Table) or not self._can_leave_out(alias, join):
                 continue
             if self._is_changed(relation.name) or alias in self.matches:
                 other, match = self._match(alias, relation, join)
@@ -117,8 +117,8 @@ class _Fewer:
             return True
         return False
 
-    def _may_go(self, alias: str, join: exp.Join | None) -> bool:
-        """Whether the rest of the joins keeps its rows, those without a partner too, and stays connected."""
+    def _can_leave_out(self, alias: str, join: exp.Join | None) -> bool:
+        """Whether the remaining joins keep their rows, including those without a partner, and stay connected."""
         relations = normal.clauses(self.select)
         optional = [each for _, _, each in relations if each is not None and each is not join and _is_optional(each)]
         if len(relations) == 1 or (optional and join is None):
@@ -135,9 +135,9 @@ class _Fewer:
         return [*normal.filters(self.select), *(each for conditions in listed for each in conditions)]
 
     def _match(self, alias: str, relation: exp.Table, join: exp.Join | None) -> tuple[str, Match | None]:
-        """The relation that stays for one that is left out, and how they match; None where no columns are equal."""
+        """The alias of the remaining relation that a relation matches, and the match. None if no columns are equal."""
         if join is not None and _is_optional(join):
-            conditions = normal.conjuncts(join.args.get("on"))  # those of WHERE hold for rows without a partner too
+            conditions = normal.conjuncts(join.args.get("on"))  # WHERE also applies to rows without a partner
         else:
             conditions = self._conditions()
         optional = {name for name, _, each in normal.clauses(self.select) if each is not None and _is_optional(each)}
@@ -147,7 +147,7 @@ class _Fewer:
             if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1):
                 continue
             (other,) = others
-            # NULL may also stand for a missing partner, which is no row of the relation
+            # with <=>, NULL may also represent a missing partner, which is not a row of the relation
             if isinstance(each, exp.EQ) or other not in optional:
                 equal.setdefault(other, []).append(each)
         if not equal:
@@ -165,7 +165,7 @@ class _Fewer:
         if join is not None and not _is_optional(join):
             kept += [each for each in normal.conjuncts(join.args.get("on")) if alias not in _aliases(each)]
         if join is None:
-            first, *joins = joins  # there is no LEFT JOIN here
+            first, *joins = joins  # in this case, no join is a LEFT JOIN
             self.select.set("from_", exp.From(this=first.this.copy()))
             kept += [each for each in normal.conjuncts(first.args.get("on")) if alias not in _aliases(each)]
         for each in joins:
@@ -178,7 +178,7 @@ class _Fewer:
 
 
 def _aliases(node: exp.Expr) -> set[str]:
-    """The relations whose columns an expression reads."""
+    """The aliases of the relations whose columns an expression reads."""
     return {column.table for column in node.find_all(exp.Column)}
 
 

@@ -16,7 +16,7 @@ VOLATILE = _names("""
 """Functions whose values depend on the time, the session, chance, or the place of execution."""
 
 WITHOUT_PARENTHESES = _names("current_date current_time current_timestamp current_user session_user user")
-"""Those that can be called without parentheses, unless a column has the name."""
+"""Volatile functions that can be called without parentheses, unless a column has the same name."""
 
 UNSUPPORTED = _names("""
     aes_encrypt approx_top_k approx_top_k_accumulate approx_top_k_combine assert_true bitmap_construct_agg collations
@@ -48,7 +48,7 @@ ROUNDING = _names("""
     corr covar_pop covar_samp kurtosis product regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
     regr_syy skewness std stddev stddev_pop stddev_samp var_pop var_samp variance
 """)
-"""Those whose value depends on this order only by rounding."""
+"""Inexact aggregates whose value depends on this order only by rounding."""
 
 AGGREGATES = EXACT_AGGREGATES | SUMS | INEXACT_AGGREGATES
 
@@ -62,7 +62,7 @@ GENERATORS = _names("""
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer variant_explode
     variant_explode_outer
 """)
-"""Functions that return several rows for one."""
+"""Functions that return several rows for one row."""
 
 SCALARS = _names("""
     abs acos acosh add_months aes_decrypt aggregate approx_top_k_estimate array array_append array_compact

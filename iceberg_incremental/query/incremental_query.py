@@ -1,4 +1,4 @@
-"""A query that is kept up to date: the columns by which rows of its result are replaced, and the SQL of a run."""
+"""A query that is updated incrementally: the columns by which rows of its result are replaced, and a run's SQL."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .together import has_distinct_aggregate, kept_together, windows_of
 from .types import Types
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
-"""Types whose values can be compared exactly, also by Iceberg's bounds."""
+"""Types whose values are compared exactly, including by Iceberg's column bounds."""
 
 
 @dataclass(frozen=True)
 class Scans:
-    """How many views a run makes, and how often these read each table as a whole."""
+    """The number of views that a run creates, and of times that they read each table as a whole."""
 
     views: int
     tables: Mapping[TableName, int]
@@ -39,14 +39,14 @@ class Scans:
 
 @dataclass(frozen=True)
 class IncrementalQuery:
-    """How a query is kept up to date.
+    """How a query is updated incrementally.
 
-    ``columns``: the names of the result's columns. ``key``: those by which its rows are replaced; with none, any change
-    replaces all rows. ``of_rows``: whether the values of the key are those of expressions over the rows that the query
-    reads. Else they are taken from the rows of its result. ``alone``: the columns of the key that could be one by
-    themselves. ``chooses``: whether what it returns may be another choice each time, although no source has changed.
-    ``summary``: how its groups continue by the rows that came and went; None where they do not. ``choosing``: the names
-    of the blocks on whose choices other blocks rest.
+    ``columns``: the names of the result's columns. ``key``: the columns by which rows are replaced; if empty, any
+    change replaces all rows. ``of_rows``: whether the values of the key can be computed from the rows that the query
+    reads. Otherwise, they are read from the result. ``alone``: the columns of the key that could be a key on their own.
+    ``chooses``: whether the query may return other rows or values each time, although no source has changed.
+    ``summary``: how groups are updated from added and removed rows; None if they cannot be. ``choosing``: the names of
+    the blocks on whose choices other blocks depend.
     """
 
     reading: Reading
@@ -67,7 +67,7 @@ class IncrementalQuery:
 
     @cached_property
     def sorted_tables(self) -> frozenset[TableName]:
-        """The tables whose rows are sorted or multiplied on their way to the result: for windows, or DISTINCT."""
+        """The tables whose rows are sorted for windows, or multiplied for aggregates of distinct values."""
         read: dict[str, set[str]] = {name: {name} for name in self.reading.tables}
         found: set[str] = set()
         for block in self.blocks:
@@ -86,12 +86,12 @@ class IncrementalQuery:
         prefix: str,
         broadcast: Broadcast = lambda alias, rows, types: "",
     ) -> Changes:
-        """The changes of a run. ``prefix``: of the names of its views. ``broadcast``: as in ``Changes``."""
+        """The changes of a run. ``prefix``, ``broadcast``: as in ``Changes``."""
         tables = {name: states[table] for name, table in self.reading.tables.items()}
         return Changes(self.blocks, tables, self.types, prefix, broadcast)
 
     def narrower(self) -> list[IncrementalQuery]:
-        """The same query with each key of fewer columns that may be cheaper: single ones, then those of one source."""
+        """The query with each narrower key that may be cheaper: first single columns, then columns of one source."""
         if len(self.key) == 1:
             return []
         keys: list[tuple[str, ...]] = [(name,) for name in self.alone]
@@ -104,7 +104,7 @@ class IncrementalQuery:
         return [replace(self, key=key, alone=()) for key in keys]
 
     def affected(self, changes: Changes, name: str) -> list[KeyView]:
-        """The views of a run, in the order in which they are made; the last has the affected values of the key."""
+        """The views of a run, in the order of their creation. The last view, ``name``, has the affected keys."""
         if self.choosing:
             found_by = keys_of_choices(self.root, {each: each for each in self.key}, changes, self.choosing)
             sql = "\nunion all\n".join(found_by or ()) or nothing_sql(self.key)
@@ -119,46 +119,46 @@ class IncrementalQuery:
         return [*changes.views, view]
 
     def finds_keys(self, changed: Mapping[TableName, bool]) -> bool:
-        """Whether the affected keys are known if some tables have changed. If not, any row may be affected."""
+        """Whether the keys that a change of some tables affects can be determined. If not, any row may be affected."""
         if not self.key:
             return False
-        changes, _ = self._in_places(changed)
+        changes, _ = self._with_placeholders(changed)
         wanted = {each: each for each in self.key}
         return not self.choosing or keys_of_choices(self.root, wanted, changes, self.choosing) is not None
 
     def added(self, changes: Changes) -> str | None:
-        """The relation of exactly the rows by which the result has grown, as ``added_sql``; None where not known.
+        """The exact rows that were added to the result, as in ``added_sql``. None if the query chooses among rows.
 
-        Beside rows that stay as they are, new rows must rest on the same choices as these.
+        New rows would otherwise depend on other choices than the existing rows.
         """
         return None if self.chooses else added_sql(changes, ROOT)
 
     def scans(self, changed: Mapping[TableName, bool]) -> Scans:
-        """How often the affected keys read each table as a whole.
+        """How many times the views of the affected keys read each table as a whole.
 
-        ``changed``: the tables that have, by whether they only gained rows.
+        ``changed``: the changed tables, each with whether it only gained rows.
         """
-        changes, places = self._in_places(changed)
+        changes, placeholders = self._with_placeholders(changed)
         views = self.affected(changes, "")
-        return Scans(len(views), _counted("".join(view.sql for view in views), places))
+        return Scans(len(views), _counted("".join(view.sql for view in views), placeholders))
 
     def scans_to_continue(self, changed: Mapping[TableName, bool]) -> Scans | None:
-        """How often the deltas of groups read each table as a whole; None where there are none."""
-        changes, places = self._in_places(changed)
+        """How many times the changes of groups read each table as a whole. None if groups cannot be updated."""
+        changes, placeholders = self._with_placeholders(changed)
         delta = None if self.summary is None else self.summary.delta_sql(changes)
-        return None if delta is None else Scans(1, _counted(delta, places))
+        return None if delta is None else Scans(1, _counted(delta, placeholders))
 
-    def _in_places(self, changed: Mapping[TableName, bool]) -> tuple[Changes, dict[TableName, str]]:
-        """The changes of a run with a text of its own for each whole table, to be found again in their SQL."""
-        places = {table: f"<{number}>" for number, table in enumerate(self.reading.tables.values())}
+    def _with_placeholders(self, changed: Mapping[TableName, bool]) -> tuple[Changes, dict[TableName, str]]:
+        """The changes of a run with a placeholder for each whole table, and the placeholders, to count them in SQL."""
+        placeholders = {table: f"<{number}>" for number, table in enumerate(self.reading.tables.values())}
         states = {
-            table: TableStates(place, place, "changes" if table in changed else None, changed.get(table, False))
-            for table, place in places.items()
+            table: TableStates(mark, mark, "changes" if table in changed else None, changed.get(table, False))
+            for table, mark in placeholders.items()
         }
-        return self.changes(states, ""), places
+        return self.changes(states, ""), placeholders
 
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
-        """The query for the rows of the result that have some keys. ``keys``: by the names of the key columns."""
+        """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
         root = self.root
         if self.of_rows and isinstance(root.query, exp.Select):
             wanted = tuple(self.expressions().items())
@@ -168,8 +168,8 @@ class IncrementalQuery:
         return f"select * from ({rows}) as ip_rows where {condition}"
 
 
-def _counted(text: str, places: Mapping[TableName, str]) -> dict[TableName, int]:
-    return {table: text.count(place) for table, place in places.items()}
+def _counted(text: str, placeholders: Mapping[TableName, str]) -> dict[TableName, int]:
+    return {table: text.count(mark) for table, mark in placeholders.items()}
 
 
 def incremental_query(
@@ -179,11 +179,11 @@ def incremental_query(
     types: Mapping[str, str],
     unique_key: Sequence[str] = (),
 ) -> IncrementalQuery:
-    """Work out how a query is kept up to date.
+    """Determine how a query is updated incrementally.
 
-    ``columns``: of each relation that it may read. ``catalog``: of names without one. ``types``: of the result's
-    columns, by their names, as Spark has them. ``unique_key``: columns by which rows are replaced if they can be.
-    Raises Refusal for a query that is not updated incrementally.
+    ``columns``: the columns of each relation that it may read. ``catalog``: the default for names without a catalog.
+    ``types``: the types of the result's columns, by name, as Spark returns them. ``unique_key``: the columns by which
+    rows are replaced, if possible. Raises Refusal for a query that cannot be updated incrementally.
     """
     reading = read(sql, columns, catalog)
     tables = {name: {c.lower(): t for c, t in columns[table].items()} for name, table in reading.tables.items()}
@@ -204,20 +204,20 @@ def incremental_query(
 
 
 def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
-    """The tree with the names that Spark gives to the columns of the result."""
+    """The tree with Spark's names for the columns of the result."""
     tree = tree.copy()
     first: exp.Expr = tree
     while not isinstance(first, exp.Select):
         first = first.this
     if len(first.expressions) != len(names):
-        raise refused("a result whose columns are read differently by Spark", first)
+        raise refused("a result whose columns Spark interprets differently", first)
     for each, name in zip(list(first.expressions), names, strict=True):
         each.replace(exp.alias_(each.unalias().copy(), name, quoted=True))
     return tree
 
 
 def _require_variants(blocks: Sequence[Block], changes: Changes) -> None:
-    """Raise Refusal where the affected rows of a block cannot be told."""
+    """Raise Refusal if the affected rows of a block cannot be determined."""
     for block in blocks:
         if isinstance(block.query, exp.Select):
             kept_together(block.query)
@@ -240,7 +240,7 @@ def _has_correlated_aggregate(select: exp.Select) -> bool:
 def _key(
     root: Block, types: Mapping[str, str], stability: Stability, unique_key: Sequence[str]
 ) -> tuple[tuple[str, ...], bool]:
-    """The columns by which rows are replaced, and whether their values are those of expressions over read rows."""
+    """The columns by which rows are replaced, and whether their values can be computed from the rows that are read."""
     usable = _usable(types, stability.columns(root.name))
     together = kept_together(root.query) if isinstance(root.query, exp.Select) else None
     values = (
@@ -268,12 +268,12 @@ def _key(
 
 
 def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:
-    """The columns by which rows can be told apart."""
+    """The columns that can be part of a key."""
     return [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
 
 
 def _is_direct(value: exp.Expr | None, together: list[exp.Expr] | None) -> bool:
-    """Whether a column's value can be computed for the rows of FROM and WHERE."""
+    """Whether a column's value can be computed from the rows of FROM and WHERE."""
     if value is None:
         return False
     if together is not None:

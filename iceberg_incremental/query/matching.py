@@ -1,4 +1,4 @@
-"""The changed rows of a relation that others were left out for: rows that match a changed row of one are among them."""
+"""The changed rows of relations from which others were left out, including rows that match changed rows of these."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _MATCHED = "ip_matched"
 
 
 class BlockChanges(Relations, Protocol):
-    """The changes of the relations of a query; see ``Changes``."""
+    """The changes of the relations of a query, as in ``Changes``."""
 
     broadcast: Broadcast
 
     def table(self, name: str) -> TableStates | None:
-        """The states of a base table; None for a block."""
+        """The states of a base table. None for a block."""
         ...
 
     def has_groups(self, name: str, columns: Sequence[str]) -> bool:
-        """Whether a block keeps rows together by columns, some of which are these."""
+        """Whether columns of a block have the values of the expressions by which it keeps rows together."""
         ...
 
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
-        """The values that some columns have in the changed rows of a relation; None where it has no such rows."""
+        """The values of columns in a relation's changed rows, as a relation for FROM. None if it has no such rows."""
         ...
 
 
 class Matching:
-    """The changed rows of the relations of a SELECT that other relations were left out for.
+    """The changed rows of the relations of a SELECT from which other relations were left out.
 
-    Rows that match a changed row of one that was left out are among them.
+    They include the rows that match a changed row of a relation that was left out.
     """
 
     def __init__(self, changes: BlockChanges, fewer: Fewer, keys: Iterable[exp.Expr]) -> None:
@@ -48,14 +48,14 @@ class Matching:
         self.aliases = frozenset(fewer.matches)
 
     def sql(self, alias: str, name: str, state: State) -> str | None:
-        """The changed rows of a relation in a state, as they stand after FROM."""
+        """The changed rows of a relation in a state, as a relation for FROM. None if it has no such rows."""
         columns, matches = self._fewer.columns_of(alias, self._keys), self._fewer.matches.get(alias, ())
         if not matches and not self._changes.has_groups(name, columns):
             return self._changes.sql(name, state)
         return self._changed_sql(name, columns, matches, state)
 
     def _changed_sql(self, name: str, columns: Sequence[str], matches: Sequence[Match], state: State) -> str | None:
-        """Some columns of the changed rows of a relation, and of those that match."""
+        """Some columns of the changed rows of a relation, and of its rows that match changed rows of ``matches``."""
         found, conditions = [], []
         if columns and (state is State.BOTH or self._changes.has_groups(name, columns)):
             own = self._changes.affected_values_sql(name, columns)
@@ -84,9 +84,9 @@ class Matching:
         return f"({' union all '.join(found)})" if found else None
 
     def _known_columns(self, name: str, match: Match) -> dict[str, str]:
-        """The columns whose values are those of columns of a relation that was left out.
+        """The columns whose values are those of a column of the relation that was left out, with this column.
 
-        They have the same type, of which equal values are the same: 0.0 and -0.0 are not.
+        Both columns have the same type, of which equal values are identical, unlike 0.0 and -0.0.
         """
         type_of = self._changes.type_of
         return {
@@ -96,7 +96,7 @@ class Matching:
         }
 
     def _matched_sql(self, match: Match) -> str | None:
-        """The changed rows of a relation that was left out: the columns that it is joined by."""
+        """The columns of the join in the changed rows of a relation that was left out. None if it has no such rows."""
         filters = match.filters if self._changes.table(match.name) is not None else ()
         read = [column.name for each in filters for column in each.find_all(exp.Column)]
         columns = list(dict.fromkeys([*match.columns, *read]))
@@ -119,15 +119,15 @@ class Matching:
         return exp.Exists(this=select.where(*equal))
 
     def _most_rows(self, match: Match) -> tuple[int | None, list[str]]:
-        """The most rows of a relation that was left out that may count as changed, and the types of its columns.
+        """The maximum number of changed rows of a relation that was left out, and the types of the join's columns.
 
-        None if their number is unknown. An unknown type is that of a text.
+        The number is None if it is unknown. An unknown type counts as ``string``.
         """
         types = [self._changes.type_of(match.name, column) or "string" for column in match.columns]
         return self._most_rows_of(match.name, changed=not match.matches), types
 
     def _most_rows_of(self, name: str, *, changed: bool) -> int | None:
-        """The most rows, or changed rows, that a relation can have in either state; None if unknown."""
+        """The maximum number of rows, or of changed rows, of a relation in either state. None if it is unknown."""
         block = self._changes.block(name)
         if (states := self._changes.table(name)) is not None:
             if changed or states.rows is None:
@@ -141,4 +141,4 @@ class Matching:
 
 
 _WHOLE = {State.GONE: State.OLD, State.CAME: State.NEW, State.BOTH: State.EITHER}
-"""The rows of a relation that may match a changed row of another, by the state that is asked for."""
+"""The state whose rows may match a changed row of another relation, by the requested state."""

@@ -12,7 +12,7 @@ from .types import tells_apart
 
 _FIRST_VALUE = ("coalesce", "ifnull", "nvl")
 _WITH_INT = 38 - 10
-"""The fractional digits of a decimal with 38 digits that must also hold any int."""
+"""The maximum number of fractional digits of a decimal with 38 digits that must also hold any int."""
 
 
 class Kind(Enum):
@@ -42,6 +42,15 @@ class Measure:
     value: exp.Expr | None
     type: str
     may_be_null: bool
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether the sum may be too large for its type. It is then NULL, unless ``spark.sql.ansi.enabled`` is set.
+
+        Spark sums decimals of ``p`` digits with ``p + 10`` digits, but at most 38. Ten more digits are sufficient for
+        the sum of 10 billion values. Sums of whole numbers wrap around, and so do sums of such sums.
+        """
+        return self.kind in (Kind.SUM, Kind.SUM_OR_ZERO) and self.type.startswith("decimal(38")
 
 
 def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:

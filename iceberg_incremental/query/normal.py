@@ -37,7 +37,7 @@ def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
 
 
 def has_only_inner_joins(select: exp.Select) -> bool:
-    """Whether each row of the relations that a SELECT joins can only add rows to its FROM and WHERE."""
+    """Whether each row of a SELECT's relations can only add rows to the result of its FROM and WHERE."""
     return not subqueries(select) and not any(join is not None and join.side for _, _, join in clauses(select))
 
 

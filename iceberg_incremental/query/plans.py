@@ -1,4 +1,4 @@
-"""Whether Spark reads two texts as the same query, from its plans.
+"""Whether Spark interprets two texts as the same query, according to its plans.
 
 sqlglot's interpretation of a query must be that of Spark. EXPLAIN shows a plan with Spark's numbers for columns. Two
 queries have the same meaning if their plans differ only in these numbers.
@@ -117,7 +117,7 @@ class _Node:
 
 
 def _tree(plan: str) -> list[_Node]:
-    """The nodes of a plan without those that only select columns, if neither the selection nor its order matters."""
+    """The nodes of a plan, without nodes that only select columns if neither the selection nor its order matters."""
     lines = _without_renaming(_without_names(plan).splitlines())
     above: list[tuple[int, _Node]] = []
     nodes = []
@@ -168,10 +168,10 @@ def _follows(lines: Sequence[str], place: int) -> bool:
 
 
 def _without_renaming(lines: Sequence[str]) -> list[str]:
-    """A plan in which a column that is only renumbered by a node has one number below and above it.
+    """A plan in which a column that a node only renumbers has the same number below and above the node.
 
-    No other node sees the part below. The new number can therefore replace the old one there, unless it is used for
-    another column.
+    Only this node reads the part of the plan below it. The new number can therefore replace the old number there,
+    unless it is used for another column.
     """
     found = [_COLUMN.sub(r"#\1", line) for line in lines]
     for at, line in enumerate(found):
@@ -204,14 +204,14 @@ def _without_names(plan: str) -> str:
     names = {(_own_name(text), number) for text, number in _DEFINED.findall(plan)}
     lines = []
     for line in plan.splitlines():
-        text = line.replace("Join Cross", "Join Inner")  # these are the same
+        text = line.replace("Join Cross", "Join Inner")  # these are equivalent
         generated, leaf = _GENERATED.search(text), _LEAF.search(text)
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"
         elif leaf is not None and (columns := _columns(leaf[1])) is not None:
             names |= set(columns)
-            # a relation without a table shows how an expression is written
+            # the names in a relation without a table may show how an expression is written
             is_local = leaf[0].startswith("LocalRelation")
             shown = [("" if is_local else name.lower(), f"{name}#{number}") for name, number in columns]
             listed = ", ".join(f"{name} = {column}" for name, column in shown)
@@ -221,7 +221,7 @@ def _without_names(plan: str) -> str:
 
 
 def _own_name(text: str) -> str:
-    """The name at the end of a definition: after the last AS that is not part of it, as in ``CAST(1 AS INT)``."""
+    """The name at the end of a definition. The name may itself contain AS, as in ``CAST(1 AS INT)``."""
     pieces = text.split(" AS ")
     candidates = (" AS ".join(pieces[start:]) for start in range(len(pieces) - 1, -1, -1))
     return next((each for each in candidates if each.count("(") == each.count(")")), pieces[-1])
@@ -236,4 +236,4 @@ def _columns(listed: str) -> list[tuple[str, str]] | None:
 def _replaced(text: str, names: Sequence[tuple[str, str]]) -> str:
     for name, number in names:
         text = re.sub(rf"{re.escape(name)}#{number}(?!\d)", f"#{number}", text, flags=re.IGNORECASE)
-    return re.sub(r"(?:[A-Za-z_][\w.$]*|`[^`]*`)#(?=\d)", "#", text)  # parts that have other names elsewhere
+    return re.sub(r"(?:[A-Za-z_][\w.$]*|`[^`]*`)#(?=\d)", "#", text)  # parts with different names elsewhere in the plan

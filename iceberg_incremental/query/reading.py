@@ -117,12 +117,12 @@ def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Ment
         if _is_cte(table):
             continue
         if not isinstance(table.this, exp.Identifier):
-            read_instead = "read tables, views and models by ref() or source()"
+            read_instead = "read tables, views and models with ref() or source()"
             raise refused(f"FROM {table.this.sql(PlainSpark)}", table, read_instead)
         parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
         name = _table_name([part.name for part in parts], catalog, namespace)
         if name is None:
-            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "refer to it with ref() or source()")
         start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
         found.append(Mention(name, start, end, None if table.alias else parts[-1].name))
     return sorted(found, key=lambda each: each.start)
@@ -144,7 +144,7 @@ def _is_cte(table: exp.Table) -> bool:
         clause = node.args.get("with_")
         if clause is not None:
             listed = clause.expressions
-            if below is clause:  # within a CTE, the CTEs before it
+            if below is clause:  # a CTE can only read the CTEs before it
                 inside = next(n for n, each in enumerate(listed) if any(table is t for t in each.find_all(exp.Table)))
                 listed = listed[:inside]
             if any(each.alias.lower() == name for each in listed):
@@ -165,7 +165,7 @@ def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
 
 
 def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Reading:
-    """Read a query. ``columns``: those of each relation that it may read. ``catalog``: the default for names.
+    """Read a query. ``columns``: those of each relation that it may read. ``catalog``: the default catalog.
 
     Raises Refusal for SQL that is not supported, or whose names cannot be resolved.
     """
@@ -179,7 +179,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         found = _table_name([part.name for part in table.parts], catalog, None)
         known = None if found is None else by_name.get(str(found).lower())
         if known is None:
-            raise refused(f"the relation {table.sql(PlainSpark)}", table, "name it by ref() or source()")
+            raise refused(f"the relation {table.sql(PlainSpark)}", table, "refer to it with ref() or source()")
         name = names.setdefault(known, f"{_PREFIX}{len(names)}")
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
         table.set("this", exp.to_identifier(name))
@@ -201,7 +201,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     as_joins(tree, semi_joins)
     without_coalesce(tree)
     without_nested_aggregates(tree)
-    for column in tree.find_all(exp.Column):  # the alias of a table is its name, however it was written
+    for column in tree.find_all(exp.Column):  # columns name their table only by its alias
         column.set("db", None)
         column.set("catalog", None)
     group_by_all(tree)
@@ -229,7 +229,7 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
 
 def without_coalesce(tree: exp.Query) -> None:
     """Choose one column of USING, as Spark does: that of the last right join, otherwise the first."""
-    for node in list(tree.find_all(exp.Coalesce)):  # calls in the text are calls of a function by name
+    for node in list(tree.find_all(exp.Coalesce)):  # from USING; calls in the text are exp.Anonymous
         columns = [node.this, *node.expressions]
         select = node.find_ancestor(exp.Select)
         while select is not None and columns[0].table not in {each.alias_or_name for each in relations(select)}:

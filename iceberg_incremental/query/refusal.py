@@ -9,7 +9,7 @@ from sqlglot import exp
 
 @dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into an error that names the model)
-    """A construct of a query that cannot be updated incrementally. ``line``: of the SQL, from 1; None if unknown.
+    """A construct of a query that cannot be updated incrementally. ``line``: its line, from 1; None if unknown.
 
     ``instead``: what to write instead; empty if there is no alternative.
     """
@@ -24,7 +24,7 @@ class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into a
 
 
 def refused(construct: str, node: exp.Expr | None = None, instead: str = "") -> Refusal:
-    """The refusal of a construct. ``node``: its place."""
+    """The refusal of a construct. ``node``: its node, which determines the line."""
     return Refusal(construct, None if node is None else line_of(node), instead)
 
 

@@ -32,7 +32,7 @@ def joins_of(select: exp.Select) -> list[exp.Join]:
 
 
 def clauses_of(select: exp.Select) -> list[exp.Expr]:
-    """FROM and its joins."""
+    """The FROM node of a SELECT and its joins."""
     return [each for each in (select.args.get("from_"), *(select.args.get("joins") or ())) if each is not None]
 
 

@@ -1,9 +1,10 @@
 """A query whose sources are restricted to the rows that some keys need.
 
-A row of the result with a key can only stem from rows of a source that have the key's value in a column that equals
-it: a column that is selected as it is, by which the rows are grouped or partitioned, or that a join equates with one
-of these.
-Restricting the sources is an optimization. The keys are compared with the result's rows as well.
+A column of a source holds the values of a key column if the query selects it unchanged, and groups or partitions by it
+if it has groups or windows, or if a join equates it with such a column. A result row with a key depends only on the
+source's rows with the key's value in this column.
+
+Restricting the sources is an optimization. The rows of the result are compared with the keys as well.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from .together import kept_together, windows_of
 from .types import have_one_type
 
 Column = tuple[str, str]
-"""A column of a source of a FROM clause: its alias and its name."""
+"""A column of a source in a FROM clause: the alias of the source, and the column's name."""
 
 Held = dict[Column, tuple[str, bool]]
-"""By the column of a source: the key column whose values it holds, and whether it has the key's type."""
+"""The key column whose values a source's column holds, and whether it has the key's type, by this column."""
 
 TypeOf = Callable[[Column], str | None]
 
 
 @dataclass(frozen=True)
 class Keys:
-    """A view of keys. ``columns``: the names of its columns, each with the expression over rows that it holds.
+    """A view of keys. ``columns``: the names of its columns, each with the expression whose values it holds.
 
-    ``nulls``: whether a key may be NULL. ``bound``: gives a condition on a column of a source by which its files can be
-    told apart, from a key column, the source's name and its column; None where there is none. ``hint``: for the join.
+    ``nulls``: whether a key may be NULL. ``bound``: returns a condition on a column of a source by which Iceberg can
+    skip files, or None, given the key column, the source's name and the column. ``hint``: the hint for the join.
     """
 
     view: str
@@ -45,7 +46,7 @@ class Keys:
     hint: str = ""
 
     def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
-        """The condition that some values are those of a key; ``pairs``: names of key columns with the values' SQL."""
+        """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
         sign = "<=>" if self.nulls else "="
         same = " and ".join(f"ip_keys.`{key}` {sign} {value}" for key, value in pairs)
         return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
@@ -55,20 +56,20 @@ class Relations(Protocol):
     """The relations that a query reads."""
 
     def sql(self, name: str, state: State) -> str | None:
-        """A relation in a state, as it stands after FROM."""
+        """A relation in a state, as a relation for FROM. None if it has no such rows."""
         ...
 
     def block(self, name: str) -> Block | None:
-        """The block of a name; None for a base table."""
+        """The block with a name. None for a base table."""
         ...
 
     def type_of(self, name: str, column: str) -> str | None:
-        """The type of a relation's column, where it is a column of a base table; else None."""
+        """The type of a column that is read unchanged from a base table, possibly through blocks. None otherwise."""
         ...
 
 
 def restricted_sql(query: exp.Select, keys: Keys, relations: Relations, state: State) -> str:
-    """A SELECT on a state of its sources that returns the groups, partitions or rows with the keys."""
+    """A SELECT with its sources in a state, which returns only the groups, partitions or rows with the keys."""
     wanted = [(each, key) for key, each in keys.columns]
     select = _restricted(query, wanted, keys, relations, state)
     condition = keys.exists_sql([(key, f"({each.sql(PlainSpark)})") for key, each in keys.columns])
@@ -78,9 +79,9 @@ def restricted_sql(query: exp.Select, keys: Keys, relations: Relations, state: S
 def restricted_block_sql(
     block: Block, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State
 ) -> str:
-    """A block's query whose sources are restricted; rows of other keys may be in its result.
+    """A block's query whose sources are restricted. Its result may also contain rows with other keys.
 
-    ``columns``: names of key columns by the names of the block's columns that hold them.
+    ``columns``: the key columns, by the names of the block's columns that hold their values.
     """
     return " union all ".join(
         _restricted(select, wanted, keys, relations, state).sql(PlainSpark) for select, wanted in within(block, columns)
@@ -88,11 +89,11 @@ def restricted_block_sql(
 
 
 Wanted = Sequence[tuple[exp.Expr, str]]
-"""Expressions of a SELECT, each with the key column that holds its values."""
+"""Expressions of a SELECT, each with the key column whose values it has."""
 
 
 def within(block: Block, columns: Mapping[str, str]) -> list[tuple[exp.Select, Wanted]]:
-    """The SELECTs of a block, with those of some columns by which its sources can be restricted."""
+    """The SELECTs of a block, each with the expressions of ``columns`` by which its sources can be restricted."""
     if isinstance(block.query, exp.Union):
         places = {name.lower(): place for place, name in enumerate(block.columns)}
         listed = [(places[name.lower()], key) for name, key in columns.items()]
@@ -102,7 +103,7 @@ def within(block: Block, columns: Mapping[str, str]) -> list[tuple[exp.Select, W
     wanted = [(by_name[name.lower()], key) for name, key in columns.items() if name.lower() in by_name]
     together = kept_together(select)
     if together is not None:
-        # a group or partition that loses rows would be another one
+        # a restriction by another column would remove rows from groups or partitions
         wanted = [(each, key) for each, key in wanted if each in together and _splits_all(select, each)]
     return [(select, wanted)]
 
@@ -112,7 +113,7 @@ def _splits_all(select: exp.Select, column: exp.Expr) -> bool:
 
 
 def _restricted(query: exp.Select, wanted: Wanted, keys: Keys, relations: Relations, state: State) -> exp.Select:
-    """The SELECT with what it reads replaced: by a state, and where possible by its rows of the keys."""
+    """The SELECT with its relations in a state, restricted to their rows with the keys where possible."""
     select = query.copy()
     held = held_by_source(select, wanted, relations)
     for table in list(select.find_all(exp.Table)):
@@ -122,7 +123,7 @@ def _restricted(query: exp.Select, wanted: Wanted, keys: Keys, relations: Relati
 
 
 def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State) -> exp.Table:
-    """A source in a state, with its rows of the keys where some of its columns hold them."""
+    """A source in a state, restricted to its rows with the keys. ``columns``: those that hold the keys' values."""
     block = relations.block(table.name)
     if block is not None and columns:
         text = f"({restricted_block_sql(block, columns, keys, relations, state)})"
@@ -142,11 +143,11 @@ def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations:
 def held_by_source(
     select: exp.Select, wanted: Wanted, relations: Relations, *, exact: bool = False
 ) -> dict[int, dict[str, str]]:
-    """By the identity of each source of a SELECT, subqueries included: its columns that hold values of a key.
+    """The columns of each source that hold values of a key, by the ``id()`` of the source.
 
-    Where types differ, what equals what equals a third need not equal that. So only columns of one type are followed
-    further than one step. ``exact``: whether to leave out columns of another type, whose values may differ from those
-    of the key that they equal, as text may.
+    Sources of subqueries are included. Equality is not transitive if types differ, so a column with another type ends a
+    chain of equal columns. ``exact``: whether to leave out columns with another type, because their values may differ
+    from the equal values of the key, for example if they are text.
     """
     sources = {alias: relation for alias, relation, _ in normal.clauses(select) if isinstance(relation, exp.Table)}
 
@@ -163,7 +164,7 @@ def held_by_source(
                     held.setdefault(column, (key, same))
     for alias, _, join in normal.clauses(select):
         if join is not None and _is_optional(join):
-            # only matching rows of the optional side are read, and those with other keys match none that is wanted
+            # only matching rows of the optional side are needed, and rows with other keys do not match
             _follow(normal.conjuncts(join.args.get("on")), alias, held, type_of)
     result = {id(table): _of_alias(held, alias, exact) for alias, table in sources.items()}
     for inner in list(select.find_all(exp.Select)):
@@ -173,7 +174,7 @@ def held_by_source(
 
 
 def _equal_to(first: Column, equal: Sequence[set[Column]], type_of: TypeOf) -> dict[Column, bool]:
-    """The columns that equal one, each with whether it has its type."""
+    """The columns that are equal to a column, each with whether it has the same type."""
     type_ = type_of(first)
     found, next_ = {first: True}, [first]
     while next_:
@@ -192,7 +193,7 @@ def _within_subquery(
     relations: Relations,
     exact: bool,
 ) -> dict[int, dict[str, str]]:
-    """The same for the sources of a subquery, by what its WHERE clause equates with the outer query's columns."""
+    """As ``held_by_source``, for the sources of a subquery whose WHERE clause reads columns of the outer query."""
     mine = {
         alias: relation
         for alias, relation, join in normal.clauses(inner)
@@ -216,7 +217,7 @@ def _follow(
     held: Held,
     type_of: TypeOf,
 ) -> None:
-    """Add the columns of a source that conditions equate with one that holds a key."""
+    """Add to ``held`` the columns of a source that conditions equate with a column in it."""
     for condition in conditions:
         if not isinstance(condition, exp.EQ):
             continue
@@ -238,7 +239,7 @@ def _is_optional(join: exp.Join | None) -> bool:
 
 
 def _is_inside(inner: exp.Select, outer: exp.Select) -> bool:
-    """Whether a subquery stands in an expression of a query itself, and not within another one."""
+    """Whether a subquery is in an expression of a query itself, not of another subquery."""
     above = inner.parent
     while isinstance(above, exp.Expr) and not isinstance(above, exp.Select):
         if isinstance(above, exp.SetOperation):

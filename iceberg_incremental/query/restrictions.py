@@ -1,4 +1,4 @@
-"""Which rows of its sources the affected rows of a query are computed from: by which columns, and by which joins."""
+"""The rows of its sources that a query reads for some keys, and the columns and joins that identify them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .states import TableStates
 
 @dataclass(frozen=True)
 class Restriction:
-    """A column of a source, and the column of the key whose values its rows must have.
+    """A column of a source, and the key column whose values it must have.
 
-    ``through``: the condition of a join or subquery that says so; empty where the result has the source's own column.
+    ``through``: the condition of the join or subquery that equates them; empty if the result has the source's column.
     """
 
     column: str
@@ -29,14 +29,14 @@ class Restriction:
 
 @dataclass(frozen=True)
 class SourceRows:
-    """The rows of a source that are read for some keys: those that all restrictions leave; without any, all."""
+    """The rows of a source that are read for some keys. Without restrictions, all of its rows."""
 
     table: TableName
     by: tuple[Restriction, ...] = ()
 
 
 def source_rows(kept: IncrementalQuery) -> list[SourceRows]:
-    """For each place where a query reads a source, in the order of its text: the rows that are read for some keys."""
+    """The rows that are read for some keys, for each place where a query reads a source. Equal results occur once."""
     found = _Restrictions(kept)
     return list(dict.fromkeys(found.all() if kept.key else found.whole()))
 
@@ -60,7 +60,7 @@ class _Restrictions:
             yield from self._of_select(select, wanted, {})
 
     def _of_select(self, select: exp.Select, wanted: Wanted, outer: Mapping[str, str]) -> Iterator[SourceRows]:
-        """``outer``: by key column, the condition by which its values have come from outside."""
+        """The rows of a SELECT's sources. ``outer``: the conditions of outer queries on the key columns, by column."""
         held = held_by_source(select, wanted, self._relations)
         tables = list(select.find_all(exp.Table))
         own = {(each.table, each.name) for each, _ in wanted if isinstance(each, exp.Column)}
@@ -81,7 +81,7 @@ class _Restrictions:
                 yield from self._of_select(each, inside, inner)
 
     def _through(self, select: exp.Select, column: Column, own: set[Column], known: set[Column]) -> str:
-        """The condition that equates a column with another one that has a key's values."""
+        """The condition that equates a column with another column with values of a key. Empty if there is none."""
         if column in own:
             return ""
         for condition in select.find_all(exp.EQ):
@@ -90,11 +90,11 @@ class _Restrictions:
                 continue
             names = [(side.table, side.name) for side in sides]
             if column in names and names[0][0] != names[1][0] and set(names) <= known:
-                return " = ".join(self._written(select, name) for name in names)
+                return " = ".join(self._readable_name(select, name) for name in names)
         return ""
 
-    def _written(self, select: exp.Select, column: Column) -> str:
-        """A column as people know it: of which table it is, where that can be told."""
+    def _readable_name(self, select: exp.Select, column: Column) -> str:
+        """The readable name of a column, with its table if that can be determined."""
         alias, name = column
         places = {
             each_alias: relation
@@ -110,4 +110,4 @@ class _Restrictions:
         if not isinstance(block.query, exp.Select):
             return name
         value = next((each.unalias() for each in block.query.expressions if each.alias_or_name == name), None)
-        return self._written(block.query, (value.table, value.name)) if isinstance(value, exp.Column) else name
+        return self._readable_name(block.query, (value.table, value.name)) if isinstance(value, exp.Column) else name

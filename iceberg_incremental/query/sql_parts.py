@@ -15,15 +15,15 @@ def name_sql(name: str) -> str:
 
 
 def listed_sql(columns: Iterable[str]) -> str:
-    """Columns as a SELECT lists them; a constant in the place of none."""
+    """The list of columns for a SELECT. A constant if there are no columns."""
     return ", ".join(map(name_sql, columns)) or "1 as ip_one"
 
 
 def nothing_sql(columns: Iterable[str]) -> str:
-    """The query for no rows of some columns."""
+    """A query that returns some columns and no rows."""
     return f"select {', '.join(f'null as `{column}`' for column in columns)} where false"
 
 
 def raw(text: str, alias: str) -> exp.Table:
-    """SQL that stands after FROM as a node of a tree."""
+    """A relation for FROM, given as SQL, as a node of a tree."""
     return exp.Table(this=exp.Var(this=text), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

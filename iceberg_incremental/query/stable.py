@@ -59,20 +59,20 @@ def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) 
 
     Their order then does not matter. With windows of different orders, equal rows could have different positions.
     """
-    told = [
+    distinguishing = [
         [*(each.args.get("partition_by") or ()), *(by.this for by in each.args["order"].expressions)]
         for each in windows
         if each.args.get("order") is not None
     ]
-    if len(told) < len(windows):
+    if len(distinguishing) < len(windows):
         return False
     groups = normal.grouped_by(select)
     if groups is not None or aggregates_of(select):  # no two groups are equal
-        return all(group in each or isinstance(group, exp.Literal) for each in told for group in groups or ())
+        return all(group in each or isinstance(group, exp.Literal) for each in distinguishing for group in groups or ())
     orders = [(each.args.get("partition_by"), each.args["order"]) for each in windows]
     columns = [column for part in normal.parts(select) for column in part.find_all(exp.Column)]
     return all(each == orders[0] for each in orders) and all(
-        column in each and tells_apart(types.of(column)) for each in told for column in columns
+        column in each and tells_apart(types.of(column)) for each in distinguishing for column in columns
     )
 
 
@@ -144,8 +144,8 @@ class Stability:
         for unstable in self._deciding:
             if not self._is_covered(unstable.block, key):
                 return refused(
-                    f"{_varying(unstable.node)} each time, in a part of the query whose groups the rest of it does not "
-                    "keep together",
+                    f"{_varying(unstable.node)} each time, in a part of the query whose groups are not kept together "
+                    "in the rest of the query",
                     unstable.node,
                     _instead_of(unstable.node),
                 )
@@ -153,11 +153,11 @@ class Stability:
 
     @property
     def choosing(self) -> frozenset[str]:
-        """The blocks with something unstable that decides which rows there are, but for the query itself."""
+        """The blocks with an unstable expression as in ``chooses``, except for the query itself."""
         return frozenset(each.block for each in self._deciding) - {ROOT}
 
     def covered(self, columns: Sequence[str]) -> list[str]:
-        """The columns of the result that all unstable parts of the query determine together."""
+        """The columns of the result that the groups or partitions of all unstable blocks determine."""
         kept = set(columns)
         for name in {each.block for each in self._deciding}:
             for mapped in self._mapped(ROOT, {column: column for column in columns}, name):
@@ -165,7 +165,7 @@ class Stability:
         return [column for column in columns if column in kept]
 
     def _of(self, block: Block) -> dict[str, list[Unstable]]:
-        """The unstable expressions in each column of a block. Also notes those that determine which rows exist."""
+        """The unstable expressions in each column of a block. Also records those that determine which rows exist."""
         if isinstance(block.query, exp.Union):
             found: dict[str, list[Unstable]] = {}
             for side in block.selects:

@@ -1,4 +1,4 @@
-"""The states of a relation that a query reads, as SQL that stands after FROM."""
+"""The states of a relation that a query reads, as relations for FROM."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from enum import Enum
 
 
 class State(Enum):
-    """Which rows of a relation are meant."""
+    """A state of a relation, or the rows that differ between states."""
 
     NEW = "new"
-    """Those that it has now."""
+    """The rows at the captured snapshot."""
 
     OLD = "old"
-    """Those that it had at the checkpoint."""
+    """The rows at the checkpoint."""
 
     GONE = "gone"
-    """Those that it had and may have no more; maybe others of its old rows too."""
+    """The old rows that were removed or changed, and possibly other old rows."""
 
     CAME = "came"
-    """Those that it has and may not have had; maybe others of its new rows too."""
+    """The new rows that were added or changed, and possibly other new rows."""
 
     BOTH = "both"
-    """The last two together."""
+    """GONE and CAME together."""
 
     EITHER = "either"
-    """Those that it has now and those that it had, together; a row of both is there once."""
+    """NEW and OLD together. A row that is in both occurs at least once."""
 
     @property
     def changes(self) -> State:
-        """The changed rows of a whole state; of both, for ``BOTH``."""
+        """The changed rows of OLD or NEW. Other states are returned as they are."""
         return {State.OLD: State.GONE, State.NEW: State.CAME}.get(self, self)
 
 
@@ -38,9 +38,9 @@ class State(Enum):
 class TableStates:
     """A base table in the states that a run reads.
 
-    ``old`` is None where that state cannot be read any more. ``changes``: the rows that differ, with ``_change_type``
-    INSERT or DELETE; None where none do. ``only_adds_rows``: whether all of these are INSERT. ``rows`` and
-    ``most_changes``: how many rows it has, and how many of them differ at most; None if unknown.
+    ``old``: None if nothing has changed, or if the snapshot has expired. ``changes``: the rows that differ, with
+    ``_change_type`` INSERT or DELETE; None if none do. ``only_adds_rows``: whether all changes are INSERT. ``rows``:
+    the number of rows in ``new``. ``most_changes``: the maximum number of changes. Both are None if unknown.
     """
 
     new: str
@@ -51,7 +51,7 @@ class TableStates:
     most_changes: int | None = None
 
     def sql(self, state: State) -> str | None:
-        """The rows of a state; None where it has none."""
+        """The rows of a state, except EITHER. None if it has none. Raises OldSnapshotExpiredError."""
         if state is State.NEW:
             return self.new
         if state is State.OLD:
@@ -70,12 +70,12 @@ class TableStates:
 
 
 Broadcast = Callable[[str, int, Sequence[str]], str]
-"""Gives the hint to broadcast a relation, by its alias, the most rows that it can have, and its columns' types."""
+"""Returns the hint to broadcast a relation, given its alias, its maximum number of rows, and its columns' types."""
 
 
 @dataclass(frozen=True)
 class KeyView:
-    """A view of keys that is made before the statements that read it: its name, and its query."""
+    """A view of keys, which is created before the statements that read it. ``sql``: its query."""
 
     name: str
     sql: str

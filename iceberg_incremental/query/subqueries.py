@@ -24,7 +24,7 @@ def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
 
 
 def conjunct(node: exp.Expr) -> exp.Expr | None:
-    """The condition of the WHERE clause that contains a node and is combined with AND. None elsewhere."""
+    """The condition that contains a node and that WHERE combines with others by AND. None elsewhere."""
     top = node
     while top.parent is not None and not isinstance(top.parent, exp.Where):
         above = top.parent

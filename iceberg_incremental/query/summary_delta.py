@@ -3,12 +3,13 @@
 This is the summary-delta method (Mumick, Quass and Mumick, "Maintenance of Data Cubes and Summary Tables in a
 Warehouse", 1997) with the table itself as the summary. No other state is stored. For some groups, it is therefore
 unknown whether a row, or a value that is not NULL, is left: those that lost more rows than they gained, and whose sums
-are now 0. These doubtful groups are computed from their rows, like other affected groups.
+are now 0. A sum that was too large for its type is NULL, like a sum without values. These doubtful groups are computed
+from their rows, like other affected groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -50,15 +51,6 @@ class SummaryDelta:
         measures = {each.column: each.type for each in self.measures}
         return {**dict(zip(self.keys, self.key_types, strict=True)), **measures}
 
-    @property
-    def may_overflow(self) -> bool:
-        """Whether a sum may overflow to NULL. With ``spark.sql.ansi.enabled``, an overflow is an error.
-
-        Spark sums decimals of ``p`` digits with ``p + 10`` digits, which hold 10 billion of them, unless this is more
-        than 38. A sum of whole numbers wraps around, and so do sums of sums.
-        """
-        return any(each.kind.adds_up and each.type.startswith("decimal(38") for each in self.measures)
-
     def delta_sql(self, changes: Changes) -> str | None:
         """The query for the changes of each group: its keys, and the changes of its number of rows and measures.
 
@@ -78,6 +70,10 @@ class SummaryDelta:
             columns.append(f"{_of_delta(each, number)} as {sql_name(each.column)}")
             columns.append(f"sum(if({_value(number)} is null, 0, {_SIGN})) as {_filled(number)}")
             differs.append(f"{_filled(number)} <> 0")
+            if each.may_overflow:
+                is_lost = f"count({_value(number)}) > 0 and {_of_delta(each, number)} is null"
+                columns.append(f"if({is_lost}, 1, 0) as {_overflow(number)}")
+                differs.append(f"{_overflow(number)} > 0")
             if each.kind.adds_up:
                 differs.append(f"coalesce({sql_name(each.column)}, 0) <> 0")
         rows, group = "\nunion all\n".join(signed), f"\ngroup by {', '.join(keys)}" if keys else ""
@@ -103,18 +99,31 @@ class SummaryDelta:
 
         The relations are as in ``rows_sql``.
         """
-        doubts = []
-        if self.keys and self._number_of_rows is None:
-            sums = [f"coalesce({sql_name(each.column)}, 0) = 0" for each in self.measures]
-            doubts.append(" and ".join([f"{_OLD} > 0", f"{_ROWS} < 0", *sums]))
-        for number, each in enumerate(self.measures):
-            if each.kind is Kind.SUM and (each.may_be_null or not self.keys):
-                lost = f"{_had(number)} > 0 and {_filled(number)} < 0 and {sql_name(each.column)} = 0"
-                doubts.append(f"{lost} and {self._is_there}" if self.keys else lost)
-        if not doubts or not self._adds_up:
+        doubts = [*self._doubts_after_removals(), *self._doubts_after_overflows()]
+        if not doubts:
             return None
         any_doubt = " or ".join(f"({each})" for each in doubts)
         return f"select 1 from (\n{self._merged_sql(old, delta)}\n) where {any_doubt} limit 1"
+
+    def _doubts_after_removals(self) -> Iterator[str]:
+        """The conditions for groups that may have lost all their rows, or all their values."""
+        if not self._adds_up:
+            return  # no rows were removed
+        if self.keys and self._number_of_rows is None:
+            sums = [f"coalesce({sql_name(each.column)}, 0) = 0" for each in self.measures]
+            yield " and ".join([f"{_OLD} > 0", f"{_ROWS} < 0", *sums])
+        for number, each in enumerate(self.measures):
+            if each.kind is Kind.SUM and (each.may_be_null or not self.keys):
+                lost = f"{_had(number)} > 0 and {_filled(number)} < 0 and {sql_name(each.column)} = 0"
+                yield f"{lost} and {self._is_there}" if self.keys else lost
+
+    def _doubts_after_overflows(self) -> Iterator[str]:
+        """The conditions for groups whose old sum, or whose change, may have been too large for its type."""
+        for number, each in enumerate(self.measures):
+            if each.may_overflow:
+                column = sql_name(each.column)
+                changes = f"coalesce({column}, 0) <> 0" if each.kind is Kind.SUM_OR_ZERO else f"{column} is not null"
+                yield f"{_overflow(number)} > 0 or ({_OLD} > 0 and {_had(number)} = 0 and {changes})"
 
     @property
     def _adds_up(self) -> bool:
@@ -149,10 +158,14 @@ class SummaryDelta:
         of_old, of_delta, merged = ["1 as " + _OLD, f"0 as {_ROWS}"], [f"0 as {_OLD}", _ROWS], []
         for number, each in enumerate(self.measures):
             column = sql_name(each.column)
-            of_old += [column, f"0 as {_filled(number)}", f"if({column} is null, 0, 1) as {_had(number)}"]
+            of_old += [column, f"0 as {_filled(number)}", f"if({_is_unknown(each)}, 0, 1) as {_had(number)}"]
             of_delta += [column, _filled(number), f"0 as {_had(number)}"]
             merged.append(f"{'sum' if each.kind.adds_up else each.kind.value}({column}) as {column}")
             merged += [f"sum({name}) as {name}" for name in (_filled(number), _had(number))]
+            if each.may_overflow:
+                of_old.append(f"0 as {_overflow(number)}")
+                of_delta.append(_overflow(number))
+                merged.append(f"sum({_overflow(number)}) as {_overflow(number)}")
         rows = (
             f"select {', '.join([*keys, *of_old])} from {old}\nunion all\n"
             f"select {', '.join([*keys, *of_delta])} from {delta}"
@@ -201,8 +214,8 @@ def summary_delta(
         return None
     found = [measure_of(name, value, types[name]) for name, value in values.items() if name not in keys]
     measures = tuple(each for each in found if each is not None)
-    # a constant stays a constant: round() accepts no column for its digits, and the digits of a quotient depend on the
-    # length of a literal
+    # Constants are not replaced by columns: round() requires a constant for its digits, and the digits of a quotient
+    # depend on the length of a literal.
     known = {value: name for name, value in keys.items() if value.find(exp.Column) is not None}
     known |= {values[each.column]: each.column for each in measures}
     derived = {name: _derived(values[name], known) for name in types if name not in known.values() and name not in keys}
@@ -237,7 +250,7 @@ def _of_delta(measure: Measure, number: int) -> str:
         return f"sum(if({value} is null, 0, {_SIGN}))"
     if not measure.kind.adds_up:
         return f"{measure.kind.value}({value})"
-    # with the type of the result, so that a sum of sums has its scale; a negative value is not multiplied by the sign
+    # The cast gives the sum of sums the scale of the result. Values are negated, not multiplied by the sign.
     typed = f"cast({value} as {measure.type})"
     return f"sum(if({_SIGN} > 0, {typed}, -{typed}))"
 
@@ -255,3 +268,15 @@ def _filled(number: int) -> str:
 def _had(number: int) -> str:
     """The name of the column with the number of old rows that have a value for a measure."""
     return f"ip_had_{number}"
+
+
+def _is_unknown(measure: Measure) -> str:
+    """The condition that an old value may stand for no values, or for a sum that was too large."""
+    column = sql_name(measure.column)
+    is_null = f"{column} is null"
+    return f"{is_null} or {column} = 0" if measure.may_overflow and measure.kind is Kind.SUM_OR_ZERO else is_null
+
+
+def _overflow(number: int) -> str:
+    """The name of the column that is positive if the change of a sum is too large for its type."""
+    return f"ip_overflow_{number}"

@@ -77,14 +77,14 @@ def _function(node: exp.Anonymous) -> Refusal | None:
     name = node.name.lower()
     if name in functions.VOLATILE or (name == "unix_timestamp" and not node.expressions):
         return refused(
-            f"{name}(), whose value is not decided by the sources' rows",
+            f"{name}(), whose value does not depend only on the sources' rows",
             node,
             "compute it in a query that reads this model, or take it from a source",
         )
     if name in functions.UNSUPPORTED:
         return refused(f"the function {name}()", node)
     if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
-        return refused(f"{name}(), which is none of Spark's own functions", node, "a Python UDF may return anything")
+        return refused(f"{name}(), which is not a built-in function of Spark", node, "use built-in functions")
     return None
 
 
@@ -101,13 +101,13 @@ def _cast(node: exp.Cast) -> Refusal | None:
     """Refuse ``timestamp 'now'``, a CAST in the tree, because its value differs between statements."""
     value = node.this
     if isinstance(value, exp.Literal) and _MOMENT.match(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
-        return refused(f"{value.name}, whose value is not decided by the sources' rows", node)
+        return refused(f"{value.name}, whose value does not depend only on the sources' rows", node)
     return None
 
 
 def _column(node: exp.Column) -> Refusal | None:
     if not node.table and not node.this.args.get("quoted") and node.name.lower() in functions.WITHOUT_PARENTHESES:
-        return refused(f"{node.name.lower()}, whose value is not decided by the sources' rows", node)
+        return refused(f"{node.name.lower()}, whose value does not depend only on the sources' rows", node)
     if node.name.lower() in ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted"):
         return refused(f"the metadata column {node.name}", node)
     return None
@@ -118,7 +118,7 @@ def _join(node: exp.Join) -> Refusal | None:
     if side == "FULL":
         return refused("FULL JOIN", node, _ADVICE["FULL JOIN"])
     if node.method or side not in _JOINS or kind not in _KINDS:
-        return refused(f"{node.method or side or kind} JOIN", node, "name the columns by ON or USING")
+        return refused(f"{node.method or side or kind} JOIN", node, "name the columns with ON or USING")
     if isinstance(node.this, exp.Lateral):
         return refused("JOIN LATERAL", node, "use LATERAL VIEW, or a correlated subquery")
     if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values)):
@@ -173,7 +173,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def window_of(node: exp.Expr) -> exp.Window | None:
-    """The window whose function a node is. None for a part of its PARTITION BY or ORDER BY, and for other nodes."""
+    """The window of a window function. None for parts of its PARTITION BY or ORDER BY, and for other nodes."""
     above: exp.Expr | None = node.parent
     below: exp.Expr = node
     while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
@@ -183,7 +183,7 @@ def window_of(node: exp.Expr) -> exp.Window | None:
 
 
 def is_generator(node: exp.Expr) -> bool:
-    """Whether a node returns several rows for one."""
+    """Whether a node returns several rows for one row."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in functions.GENERATORS
 
 

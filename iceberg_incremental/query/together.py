@@ -27,7 +27,7 @@ def kept_together(select: exp.Select) -> list[exp.Expr] | None:
             raise refused(
                 "window functions without a common PARTITION BY",
                 windows[0],
-                "partition all windows by a column that they share, or compute them in a model of their own",
+                "partition all windows by a column that they share, or compute them in a separate model",
             )
         return common
     if groups is not None:

@@ -12,10 +12,10 @@ from .blocks import Block
 from .dialect import PlainSpark
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
-_TOLD_APART = (*_WHOLE, "decimal", "string", "varchar", "char", "binary", "date", "timestamp", "boolean")
+_DISTINGUISHED = (*_WHOLE, "decimal", "string", "varchar", "char", "binary", "date", "timestamp", "boolean")
 _NESTED = ("array<", "struct<")
-_HIDING = re.compile(r"float|double|collate|map<|variant|interval|void|geo|null")
-"""Types whose values can be equal in an order and still differ, such as 0.0 and -0.0, or that have no order."""
+_AMBIGUOUS = re.compile(r"float|double|collate|map<|variant|interval|void|geo|null")
+"""Types whose values can differ although they are equal, such as 0.0 and -0.0, or cannot be sorted."""
 
 _BOOLEAN = (
     exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
@@ -46,19 +46,19 @@ _NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, e
 
 
 def tells_apart(type_: str | None) -> bool:
-    """Whether values of a type can be sorted, and values that are equal in the order are the same."""
+    """Whether values of a type can be sorted, and values that are equal in this order are identical."""
     if type_ is None:
         return False
-    return _HIDING.search(type_) is None and type_.startswith((*_TOLD_APART, *_NESTED))
+    return _AMBIGUOUS.search(type_) is None and type_.startswith((*_DISTINGUISHED, *_NESTED))
 
 
 def have_one_type(type_: str | None, other: str | None) -> bool:
-    """Whether values of two types are known to be equal only if they are the same: so are those of whole numbers."""
+    """Whether two types are known to be equal, or are both types of whole numbers, which are compared exactly."""
     return type_ is not None and (type_ == other or {type_, other} <= {*_WHOLE})
 
 
 class Types:
-    """The types of the values in a query's blocks. ``tables``: those of its base tables' columns, in lower case."""
+    """The types of the values in a query's blocks. ``tables``: those of its tables' columns, by lower-case name."""
 
     def __init__(self, blocks: Sequence[Block], tables: Mapping[str, Mapping[str, str]]) -> None:
         self._blocks = {block.name: block for block in blocks}

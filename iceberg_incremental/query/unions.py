@@ -1,4 +1,4 @@
-"""The branches of a UNION ALL of blocks, each of which reads one block."""
+"""The branches of a UNION ALL. Each branch reads one block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .restricted import Relations
 
 
 def have_same_types(sides: Sequence[exp.Select], relations: Relations) -> bool:
-    """Whether the branches of a UNION ALL, each of which reads one relation, are known to have the same types."""
+    """Whether the branches of a UNION ALL are known to have the same column types."""
     types = [
         [relations.type_of(only_relation(side), each.unalias().name) for each in side.expressions] for side in sides
     ]

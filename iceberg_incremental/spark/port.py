@@ -82,7 +82,7 @@ def under(spark: Spark, settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def _reset(spark: Spark, settings: Mapping[str, str]) -> None:
-    """Reset all settings, even if one of them fails. Then raises the first error."""
+    """Reset all settings, even if resetting one of them fails. Then raise the first error."""
     errors: list[StatementError] = []
     for key in settings:
         try:

@@ -21,7 +21,7 @@ class Rows:
     relation: str
     columns: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
-    """A name alone stands for None: Spark would read ``t WHERE (c)`` as a table alias with a column alias."""
+    """A condition must not be a single name, because Spark reads ``t WHERE (c)`` as aliases of a table and a column."""
 
     def where(self, *conditions: str | None) -> Rows:
         """The rows that also satisfy these conditions. None is ignored."""

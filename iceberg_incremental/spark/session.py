@@ -31,7 +31,7 @@ class SessionSpark:
 
     @property
     def scans(self) -> ExactScans | None:
-        """Reads individual data files. None on Spark Connect, whose driver is not in this process."""
+        """The reader of individual data files. None on Spark Connect, whose driver is not in this process."""
         return self._scans
 
     @property
@@ -103,7 +103,7 @@ class SessionSpark:
 
 
 def _staged_scans(session: SparkSession) -> StagedScans | None:
-    """Reads individual data files, if the session has a JVM in this process. None otherwise."""
+    """The reader of individual data files. None if the session has no JVM in this process."""
     if not hasattr(session, "_jvm"):
         return None
     from .staged_scans import StagedScans

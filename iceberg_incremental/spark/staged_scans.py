@@ -115,9 +115,9 @@ class StagedScans:
             return None
         tasks, locations = planned
         chosen = self._java("java.util.ArrayList")()
-        for place, location in enumerate(locations):
+        for index, location in enumerate(locations):
             if location in paths:
-                chosen.add(tasks.get(place))
+                chosen.add(tasks.get(index))
         schema = self._iceberg("util.SnapshotUtil").schemaFor(self._table(table), columns_of)
         if self._compares_others(table, snapshot_id, chosen, schema):
             return None
@@ -147,7 +147,7 @@ class StagedScans:
         """
         if self._table(table).snapshot(snapshot_id).summary().get("total-equality-deletes") == "0":
             return False
-        deletes = (file for place in range(tasks.size()) for file in tasks.get(place).deletes())
+        deletes = (file for index in range(tasks.size()) for file in tasks.get(index).deletes())
         return any(schema.findField(field) is None for file in deletes for field in file.equalityFieldIds() or ())
 
     def _drop(self, sets: Mapping[str, Any]) -> None:
@@ -206,5 +206,5 @@ class StagedScans:
 
 def _split(tasks: Any, slots: int) -> int:
     """The number of bytes per Spark task, so that all slots have work."""
-    size = sum(tasks.get(place).length() for place in range(tasks.size()))
+    size = sum(tasks.get(index).length() for index in range(tasks.size()))
     return int(min(max(size // slots, _LEAST_SPLIT), _MOST_SPLIT))

@@ -41,8 +41,8 @@ class TableCommits:
     def publish(self, table: TableName, branch: str, dropped: Iterable[str], properties: Mapping[str, str]) -> None:
         """Fast-forward main to a branch, drop branches, and set properties, in one atomic commit.
 
-        Iceberg refuses it unless main is an ancestor of the branch, and if there is another commit in between. Raises
-        StatementError.
+        Raises StatementError, for example if main is not an ancestor of the branch, or if another commit is made in
+        between.
         """
         with _refused():
             loaded = iceberg_table(self._session, table)
@@ -57,9 +57,9 @@ class TableCommits:
                 update.set(key, value)
             update.commit()
             transaction.commitTransaction()
-            self._read_anew(table)
+            self._refresh(table)
 
-    def _read_anew(self, table: TableName) -> None:
+    def _refresh(self, table: TableName) -> None:
         """Drop the table's rows from Spark's cache, as Spark's own statements do."""
         if not self._session._jsparkSession.sharedState().cacheManager().isEmpty():
             self._session.sql(f"refresh table {table.sql}")
@@ -71,10 +71,10 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise StatementError(_said(error)) from error
+        raise StatementError(_message(error)) from error
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """The message of an Iceberg error, without Java's stack trace."""
     raised = getattr(error, "java_exception", None)
     return str(error) if raised is None else str(raised.toString())

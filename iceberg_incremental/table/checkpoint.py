@@ -21,7 +21,7 @@ KEY = "ip.checkpoint"
 PARTIAL_BUILD_KEY = "ip.partial-build"
 """The key in the summary of a snapshot that was built under ``--empty`` or ``--sample``, and does not have all rows."""
 UPDATE_METHOD_KEY = "ip.update-method"
-"""The table property that describes, for people, how the table is updated incrementally. Empty if it is not."""
+"""The table property that describes to users how the table is updated incrementally. Empty if it is not."""
 VERSION = 1
 MAX_LENGTH = 1_048_576
 """Longer texts are rejected without parsing. A checkpoint has about 200 bytes per source."""
@@ -52,7 +52,7 @@ class Position:
 
 
 def is_later(one: Position | Snapshot, other: Position | Snapshot) -> bool | None:
-    """Whether one was committed after the other, by sequence number or else by time. None if neither is known."""
+    """Whether one was committed after the other, by sequence number or else by time. None if not comparable."""
     if one.sequence_number and other.sequence_number:
         return one.sequence_number > other.sequence_number
     if one.timestamp_ms is None or other.timestamp_ms is None:

@@ -67,16 +67,16 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
 def is_as_written(target: History) -> bool:
     """Whether only runs of this package have changed the table's rows, as far as its snapshots show.
 
-    Another commit may have left groups that no run has computed since. The runs after it record this.
+    Commits of other writers may have left groups that no run has computed since. Later runs record such commits.
     """
     of_runs = False
     for each in target.ancestors(target.current_snapshot_id):
         try:
             found = carried_by(each, target.table)
-        except UnreadableCheckpoint:  # written by a release that records something else; the current one was read
+        except UnreadableCheckpoint:  # an older checkpoint of another release; the current one is readable
             return False
         if found is not None and found.logic is not None and found.logic.others is not None:
-            return not found.logic.others  # such a commit may have expired, or all rows were replaced since
+            return not found.logic.others  # older snapshots may have expired, or all rows may have been replaced since
         if found is None and PART_KEY not in each.summary and effect(each) is not Effect.NONE:
             return False
         of_runs = of_runs or found is not None or PART_KEY in each.summary
@@ -106,9 +106,9 @@ def _half_published(walk: Iterable[Snapshot], looked_at: int | None) -> Snapshot
 
 
 def ancestry(target: History, older: Iterable[History]) -> Iterator[Snapshot]:
-    """The target's ancestors, newest first, completed from older metadata where snapshots have expired.
+    """The target's ancestors, newest first, completed from older metadata if snapshots have expired.
 
-    A cherry-picked snapshot is followed by the snapshot that it names as its source.
+    A cherry-picked snapshot is followed by the snapshot that it names as its source, if that one has a checkpoint.
     """
     remaining = iter(older)
     known: dict[int, Snapshot] = dict(target.snapshots)

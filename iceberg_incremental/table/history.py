@@ -78,7 +78,7 @@ class Snapshot:
     has_row_ids: bool = False
 
     def number(self, key: str) -> int | None:
-        """A number in the summary. None without one under this key."""
+        """A number in the summary. None if the key is missing, or if its value is not a whole number."""
         text = self.summary.get(key, "")
         return int(text) if text.isdecimal() else None
 
@@ -105,7 +105,7 @@ class History:
     of branches and tags. ``main`` is absent if the table has no snapshot. ``ref_ages``: the maximum age of refs in
     milliseconds since the commit, after which an expiry drops the ref; by name, if set. ``table_uuid``: None if the
     reader cannot know it. ``metadata_log``: the locations of older metadata files, oldest first. ``branches``: the
-    names of the refs that are branches; the others are tags. ``updated_ms``: when the metadata was last written; None
+    retention of each branch by name; all other refs are tags. ``updated_ms``: when the metadata was last written; None
     if the reader cannot know it. ``location``: the table's folder; None if the reader cannot know it.
     """
 
@@ -154,12 +154,10 @@ class History:
         return replace(self, snapshots={**older.snapshots, **self.snapshots, **parents})
 
     def commits_since(self, snapshot_id: int | None, end: Snapshot) -> list[Snapshot] | None:
-        """The commits after a snapshot up to ``end``, oldest first.
+        """The commits after a snapshot, up to and including ``end``, oldest first.
 
-        None if the parents do not lead back to the snapshot.
-
-        The snapshot itself may have expired, if its child is known. ``snapshot_id`` is None for a table that had no
-        snapshot.
+        None if the parents do not lead back to the snapshot. The snapshot itself may have expired if its child is
+        known. ``snapshot_id``: None for a table that had no snapshot.
         """
         commits: list[Snapshot] = []
         for snapshot in self.ancestors(end.snapshot_id):

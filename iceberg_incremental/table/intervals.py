@@ -92,7 +92,7 @@ def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
     by_transform = {
         spec.transform: _of_partition(spec, value, type_)
         for spec, value in zip(file.spec, file.partition, strict=True)
-        if spec.source_id == field_id and _tells(spec, type_)
+        if spec.source_id == field_id and _is_bounding(spec, type_)
     }
     measured = by_transform.get("identity") or _of_metrics(file, field_id, type_)
     found = measured if measured.is_bound else next(iter(by_transform.values()), measured)
@@ -136,7 +136,7 @@ def _of_partition(spec: PartitionField, value: Any, type_: str) -> Interval:
     return Interval(first, after - 1, has_nulls=False)
 
 
-def _tells(spec: PartitionField, type_: str) -> bool:
+def _is_bounding(spec: PartitionField, type_: str) -> bool:
     """Whether the value of a transform bounds a source column of this type."""
     if spec.transform == "identity":
         return True

@@ -8,8 +8,8 @@ from dataclasses import replace
 from .history import TableName
 
 AUDIT_KEY = "ip.audit-of"
-"""The property of an audit table that names the audited table. In the summary of a commit to it, the name of the branch
-identifies the run."""
+"""The property of an audit table that names the audited table. In the summary of a commit to the audit table, the value
+is the branch of the run that wrote it."""
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 

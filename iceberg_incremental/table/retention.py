@@ -9,7 +9,7 @@ _FOREVER_MS = 2**63 - 1
 
 PREVIOUS_VERSIONS = "write.metadata.previous-versions-max"
 FEW_METADATA_FILES = 20
-"""With fewer older metadata files, a few runs remove them all: a run makes up to seven commits with a file each."""
+"""If a table keeps fewer older metadata files, a few runs replace all of them. A run writes up to seven files."""
 
 
 def older_metadata_files(properties: Mapping[str, str]) -> int:

@@ -49,7 +49,7 @@ def _may_count_too_many(history: History, snapshot: Snapshot) -> bool:
 
 
 def touched_rows(commit: Snapshot) -> int:
-    """The maximum number of rows that a commit added and removed. 0 if no summary counts them."""
+    """The maximum number of rows that a commit added and removed. 0 if its summary has no counts."""
     merged = merged_rows(commit)
     if merged is not None:
         inserted, updated, deleted = merged

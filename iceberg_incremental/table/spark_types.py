@@ -47,7 +47,7 @@ def parsed(text: str) -> SparkType:
             named = [piece.partition(":") for piece in pieces]
             return SparkType(head, tuple((name.strip(), parsed(part)) for name, _, part in named))
         if len(pieces) == {"array": 1, "map": 2}[head]:
-            return SparkType(head, tuple((str(place), parsed(piece)) for place, piece in enumerate(pieces)))
+            return SparkType(head, tuple((str(index), parsed(piece)) for index, piece in enumerate(pieces)))
     found = _PRIMITIVE.fullmatch(text)
     if found is None:
         return SparkType(text)
@@ -71,7 +71,7 @@ def is_collated(type_: str) -> bool:
 
 
 def _compare_alike(one: SparkType, other: SparkType) -> bool:
-    if "void" in (one.name, other.name):  # it has no value
+    if "void" in (one.name, other.name):  # void has no values
         return True
     return same_parts(one, other, _compare_alike) if one.parts or other.parts else _unsized(one) == _unsized(other)
 
@@ -100,9 +100,9 @@ def _is_collated(type_: SparkType) -> bool:
 def _split(text: str) -> Sequence[str]:
     """The parts between the commas that are not in brackets."""
     parts, start, depth = [], 0, 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         depth += (character in "<(") - (character in ">)")
         if character == "," and depth == 0:
-            parts.append(text[start:place])
-            start = place + 1
+            parts.append(text[start:index])
+            start = index + 1
     return [*parts, text[start:]] if text.strip() else []

@@ -27,7 +27,7 @@ class CheckpointFlaw(Enum):
     OUT_OF_RANGE = auto()
 
 
-class UnreadableCheckpoint(Exception):  # noqa: N818 (it is no error that people read: explain/ makes that of it)
+class UnreadableCheckpoint(Exception):  # noqa: N818 (explain/ converts it to an error for users)
     """A text that is not a complete and well-typed checkpoint of a version that this package supports.
 
     ``found``: what was found, for example a length, a version or the name of a type. ``field``: the wrong JSON field,

@@ -1,4 +1,4 @@
-"""How many versions a run wrote to the table of a history or dbt snapshot, from the summaries of its commits."""
+"""The number of versions that a run wrote to the table of a history or dbt snapshot, from its commits' summaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .row_counts import rows_gone
 class VersionCounts:
     """``added``: the number of new versions. ``updated``: the number of existing versions that the run changed.
 
-    Most updated versions have ended. ``updated``: None if the summaries do not contain it, because a copy-on-write
+    Most updated versions have ended. ``updated`` is None if the summaries do not show it, because a copy-on-write
     commit also counts the rows that it copied.
     """
 
@@ -24,9 +24,9 @@ class VersionCounts:
 
 
 def versions_written(target: History, checkpoint: Checkpoint, commit: Snapshot | None) -> VersionCounts | None:
-    """How many versions a run wrote. None for tables without versions, and for runs that wrote no rows.
+    """The number of versions that a run wrote. None for tables without versions, and for runs that wrote no rows.
 
-    ``commit``: the commit with the run's checkpoint.
+    ``commit``: the commit with the run's checkpoint. None if the run wrote no rows.
     """
     if commit is None or (checkpoint.history is None and not checkpoint.model.startswith("snapshot.")):
         return None
@@ -35,14 +35,14 @@ def versions_written(target: History, checkpoint: Checkpoint, commit: Snapshot |
     others = [part for part in parts if merged_rows(part) is None]
     gone = sum(rows_gone(part) for part in others)
     copies = any(removed(part)[0] > 0 for part in others)
-    # a version that one commit deletes and another inserts again is one that the run changed
+    # A version that one commit of the run deletes and another inserts again was changed by the run.
     inserted = max(0, sum(added(part)[1] for part in others) - gone)
     changed = sum(updated + deleted for _, updated, deleted in merged)
     return VersionCounts(inserted + sum(each[0] for each in merged), None if copies else gone + changed)
 
 
 def last_versions(target: History) -> VersionCounts | None:
-    """How many versions the newest run that wrote rows added and updated. Raises UnreadableCheckpoint."""
+    """The versions that the newest run with rows added and updated. Raises UnreadableCheckpoint."""
     for commit in target.ancestors(target.current_snapshot_id):
         checkpoint = carried_by(commit, target.table)
         if checkpoint is not None:

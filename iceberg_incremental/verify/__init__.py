@@ -1,1 +1,1 @@
-"""Verifying that a model's table equals the result of its SQL at the snapshots of its checkpoint."""
+"""Verifies that a model's table equals the result of its SQL at the source snapshots of its checkpoint."""

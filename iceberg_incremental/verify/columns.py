@@ -14,12 +14,12 @@ from ..write.columns import Typed
 
 _UNCOMPARED = ("geometry", "geography")
 _ROUNDED = {"double": "1e-9D", "float": "1e-6D"}
-"""Relative differences of floating-point numbers that can result from summing in another order."""
+"""The relative differences of floating-point numbers that can result from another order of summation."""
 
 
 @dataclass(frozen=True)
 class ComparedColumn:
-    """A column of both sides. ``rebuilt``, ``table``: its values as SQL, of one type that can be grouped."""
+    """A column of both sides. ``rebuilt``, ``table``: SQL of its values, with the same type, which can be grouped."""
 
     name: str
     dtype: str
@@ -46,9 +46,9 @@ class ComparedColumns:
 
 
 def compared_columns(rebuilt: Sequence[Typed], table: Sequence[Typed], kept: Collection[str] = ()) -> ComparedColumns:
-    """The common columns of a rebuild and a table, as the table has them.
+    """The common columns of a rebuild and a table, with the table's names and types, and the other columns.
 
-    ``kept``: the names of columns whose old values a run keeps, by the configs of a merge.
+    ``kept``: the names of columns whose old values a run keeps, because of a merge config.
     """
     given = {column.name.lower(): column for column in rebuilt}
     known = {column.name.lower() for column in table}
@@ -76,7 +76,7 @@ def compared_columns(rebuilt: Sequence[Typed], table: Sequence[Typed], kept: Col
 
 
 def kept_columns(policy: Policy, config: Mapping[str, Any], table: Sequence[Typed]) -> list[str]:
-    """The columns of a table whose old values a model's merges keep. ``config``: the config of the model."""
+    """The columns of a table whose old values a model's merges keep. ``config``: the model's config."""
     if policy.strategy not in (Strategy.MERGE, Strategy.APPLY_CHANGES):
         return []
     updated, excluded = (_names(config.get(f"merge_{each}_columns")) for each in ("update", "exclude"))
@@ -124,7 +124,7 @@ def _struct_sql(value: str, fields: Mapping[str, str]) -> str:
 
 
 def comparable_sql(value: str, type_: SparkType, depth: int = 0) -> str:
-    """A value in a form in which equal values are grouped: a map as its sorted entries, a variant as its text.
+    """A value in a form that groups equal values: a map as its sorted entries, a variant as its text.
 
     Spark can also group by maps, but its ``map_sort`` does not support NULL values (Spark 4.1).
     """

@@ -1,7 +1,7 @@
-"""The differences between a table and its rebuild, as SQL: one aggregate of all rows, then of the differing rows.
+"""SQL that finds the differences between a table and its rebuild: an aggregate of all rows, then of differing rows.
 
 Rows are compared as multisets, so a row that one side has more often is a difference. ``GROUP BY`` treats NULLs as
-equal, and NaNs too. Neither side is written.
+equal, and also NaNs. No table is written.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _MISSING, _TOO_MANY, _CHANGED, _ROUNDING = (
     f"DBT_INTERNAL_{each}" for each in ("MISSING", "TOO_MANY", "CHANGED", "ROUNDING")
 )
 _BUCKETS = 64
-"""The number of buckets of differing keys. Each gives an example; two keys may be in one bucket."""
+"""The number of buckets of differing keys. Each bucket returns one example, and may contain several keys."""
 _PARTS = 1_000_000
 """The number of buckets of all keys, by hash. A sample consists of some of them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table and its rebuild. ``rebuilt``, ``table``: queries that return the ``columns``, among others.
+    """A table and its rebuild. ``rebuilt``, ``table``: queries that return at least the ``columns``.
 
-    ``key``: the names of the columns that identify a row. Empty if there are none, so that whole rows are compared.
-    ``share``: the share of the keys that are compared, from 0 to 1.
+    ``key``: the names of the columns that identify a row. If it is empty, whole rows are compared. ``share``: the share
+    of the keys that are compared, from 0 to 1.
     """
 
     columns: Sequence[ComparedColumn]
@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether only a share of the rows is compared. Without columns for a hash, all rows are compared."""
+        """Whether only a share of the rows is compared. If no column can be hashed, all rows are compared."""
         return self.share < 1 and bool(self.paired_by)
 
     @property
@@ -63,7 +63,7 @@ class Comparison:
         return f"select count(*) from {self._table_side()}{self._sampled()}"
 
     def differing_sql(self) -> str:
-        """The query for the rows that one side has more often, with their numbers on each side."""
+        """The query for the rows that one side has more often, with their counts on both sides."""
         listed = sql_names([each.name for each in self.columns])
         both = (
             f"select *, 1L as {_REBUILT}, 0L as {_TABLE} from {self._rebuilt_side()}{self._sampled()}\n"
@@ -102,7 +102,7 @@ class Comparison:
         return f"select {', '.join([*counts, *examples, *columns])}\nfrom (\n{self._classified_sql()}\n)\ngroup by {by}"
 
     def _classified_sql(self) -> str:
-        """The differences by the columns that pair rows: the number of rows of each kind, and a row of each side."""
+        """The differences, grouped by the pairing columns: the number of rows of each kind, and a row of each side."""
         listed = [sql_name(name) for name in self.paired_by]
         row = f"struct({sql_names([each.name for each in self.columns])})"
         grouped = ",\n".join(
@@ -127,7 +127,7 @@ class Comparison:
         )
 
     def _differs_by_rounding(self) -> str:
-        """Whether the values of paired rows are equal except for the rounding of floating-point numbers."""
+        """The condition that paired rows are equal, except for the rounding of floating-point numbers."""
         if not any(each.rounding for each in self.others):
             return "false"
         return " and ".join(self._alike(each) for each in self.others)
@@ -156,7 +156,7 @@ class Comparison:
 
 
 def _same(name: str) -> str:
-    """Whether paired rows have the same value in a column."""
+    """The condition that paired rows have the same value in a column."""
     return f"({_REBUILT_ROW}.{sql_name(name)} <=> {_TABLE_ROW}.{sql_name(name)})"
 
 

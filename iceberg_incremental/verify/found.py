@@ -31,15 +31,15 @@ class Result(str, Enum):
     """Rows differ."""
 
     NOT_COMPARED = "not_compared"
-    """The table could not be compared."""
+    """The table could not be compared, or the model's policies permit all differences that were found."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The number of differing rows by kind, with up to five ``examples`` of each: rows or pairs, as JSON values.
+    """The differences by kind. ``examples``: up to five rows, or pairs of rows, of each kind, as JSON values.
 
-    ``changed``, ``by_rounding``: the numbers of keys whose rows differ. ``columns``: the number of these keys in which
-    each column differs.
+    ``missing``, ``too_many``: numbers of rows. ``changed``, ``by_rounding``: numbers of keys whose rows differ.
+    ``columns``: the number of these keys for which a column differs, by column.
     """
 
     missing: int = 0

@@ -1,4 +1,4 @@
-"""Differences that a model's config permits, such as rows that its runs skip by a policy and a rebuild includes.
+"""Differences that a model's config permits. An example is rows that a policy skips and a rebuild includes.
 
 These differences prove neither an error nor its absence.
 """
@@ -29,7 +29,7 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True)
 class Permitted:
-    """Kinds of differences that can exist without an error, and why."""
+    """Kinds of differences that can exist without an error, with the reason."""
 
     kinds: frozenset[Kind]
     reason: str
@@ -40,11 +40,10 @@ _MAY_CHANGE = (Effect.REWRITE,)
 
 
 def permitted(plan: RunPlan, cuts: Cuts, target: History, predicates: Collection[str]) -> list[Permitted]:
-    """The differences that a model's policies permit. ``plan``: of a first build.
+    """The differences that a model's policies permit.
 
-    ``predicates``: incremental_predicates.
-
-    Raises the errors of the metadata reader.
+    ``plan``: the plan of a first build. ``predicates``: the config ``incremental_predicates``. Raises the errors of the
+    metadata reader.
     """
     return list(_permitted(plan, cuts, target, predicates))
 
@@ -55,19 +54,17 @@ def _permitted(plan: RunPlan, cuts: Cuts, target: History, predicates: Collectio
         yield Permitted(_ALL, f"append adds the changes of {_listed(plan.net)} to the rows that it has")
     if predicates and policy.strategy in (Strategy.MERGE, Strategy.APPLY_CHANGES):
         yield Permitted(_ALL, "incremental_predicates keep rows from being replaced")
-    passed_over = [each for each in plan.ranges if not _only_adds(each, cuts, target)]
-    if passed_over and policy.on_source_rewrite is OnRewrite.IGNORE:
-        yield Permitted(
-            _ALL, f"on_source_rewrite: ignore passes over commits of {_listed(passed_over)} that change rows"
-        )
-    if passed_over and policy.on_source_rewrite is OnRewrite.UPSERTS:
-        kept = f"on_source_rewrite: upserts keeps rows that were deleted from {_listed(passed_over)}"
+    rewritten = [each for each in plan.ranges if not _only_adds(each, cuts, target)]
+    if rewritten and policy.on_source_rewrite is OnRewrite.IGNORE:
+        yield Permitted(_ALL, f"on_source_rewrite: ignore passes over commits of {_listed(rewritten)} that change rows")
+    if rewritten and policy.on_source_rewrite is OnRewrite.UPSERTS:
+        kept = f"on_source_rewrite: upserts keeps rows that were deleted from {_listed(rewritten)}"
         yield Permitted(frozenset({Kind.TOO_MANY}), kept)
     history = policy.history
     if history is not None and history.hard_deletes is HardDeletes.IGNORE:
-        gone = [each for each in plan.net if not _only_adds(each, cuts, target)]
-        if gone:
-            kept = f"hard_deletes: ignore keeps versions of rows that were deleted from {_listed(gone)}"
+        rewritten = [each for each in plan.net if not _only_adds(each, cuts, target)]
+        if rewritten:
+            kept = f"hard_deletes: ignore keeps versions of rows that were deleted from {_listed(rewritten)}"
             yield Permitted(frozenset({Kind.TOO_MANY}), kept)
 
 
@@ -76,7 +73,7 @@ def _listed(tables: Collection[TableName]) -> str:
 
 
 def _only_adds(source: TableName, cuts: Cuts, target: History) -> bool:
-    """Whether a source is known to have only added rows since the target was last built as a whole."""
+    """Whether a source is known to have only added rows since the whole target was last built."""
     cut = cuts.of(source)
     if cut is None or cut.end is None:
         return True
@@ -88,7 +85,7 @@ def _only_adds(source: TableName, cuts: Cuts, target: History) -> bool:
 
 
 def _built_at(source: TableName, target: History) -> int | None:
-    """The snapshot of a source at which a target was last built as a whole. None if unknown."""
+    """The snapshot of a source at which the whole target was last built. None if unknown."""
     for snapshot in target.ancestors(target.current_snapshot_id):
         try:
             checkpoint = carried_by(snapshot, target.table)

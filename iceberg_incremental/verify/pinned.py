@@ -1,4 +1,4 @@
-"""The sources at the positions of a table's checkpoint."""
+"""Pins sources at the positions of a table's checkpoint."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class PinnedCuts(Cuts):
     def of(self, table: TableName) -> Cut | None:
         """The cut of a table at its recorded snapshot. None if the table does not exist.
 
-        Raises IncomparableError if the checkpoint does not contain the table, or if the snapshot no longer exists, and
-        the errors of ``Cuts.of``.
+        Raises IncomparableError if the checkpoint does not contain the table, if the table was replaced, or if the
+        snapshot no longer exists. Also raises the errors of ``Cuts.of``.
         """
         cut = super().of(table)
         if cut is None:

@@ -1,4 +1,4 @@
-"""The last comparison result of a table, as a table property, which creates no snapshot."""
+"""Stores the result of a table's last comparison in a table property, which creates no snapshot."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ VERIFIED_KEY = "ip.verified"
 
 @dataclass(frozen=True)
 class Verified:
-    """A comparison: its ``result``, its time, and the snapshot of the table.
+    """A comparison: its ``result``, its time, and the compared snapshot of the table.
 
-    ``epoch``: that of the checkpoint. ``share``: the share of the keys that were compared, from 0 to 1.
+    ``epoch``: the epoch of the table's checkpoint. ``share``: the share of the keys that were compared, from 0 to 1.
     """
 
     result: str
@@ -44,7 +44,7 @@ def to_property(verified: Verified) -> str:
 
 
 def last_verified(properties: Mapping[str, str]) -> Verified | None:
-    """The last comparison of a table with these properties. None without one, or if it cannot be read."""
+    """The last comparison of a table with these properties. None if there is none, or if it cannot be read."""
     try:
         return Verified(**json.loads(properties[VERIFIED_KEY]))
     except (KeyError, ValueError, TypeError):

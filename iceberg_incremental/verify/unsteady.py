@@ -1,4 +1,4 @@
-"""The parts of a model's code that can make two builds of the same snapshots differ, found by name."""
+"""Finds the parts of a model's code that can make two builds from the same snapshots differ, by their names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOMENT = re.compile(
 _CALL = re.compile(r"(?<![\w.])(\w+)\s*\(", re.IGNORECASE)
 _NAME = re.compile(r"(?<![\w.])(\w+)\b(?!\s*[.(])", re.IGNORECASE)
 _COLUMNS_TOO = frozenset({"user"})
-"""Names that are usually columns."""
+"""Names of functions that are more often names of columns. They count only with parentheses."""
 _LIMIT = re.compile(r"\blimit\s+\d", re.IGNORECASE)
 _SAMPLE = re.compile(r"\btablesample\s*\(", re.IGNORECASE)
 _WITHOUT_ARGUMENTS = re.compile(r"(?<![\w.])(unix_timestamp)\s*\(\s*\)", re.IGNORECASE)
@@ -30,16 +30,15 @@ def unsteady_sql(sql: str) -> list[str]:
     text = _TEXTS.sub(" '' ", sql)
     found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in VOLATILE]
     found += [f"{name.lower()}()" for name in _WITHOUT_ARGUMENTS.findall(text)]
-    found += [
-        name.lower() for name in _NAME.findall(text) if name.lower() in WITHOUT_PARENTHESES and name not in _COLUMNS_TOO
-    ]
+    names = map(str.lower, _NAME.findall(text))
+    found += [name for name in names if name in WITHOUT_PARENTHESES and name not in _COLUMNS_TOO]
     found += [f"'{name.lower()}'" for name in _MOMENT.findall(sql)]
     found += ["TABLESAMPLE"] * bool(_SAMPLE.search(text))
     return list(dict.fromkeys(found))
 
 
 def unsteady_python(code: str) -> list[str]:
-    """The parts of Python code whose value differs between builds, judged by the names of the calls."""
+    """The calls in Python code whose value differs between builds, judged by their names."""
     return list(dict.fromkeys(f"{name}()" for name in _PYTHON_CALL.findall(code) if name in _IN_PYTHON))
 
 
@@ -49,7 +48,7 @@ def unsteady_jinja(template: str) -> list[str]:
 
 
 def choosing_sql(sql: str) -> list[str]:
-    """The parts of a query that may choose among rows by the order in which Spark reads them."""
+    """The parts of a query whose result may depend on the order in which Spark reads rows."""
     text = _TEXTS.sub(" '' ", sql)
     found = [f"{name.lower()}()" for name in _CALL.findall(text) if name.lower() in _CHOOSING]
     found += ["LIMIT"] * bool(_LIMIT.search(text))

@@ -1,4 +1,4 @@
-"""What is known of a view of affected keys."""
+"""The summary of a view of affected keys, and the errors of the SQL that finds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEY = "DBT_INTERNAL_KEY"
 
 
 def summarized(spark: Spark, view: str, key: Sequence[str], types: Sequence[str]) -> Summary:
-    """Count and bound the keys of a view. ``types``: of the key's columns, by Spark's names."""
+    """Count and bound the keys of a view. ``types``: the Spark types of the key's columns."""
     columns = [f"count(*) as {_KEY}"]
     columns += [f"count({sql_name(name)})" for name in key]
     with_ends = bounded(key, types)
@@ -26,9 +26,9 @@ def summarized(spark: Spark, view: str, key: Sequence[str], types: Sequence[str]
 
 
 def is_of_own_sql(error: StatementError) -> bool:
-    """Whether a statement has failed for what the model's SQL alone may not have.
+    """Whether a statement failed with an error that the model's SQL itself may not raise.
 
-    That is a value, such as text that is no number or an overflow, under ``spark.sql.ansi.enabled``; or an error within
-    Spark's optimizer.
+    Such an error is caused by a value under ``spark.sql.ansi.enabled``, for example by text that is not a number or by
+    an overflow, or is internal to Spark's optimizer.
     """
     return any(sign in str(error) for sign in ("SQLSTATE: 22", "SQLSTATE: XX", "key not found: "))

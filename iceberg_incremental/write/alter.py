@@ -13,7 +13,7 @@ _Column = TypeVar("_Column", bound=Typed)
 
 
 def alter_statements(table: str, changes: SchemaChanges[_Column]) -> Iterator[str]:
-    """The ALTER statements of a table. ``table``: its name in SQL."""
+    """The ALTER statements for a table. ``table``: its name in SQL."""
     if changes.added:
         added = ", ".join(f"{sql_name(column.name)} {column.dtype}" for column in changes.added)
         yield f"alter table {table} add columns ({added})"
@@ -24,7 +24,7 @@ def alter_statements(table: str, changes: SchemaChanges[_Column]) -> Iterator[st
 
 
 def altered_columns(changes: SchemaChanges[_Column], columns: Sequence[_Column]) -> list[_Column]:
-    """The columns of a target after it is altered. Columns are dataclasses."""
+    """The columns of a target after it is altered. The columns must be dataclasses."""
     types = {column.name.lower(): column.dtype for column in changes.retyped}
     removed = {column.name for column in changes.removed}
     kept: list[Any] = [column for column in columns if column.name not in removed]

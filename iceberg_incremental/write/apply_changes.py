@@ -25,7 +25,7 @@ def kept_rows_sql(changelog: str) -> str:
 
 
 def insert_kept_sql(target: str, view: str, columns: Sequence[Named]) -> str:
-    """The INSERT of the kept rows, from the view of the changes."""
+    """The INSERT of the kept rows. ``view``: the view of the changes."""
     listed = ", ".join(sql_name(column.name) for column in columns)
     return f"insert into {target} ({listed})\nselect {listed}\nfrom {view}\nwhere {IS_KEPT}"
 
@@ -43,10 +43,11 @@ def merge_changes_sql(
 ) -> str:
     """One MERGE, for models that do not replace whole rows.
 
-    The MERGE has one row per key: the row that is kept or, without one, a row that deletes the key, because its row was
-    deleted, is filtered out, or has another key now. NULL equals NULL here, so that the deletion of such a row finds
-    it. An INSERT of a key that the table has, and that nothing deletes, is an error. With ``shows_old``, so is such an
-    UPDATE_AFTER, because it then comes with the old version of the row, under this key if the row had it.
+    The MERGE reads one row per key. This is the kept row or, if no row is kept, a row that deletes the key. A key is
+    deleted if its row was deleted, was filtered out or now has another key. NULL equals NULL, so that a deletion also
+    finds a row whose key is NULL. The MERGE fails if several rows of a key are kept. It also fails for an INSERT of an
+    existing key that no other change deletes, and with ``shows_old`` for such an UPDATE_AFTER, because the changelog
+    then contains the old version of each updated row.
     """
     listed, listed_keys = (", ".join(map(sql_name, names)) for names in ([c.name for c in columns], keys))
     is_new = IS_KEPT if shows_old else "DBT_INTERNAL_IS_INSERT"

@@ -1,8 +1,8 @@
 """Whether a column of one type can store every value of another type without loss.
 
-Spark's own rule for writes (``spark.sql.storeAssignmentPolicy=ANSI``) checks types and not values. It rounds a double
-to a float and a decimal to fewer digits, truncates a double to an int and a timestamp to a date, and assigns the fields
-of a struct by position, whatever their names.
+Spark's own rule for writes (``spark.sql.storeAssignmentPolicy=ANSI``) checks types, not values. It rounds a double to a
+float and a decimal to fewer digits, truncates a double to an int and a timestamp to a date, and assigns the fields of a
+struct by position, regardless of their names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..table.spark_types import INTEGERS, SparkType, parsed, same_parts
 
 _EXACT_TEXT = {*INTEGERS, "float", "double", "decimal", "boolean", "date", "timestamp_ntz"}
-"""Types whose text represents the value exactly, whatever the session's settings."""
+"""Types whose text represents the value exactly, regardless of the session's settings."""
 _WIDER = {
     "float": {"tinyint", "smallint"},
     "double": {"tinyint", "smallint", "int", "float"},
@@ -21,17 +21,17 @@ _WIDER = {
 
 
 def fits(given: str, target: str) -> bool:
-    """Whether a column of type ``target`` keeps every value of type ``given``. The types are those of DESCRIBE."""
+    """Whether a column of type ``target`` can store every value of type ``given``. Types are named as in DESCRIBE."""
     return same_type(given, target) or _fits(parsed(given), parsed(target))
 
 
 def same_type(given: str, target: str) -> bool:
-    """Whether two types are the same in Iceberg, which has one type for text and no small integers."""
+    """Whether two types are the same in Iceberg, which has one type for text and none for 8-bit and 16-bit integers."""
     return _stored(parsed(given)) == _stored(parsed(target))
 
 
 def promotes(before: str, after: str) -> bool:
-    """Whether Iceberg can change a column from one type to another. The column then keeps every value."""
+    """Whether Iceberg can change a column's type from ``before`` to ``after``, which preserves every value."""
     old, new = _stored(parsed(before)), _stored(parsed(after))
     if old.name == new.name == "decimal":
         return old.numbers[1] == new.numbers[1] and old.numbers[0] <= new.numbers[0]

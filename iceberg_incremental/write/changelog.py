@@ -1,9 +1,9 @@
-"""Applying a changelog in two statements, as SQL: inserting the kept rows, then deleting the rows that they replace.
+"""SQL that applies a changelog in two statements: an INSERT of the kept rows, and a DELETE of the rows they replace.
 
-As in ``replacement``, no statement shuffles the target. A view of the model's changelog has the rows for both
-statements. Spark holds these rows, so that they are computed once. A server may have to compute them again if it lost
-them or considers them outdated. A summary of the view before the first statement and after the second shows that both
-statements saw the same changes.
+As in ``replacement``, no statement shuffles the target. Both statements read a view of the model's changelog. Spark
+holds the rows of the view, so that they are computed once. A server may have to compute them again if it lost them or
+considers them outdated. The view is therefore summarized before the first statement and after the second. Equal
+summaries show that both statements saw the same changes.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ from .replacement import TARGET, Inserted, Replacement, is_older
 from .unique_keys import duplicates_sql, raise_taken_sql
 
 IS_KEPT, IS_NEW, RUN = "DBT_INTERNAL_IS_KEPT", "DBT_INTERNAL_IS_NEW", "DBT_INTERNAL_RUN"
-"""The columns that the view adds: whether the row is in the table afterwards, whether it must be a new row of the
-table, and the run of the view, so that runs do not share a cache."""
+"""The columns that the view adds: whether the row is in the table afterwards, whether its key must be new to the table,
+and the run that created the view, so that runs do not share a cache."""
 
 _KEPT, _ROWS = "DBT_INTERNAL_KEPT", "DBT_INTERNAL_ROWS"
 _WORTH = 0.25
+"""A bound is used if it excludes files with at least this share of the target's rows."""
 _OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
 
 
 @dataclass(frozen=True)
 class ChangesView:
-    """The view of a changelog, by its name in SQL, and what its rows replace in the target.
+    """A view of a changelog, and the rows of the target that its rows replace.
 
-    ``copies``: the column with the number of rows that a row of the view represents, if there is one.
+    ``view``: its name in SQL. ``fixed_types``: the Spark types of ``replacement.fixed``. ``copies``: the column with
+    the number of rows that a row of the view represents; None without one.
     """
 
     view: str
@@ -66,12 +68,12 @@ class Bound:
         return self.sql.replace(f"{TARGET}.{sql_name(self.column)}", sql_name(column))
 
     def leaves_out(self, files: ChangedFiles) -> float:
-        """The share of rows, from 0 to 1, in files that no row satisfying the predicate can be in."""
+        """The share of the table's rows, from 0 to 1, that are in ``files_left_out``."""
         rows = 0 if files.files is None else files.files.records
         return sum(file.records for file in self.files_left_out(files)) / rows if rows else 0
 
     def files_left_out(self, files: ChangedFiles) -> list[DataFile]:
-        """The files that no row satisfying the predicate can be in."""
+        """The files whose metadata shows that none of their rows satisfies the predicate."""
         column = files.column(self.column)
         if files.files is None or column is None or not isinstance(column.type, str):
             return []
@@ -96,7 +98,7 @@ class Summary:
     """A summary of a view of changes.
 
     ``keys``: the number of keys. ``kept``: the number of rows that are in the table afterwards, ``most_kept`` for one
-    key. ``gone``: the number of keys without such a row. ``added``: the number of keys that the table must not have.
+    key. ``gone``: the number of keys without such a row. ``added``: the number of keys that must be new to the table.
     ``has_nulls``: whether a key may be NULL. ``digest``: differs if the keys or their changes differ. ``bounds``:
     satisfied by every row of these keys. ``most_copies``: the maximum number of rows that a row of the view represents.
     """
@@ -117,7 +119,7 @@ def view_sql(
 ) -> str:
     """The query of the view, with the columns of the target. A deleted row has only its identifying columns.
 
-    ``changelog``: the relation with ``_change_type``. ``is_kept``: the expression for rows that are kept.
+    ``changelog``: the relation with ``_change_type``. ``is_kept``: the condition for kept rows.
     ``shows_old``: whether the changelog contains each row that a change replaces, so that a key without one is new.
     """
     needed = {*replacement.unique_key, *replacement.fixed}
@@ -190,7 +192,7 @@ def bounded(names: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]
 
 
 def all_ends_sql(columns: Sequence[tuple[str, str]], condition: str = "") -> list[str]:
-    """The expressions for the lowest and highest values of columns, for ``bounds_of``. ``condition``: of the rows."""
+    """The expressions for the lowest and highest values of columns, for ``bounds_of``. ``condition``: a filter."""
     only = f" filter (where {condition})" if condition else ""
     ends = (ends_sql(type_, *(f"{end}({sql_name(name)}){only}" for end in ("min", "max"))) for name, type_ in columns)
     return [each for pair in ends for each in pair]
@@ -232,10 +234,10 @@ def _value_of(type_: str, text: str) -> Any:
 
 
 def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, ...]:
-    """The bounds that avoid reading a substantial part of the target. All of them if its files are unknown.
+    """The bounds that avoid reading a substantial part of the target. All bounds if its files are unknown.
 
-    Spark evaluates a predicate for every row of the remaining files. For one column, this costs about a third of
-    finding the keys in them.
+    Spark evaluates a predicate for every row of the remaining files. For one column, this costs about a third as much
+    as finding the keys in these rows.
     """
     if files is None or files.files is None:
         return tuple(bounds)
@@ -243,7 +245,7 @@ def useful(bounds: Sequence[Bound], files: ChangedFiles | None) -> tuple[Bound, 
 
 
 def files_within(bounds: Sequence[Bound], files: ChangedFiles) -> list[DataFile]:
-    """The files that may have a row that satisfies all predicates."""
+    """The files that may contain a row that satisfies all predicates."""
     left_out = {file.path for bound in bounds for file in bound.files_left_out(files)}
     return [] if files.files is None else [file for file in files.files.all if file.path not in left_out]
 
@@ -256,8 +258,9 @@ def repeated_sql(changes: ChangesView) -> str:
 def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str) -> str:
     """The DELETE of the rows of all changed keys, except for rows that were just inserted.
 
-    It fails for a row whose key the table must not have. The failing expression is next to the join and uses values of
-    both sides, because Spark may evaluate an expression of one side for rows that the join omits.
+    It fails for an existing row whose key must be new to the table. The failing expression is part of the join
+    condition and uses values of both sides, because Spark may evaluate an expression of one side for rows that the join
+    omits.
     """
     replacement = changes.replacement
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence and summary.kept else None
@@ -284,7 +287,10 @@ def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str
 
 
 def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, is_new: bool | None) -> str:
-    """The changed keys, each once: of all rows, or only of rows that are new or not new."""
+    """The distinct changed keys. ``is_new``: restricts them to keys that must be new to the table, or to the others.
+
+    ``since``: the name of a column with the sequence number of the commit ``new``.
+    """
     listed = sql_names(changes.replacement.unique_key)
     # As an aggregate, the number is not a literal, which would change the generated code for scanning the target.
     number = "" if since is None else f", max({new.snapshot.sequence_number}) as {since}"

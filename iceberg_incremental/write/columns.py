@@ -49,7 +49,7 @@ class SchemaChanges(Generic[_TypedColumn]):
 
     ``added``: columns of the model that are added. ``removed``: columns of the table that are dropped. ``retyped``:
     columns of the model whose types the table adopts. ``passed_over``: the names of columns of the model that are not
-    written.
+    written to the table.
     """
 
     added: Sequence[_TypedColumn] = ()
@@ -202,7 +202,7 @@ def overwriting_values(
 ) -> list[str]:
     """The values that an INSERT OVERWRITE of a window writes, as expressions that fail for rows outside the window.
 
-    The check is an expression on the row's event time and not a condition, because Spark would push a condition below
+    The check is an expression on the row's event time, not a condition, because Spark would push a condition below
     joins that omit the row. ``event_times``: the columns that selected the sources' rows of the window.
 
     Raises ConfigError if these have other names than ``event_time``, or if the window does not consist of whole

@@ -17,7 +17,7 @@ from .update_plan import Summary
 
 
 def can_continue(summary: SummaryDelta, columns: Sequence[Typed], target: History) -> bool:
-    """Whether changes can be added to the table's rows: a run wrote them, with the types of the model's SQL.
+    """Whether changes can be added to the table's rows, because runs wrote them with the types of the model's SQL.
 
     ``columns``: the columns of the table for which the SQL returns values.
     """

@@ -83,13 +83,13 @@ def internal_columns(key: Sequence[str]) -> tuple[str, ...]:
     return (CHANGE_TYPE, "dbt_unique_key", *(f"dbt_unique_key_{place}" for place in range(1, len(key) + 1)))
 
 
-def keys_sql(key: Sequence[str], came: str, gone: str) -> str:
-    """The query for the keys of added and removed rows. ``came``, ``gone``: the query's added and removed rows."""
+def keys_sql(key: Sequence[str], added: str, removed: str) -> str:
+    """The query for the keys of added and removed rows. ``added``: a relation. ``removed``: a query."""
     listed = sql_names(key)
     return (
         f"select {listed}, sum({_CAME}) as {_CAME}, sum({_GONE}) as {_GONE} from ("
-        f"select {listed}, 1 as {_CAME}, 0 as {_GONE} from {came}"
-        f" union all select {listed}, 0, 1 from (\n{gone}\n)) group by {listed}"
+        f"select {listed}, 1 as {_CAME}, 0 as {_GONE} from {added}"
+        f" union all select {listed}, 0, 1 from (\n{removed}\n)) group by {listed}"
     )
 
 
@@ -141,9 +141,10 @@ def open_versions_sql(table: str, columns: Columns, keys: ChangedKeys, bounds: S
 
 @dataclass(frozen=True)
 class Versions:
-    """The staged changes: ``total`` changes of ``distinct`` versions, of which ``new`` are inserted.
+    """The numbers of staged changes.
 
-    ``known``: how many keys have only added rows, and an open version.
+    ``total``: all changes. ``distinct``: the versions that they affect. ``new``: the versions that they insert.
+    ``known``: the keys that have only added rows, although they have an open version.
     """
 
     total: int
@@ -153,12 +154,12 @@ class Versions:
 
     @property
     def ended(self) -> int:
-        """How many versions end."""
+        """The number of versions that end."""
         return self.total - self.new
 
 
 def versions_sql(staged: str, columns: Columns, open_versions: str, keys: ChangedKeys) -> str:
-    """The query whose row is ``Versions``. ``open_versions``: those of the changed keys."""
+    """The query for the fields of ``Versions``. ``open_versions``: the relation of the changed keys' open versions."""
     known = "0"
     if keys.keys_only_added:
         is_known = keys.exist_sql(TARGET, columns.key, f"{_GONE} = 0")
@@ -168,10 +169,10 @@ def versions_sql(staged: str, columns: Columns, open_versions: str, keys: Change
 
 
 def places_sql(staged: str, columns: Columns, type_: str, keys: ChangedKeys) -> str:
-    """The query for where versions can be that have the ids of new ones, for ``places``.
+    """The query for the value ranges in which versions can have the ids of new versions, for ``places``.
 
-    ``type_``: of the column that says when a version was updated. New keys often have values of their own, and times of
-    any kind, so their row is separate.
+    ``type_``: the Spark type of ``columns.updated_at``. Keys with only added rows have a separate row in the result,
+    because their values and times often differ from those of other keys.
     """
     is_added = f"coalesce({_KEYS}.{_GONE} = 0, false)"
     same = same_key("ip_staged", _KEYS, columns.key, keys.types, nulls=False)
@@ -191,7 +192,7 @@ def places_sql(staged: str, columns: Columns, type_: str, keys: ChangedKeys) -> 
 def places(
     columns: Columns, type_: str, keys: ChangedKeys, rows: Sequence[Sequence[object]]
 ) -> tuple[tuple[Bound, ...], ...]:
-    """Parse the rows of ``places_sql``. Each version with the id of a new one satisfies all bounds of one of them."""
+    """Parse the rows of ``places_sql``. A version with the id of a new version satisfies all bounds of one result."""
     found = []
     for keyless, timeless, low, high, *ends in rows:
         time = bound_of(columns.updated_at, type_, low, high, int(str(timeless))) if has_ends(type_) else None
@@ -201,19 +202,19 @@ def places(
 
 
 def _with_one_text(key: Sequence[str], types: Sequence[str]) -> list[tuple[str, str]]:
-    """The columns of a key of which two values never have the same text, which is what dbt's ids contain."""
+    """The columns of a key whose distinct values have distinct texts. dbt's ids are built from these texts."""
     return [(name, type_) for name, type_ in bounded(key, types) if type_ != "timestamp"]
 
 
 def _shifted(time: str, type_: str, days: int) -> str:
-    """A time shifted by some days. Version ids contain local times, and one local time can stand for several times."""
+    """A time shifted by some days. Version ids contain local times, which may be ambiguous."""
     return f"timestampadd(day, {days}, {time})" if type_ == "timestamp" else time
 
 
 def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
-    """The query for versions whose id does not match their key and time. Versions that mark deletions do not count.
+    """The query that returns 1 if the id of a version does not match its key and time, and 0 otherwise.
 
-    ``ids``: dbt's expression for ids, over the columns of the table.
+    It ignores versions that mark deletions. ``ids``: dbt's expression for ids, over the columns of the table.
     """
     counts = "" if columns.is_deleted is None else f" and not {sql_name(columns.is_deleted)} <=> 'True'"
     condition = f"not {sql_name(columns.scd_id)} <=> ({ids}){counts}"
@@ -224,32 +225,33 @@ def new_sql(
     staged: str,
     columns: Columns,
     listed: Sequence[str],
-    there: str | None,
+    existing: str | None,
     places: Sequence[Sequence[Bound]] = (),
 ) -> str:
-    """The query of the new versions that the table does not have, by their ids.
+    """The query for the new versions whose ids the table does not contain.
 
-    ``listed``: the columns of the table; those that are not staged are NULL. ``there``: the table; None where it is
-    known to have none of the versions. ``places``: where versions with their ids can be; anywhere if there are none.
+    ``listed``: the values of the table's columns; NULL for columns that are not staged. ``existing``: the table; None
+    if it is known to contain none of the versions. ``places``: the result of the function ``places``, which restricts
+    the search. If it is empty or has an element without bounds, the whole table is searched.
     """
     scd_id = sql_name(columns.scd_id)
     new = f"select * from {staged} where {_IS_NEW}"
     sql = f"select {', '.join(listed)} from ({new}) as ip_new"
-    if there is None:
+    if existing is None:
         return sql
     within = ""
     if places and all(places):
         each = (" and ".join(bound.of_column(bound.column) for bound in bounds) for bounds in places)
         within = f" where ({') or ('.join(each)})"
     known = (
-        f"select /*+ broadcast(ip_ids) */ ip_there.{scd_id} from {there} as ip_there"
+        f"select /*+ broadcast(ip_ids) */ ip_there.{scd_id} from {existing} as ip_there"
         f" join (select {scd_id} from ({new})) as ip_ids on ip_there.{scd_id} = ip_ids.{scd_id}{within}"
     )
     return f"{sql}\nleft anti join ({known}) as ip_known on ip_new.{scd_id} = ip_known.{scd_id}"
 
 
 def ended_sql(staged: str, columns: Columns, names: Sequence[str], open_versions: str) -> str:
-    """The query of the versions that end, as they are then. ``names``: the columns of the table."""
+    """The query for the versions that end, with their new end. ``names``: the columns of the table."""
     scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
     listed = [f"ip_ended.{valid_to}" if name == columns.valid_to else f"{TARGET}.{sql_name(name)}" for name in names]
     return (
@@ -268,7 +270,7 @@ def delete_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Boun
 
 
 def close_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
-    """The MERGE that ends the versions that were changed or deleted."""
+    """The MERGE that ends the open versions of changed and deleted rows."""
     scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
     ended = _ended(f"{staged} as ip_staged", f"/*+ broadcast(ip_staged) */ {scd_id}, {valid_to}")
     conditions = [f"ip_ended.{scd_id} = {TARGET}.{scd_id}", columns.is_open, *(bound.sql for bound in bounds)]
@@ -290,8 +292,8 @@ def not_current_sql(current: str, type_: str) -> str:
 
 
 def _is_divided(key: Sequence[str]) -> str:
-    """Whether two keys may have the same text in dbt's ids, which join the columns with ``|``.
+    """The condition for a key whose text in dbt's ids may be that of another key, because ``|`` separates columns.
 
-    A version that ends is found by its id.
+    Versions that end are found by their ids.
     """
     return " or ".join(f"contains(string({sql_name(name)}), '|')" for name in key) if len(key) > 1 else "false"

@@ -15,7 +15,7 @@ def delete_insert_sql(
 ) -> str:
     """One MERGE instead of a DELETE and an INSERT, because the model's SQL may read its own table.
 
-    All new rows of a key are inserted. The first of them occurs a second time, to delete the old rows.
+    All new rows of a key are inserted. The MERGE reads one of them a second time, to delete the old rows.
     """
     names = [sql_name(column.name) for column in columns]
     key = ", ".join(map(sql_name, keys))

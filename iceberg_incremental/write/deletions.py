@@ -1,6 +1,6 @@
-"""The table of recorded deletions: with ``sequence_by``, a row that arrives late may be older than a deletion.
+"""The table of recorded deletions. With ``sequence_by``, a row that arrives late may be older than a deletion.
 
-For a history from a log, this table also has the events that created no version.
+For a history from a log, this table also contains the events that created no version.
 
 A checkpoint names a snapshot of this separate table. Rows that an unpublished run wrote are not in that snapshot, so
 the next run continues without them.
@@ -122,7 +122,8 @@ def readable(deletions: Deletions, history: History) -> Deletions | None:
         return Deletions(deletions.table, head)
     if known in history.snapshots:
         return deletions
-    later = [each for each in history.snapshots if same_rows(history, known, each)]  # as a branch keeps it for a clone
+    # for example, a branch keeps a snapshot for a clone
+    later = [each for each in history.snapshots if same_rows(history, known, each)]
     return Deletions(deletions.table, later[0]) if later else None
 
 
@@ -134,9 +135,9 @@ def remember_sql(
     before: Deletions | None,
     kept: Collection[str],
 ) -> str:
-    """The statement that creates the table, with the deletions of a query and those that were recorded ``before``.
+    """The statement that creates or replaces the table, with the deletions of a query and earlier deletions.
 
-    ``kept``: the columns that were recorded for the latter.
+    ``before``: the earlier deletions. ``kept``: the names of the columns that were recorded for them.
     """
     values = ", ".join(
         f"{cast_sql(sql_name(column.name), str(column.dtype))} as {sql_name(column.name)}" for column in columns
@@ -151,12 +152,12 @@ def remember_sql(
 
 
 def remember_more_sql(table: TableName, columns: Sequence[Typed], deletions: str) -> str:
-    """The statement that adds the deletions of a query, by name, because the order of the key may have changed."""
+    """The INSERT of a query's deletions. It names the columns, because the order of the key may have changed."""
     return f"insert into {table.sql} ({sql_names([column.name for column in columns])})\n{deletions}"
 
 
 def remembered_sql(deletions: Deletions, columns: Sequence[Typed], kept: Collection[str]) -> str:
-    """The query of the deletions at a checkpoint. ``kept``: the recorded columns; the other columns are NULL."""
+    """The query for the deletions at a checkpoint. ``kept``: the recorded columns; other columns are NULL."""
     values = ", ".join(
         sql_name(column.name) if column.name in kept else f"null as {sql_name(column.name)}" for column in columns
     )

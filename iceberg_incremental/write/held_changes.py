@@ -1,4 +1,4 @@
-"""The changes that a run applies, as a view whose rows Spark holds, ordered if the model has ``sequence_by``."""
+"""The view of the changes that a run applies, whose rows Spark holds. With ``sequence_by``, only the newest changes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class HeldChanges:
 
     @contextmanager
     def view(self, source: str, columns: Sequence[Typed], is_kept: str) -> Iterator[ChangesView]:
-        """The view of the changes that a run applies. ``is_kept``: the expression for rows that are kept.
+        """The view of the changes that a run applies. ``is_kept``: the condition for kept rows.
 
         Raises SequenceError if the newest row of a key cannot be determined.
         """
@@ -154,7 +154,7 @@ class HeldChanges:
         self.require_own_rows()
 
     def note_own_rows(self) -> None:
-        """Note the target's current state, before its rows become part of held rows."""
+        """Record the target's current state, before rows of the target become part of held rows."""
         if self._run.state.own_rows is None:
             self._run.state.own_rows = self._reader.load(self._plan.name)
 
@@ -168,7 +168,7 @@ class HeldChanges:
             raise race_errors.own_rows_changed(now, self._plan.model)
 
     def staged(self) -> tuple[History, Snapshot] | None:
-        """The target, and the newest commit of the run's branch. None if one is gone, which the publisher reports."""
+        """The target, and the newest commit of the run's branch. None without either, which the publisher reports."""
         now = self._reader.load(self._plan.name)
         head = None if now is None else now.snapshots.get(now.refs.get(self._plan.branch, 0))
         return None if now is None or head is None else (now, head)
@@ -193,7 +193,7 @@ def changes_view(plan: RunPlan) -> str:
 
 
 def replacement_of(plan: RunPlan, columns: Sequence[Typed]) -> Replacement:
-    """What rows with these columns replace in a run's table.
+    """How rows with these columns replace rows of a run's table.
 
     Raises ConfigError for a key that is not a column, or whose type differs from that in the changed relations.
     """

@@ -1,8 +1,8 @@
 """The strategy ``history``: the versions that a run's changes create, end or change, as SQL.
 
 Three queries build on each other. ``events_sql``: the row of each key after each commit, or its deletion.
-``versions_sql``: these events in order with the valid version of the key, where adjacent events without a tracked
-change form one version. ``merge_sql``: the MERGE that writes the new and changed versions.
+``versions_sql``: the versions that these events form after the valid version of the key. Adjacent events without a
+tracked change belong to one version. ``merge_sql``: the MERGE that writes the new and changed versions.
 
 Only valid versions are read, because ended versions never change.
 """
@@ -63,7 +63,7 @@ class HistoryRows(VersionedRows):
 
 
 def built_sql(log: str, rows: HistoryRows) -> str:
-    """The versions of a table that is built as a whole: one for each row of the source."""
+    """The versions of a table that is built as a whole, one for each row of the source."""
     order = f"cast({COMMIT_ORDER} as int)"
     time, names = rows.time(order), rows.config.names
     meta = {
@@ -113,7 +113,7 @@ def versions_sql(
     """The new and changed versions, with the columns of the table, and ``_OPEN`` for changed ones.
 
     ``table``: the table with the versions. ``events``: the view of ``events_sql``. ``changed``: its number of keys.
-    ``nulls``: whether some keys are NULL. ``bounds``: satisfied by all rows of these keys. ``compares``: whether the
+    ``nulls``: whether a key may be NULL. ``bounds``: satisfied by all rows of these keys. ``compares``: whether the
     events are the whole source, so that a key without an event was deleted.
     """
     keys = sql_names(rows.keys)
@@ -160,9 +160,9 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     scd_id = sql_name(rows.config.names.dbt_scd_id)
     conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
-    # If a version that was read is not found again, it would be inserted a second time.
-    said = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
-    lost = f"raise_error(concat({said}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
+    # A version that was read but is not found again would be inserted a second time.
+    message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
+    lost = f"raise_error(concat({message}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
     return "\n".join(
         [
             f"merge into {table} as {TARGET}",
@@ -176,12 +176,12 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
 
 
 def counts_sql(versions: str) -> str:
-    """The query for how many versions of the view of ``versions_sql`` were in the table."""
+    """The query for the number of versions in the view of ``versions_sql`` that are already in the table."""
     return f"select count_if({_OPEN}) from {versions}"
 
 
 def delete_sql(table: str, versions: str, rows: HistoryRows, known: int, bounds: Sequence[Bound]) -> str:
-    """The DELETE of the versions that are not what they were. ``known``: how many these are."""
+    """The DELETE of the existing versions that have changed or ended. ``known``: their number."""
     scd_id = sql_name(rows.config.names.dbt_scd_id)
     same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
     hint = broadcast(SOURCE, known, ("string", *rows.key_types))
@@ -192,7 +192,7 @@ def delete_sql(table: str, versions: str, rows: HistoryRows, known: int, bounds:
 
 
 def inserted_sql(versions: str, rows: HistoryRows) -> tuple[str, str]:
-    """The queries of the versions that have ended, and of those that are valid, as they are inserted."""
+    """The queries for the versions to insert: those that have ended, and those that are valid."""
     names, valid = sql_names(rows.all_names), rows.is_valid()
     return f"select {names} from {versions} where not {valid}", f"select {names} from {versions} where {valid}"
 
@@ -208,7 +208,7 @@ def latest_sql(table: str, rows: HistoryRows) -> str:
 def _line(
     table: str, events: str, rows: HistoryRows, changed: int, nulls: bool, bounds: Sequence[Bound], *, compares: bool
 ) -> str:
-    """The valid versions and the events of the keys, in order."""
+    """The valid versions and the events of the keys, with their order. ``compares``: as in ``versions_sql``."""
     meta, names = rows.config.names, sql_names(rows.names)
     same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
     conditions = [rows.is_valid(TARGET), *(bound.sql for bound in bounds)]

@@ -42,9 +42,10 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True)
 class VersionStatements:
-    """What writes the versions of a run: a statement, and ``then`` one that follows it, under session ``settings``.
+    """The statements that write the versions of a run.
 
-    ``check``: raises IncrementalError where they have not seen the same changes, or the same versions.
+    ``check``: raises IncrementalError if the statements have not seen the same changes and versions. ``then``: returns
+    the second statement. ``settings``: the session settings that the statements need.
     """
 
     sql: str
@@ -85,7 +86,7 @@ class HistoryWriter:
 
     @contextmanager
     def merge(self, log: str, columns: Sequence[Typed], added: Sequence[str]) -> Iterator[VersionStatements]:
-        """What writes the versions that a changelog makes, ends or alters, and what checks that it saw the same ones.
+        """The statements that write the versions that a changelog creates, ends or changes.
 
         Raises ConfigError for changes that are not deterministic, and DuplicateKeyError if a key has more than one row
         after a commit.
@@ -108,7 +109,7 @@ class HistoryWriter:
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
             branch = plan.name.branch_sql(plan.branch)
             in_place = target is None or files is None or not self._can_delete(target, files, rows)
-            # as a branch, which has the columns that were added since its last commit
+            # The table is read as a branch, which has the columns that were added since its last commit.
             versions = versions_sql(
                 branch if in_place else plan.name.branch_sql(MAIN),
                 view,
@@ -130,14 +131,14 @@ class HistoryWriter:
                 yield self._replaced(target, name, rows, bounds, check)
 
     def _can_delete(self, target: History, files: ChangedFiles, rows: HistoryRows) -> bool:
-        """Whether versions can be written again: the run knows all of their columns."""
+        """Whether a DELETE ends versions, and the run knows all of their columns, to insert them again."""
         names = {name.lower() for name in rows.all_names}
         return ended_versions.are_deleted(target) and all(each.name.lower() in names for each in files.end)
 
     def _replaced(
         self, target: History, versions: str, rows: HistoryRows, bounds: Sequence[Bound], check: Callable[[], None]
     ) -> VersionStatements:
-        """The statements that write the versions of a view in the place of those that the table has, the ``target``."""
+        """The DELETE of versions of the target, and the INSERT of the versions of a view that replace them."""
         branch = self._plan.name.branch_sql(self._plan.branch)
         known = int(str(self._spark.rows(counts_sql(versions))[0][0]))
         insert = ended_versions.insert_sql(branch, rows.all_names, *inserted_sql(versions, rows))
@@ -166,7 +167,7 @@ class HistoryWriter:
         return VersionStatements(delete, check, insert_all, ended_versions.SEPARATELY)
 
     def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
-        """The query of the versions of a table that is built as a whole."""
+        """The query for the versions of a table that is built as a whole."""
         rows = self.rows(columns)
         note_end(self._run, self._spark, rows)
         return built_sql(log, rows)
@@ -179,12 +180,12 @@ class HistoryWriter:
         return merge_sql(target, versions, rows, ())
 
     def _set_clock(self, rows: HistoryRows) -> None:
-        """If no checkpoint records the latest time, let no version begin before existing ones."""
+        """Ensure that no version begins before existing ones, if no checkpoint records the latest time."""
         known = self._plan.checkpoint or self._plan.replaced
         if known is None or known.history is None:
             ((latest,),) = self._spark.rows(latest_sql(self._plan.name.sql, rows))
             if int(latest) > (time.time() + _DAY) * _MILLISECONDS:
-                # versions that are valid by another dbt_valid_to_current would count as ended
+                # With another dbt_valid_to_current, valid versions would seem to have ended.
                 now = rows.config.valid_to_current or "NULL"
                 differing = {"dbt_valid_to_current": ("a time in the future", now)}
                 raise history_errors.other_history(self._plan.name, self._plan.model, differing)

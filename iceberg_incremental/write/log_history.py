@@ -1,9 +1,9 @@
 """The strategy ``history`` from a log: the versions that the events of a log create, end or change, as SQL.
 
-An event is a row of a key at its sequence, or its deletion. The events of a key are those whose values its versions
-have, those that are recorded in a separate table, and new ones. The versions of a key are computed from all of its
-events, so the order of arrival does not matter. ``events_sql``, ``known_sql``, ``line_sql``, ``placed_sql`` and
-``merge_sql`` build on each other. Events whose values no version has are recorded: ``hidden_sql``.
+An event is a row of a key at its sequence, or its deletion. The versions of a key are computed from all of its events,
+so the order of arrival does not matter. Some earlier events are visible as versions. The others are recorded in a
+separate table: ``hidden_sql`` returns the events to record. ``events_sql``, ``line_sql``, ``placed_sql``,
+``versions_sql``, ``changes_sql`` and ``merge_sql`` build on each other.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class EventRows(VersionedRows):
 
     @property
     def line(self) -> str:
-        """The window of a key's events, in order."""
+        """The window over a key's events, in order."""
         return f"over (partition by {sql_names(self.keys)} order by {sql_name(self.sequence)})"
 
 
@@ -114,7 +114,7 @@ def of_changed_sql(
 ) -> str:
     """The rows of a relation whose keys have new events.
 
-    ``events``: the view of ``events_sql``. ``changed``: its number of keys. ``nulls``: whether some keys are NULL.
+    ``events``: the view of ``events_sql``. ``changed``: its number of keys. ``nulls``: whether a key may be NULL.
     ``bounds``: satisfied by all rows of these keys.
     """
     same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=nulls)
@@ -127,10 +127,10 @@ def of_changed_sql(
 
 
 def line_sql(events: str, rows: EventRows, known: str | None = None, hidden: str | None = None) -> str:
-    """All events of the keys that have new ones, each once, with ``FLAW`` if their order cannot be determined.
+    """The distinct events of all keys with new events, with ``FLAW`` if their order cannot be determined.
 
-    ``known``: the relation of the versions of these keys. ``hidden``: the relation of their recorded events. None
-    without any.
+    ``known``: the relation of the versions of these keys. ``hidden``: the relation of their recorded events. Either is
+    None if there is none.
     """
     listed, keys = sql_names(rows.names), sql_names(rows.keys)
     parts = [f"select {listed}, {CHANGE_TYPE}, false as {_STORED} from {events}"]
@@ -170,20 +170,20 @@ def placed_sql(line: str, rows: EventRows) -> str:
 
     Adjacent events without a tracked change form one version, and so do adjacent deletions.
     """
-    line_of = rows.line
+    in_order = rows.line
     judged = (
         f"select *, {CHANGE_TYPE} = {_ROW} as {_IS_ROW}, struct({compared(rows.tracked)}) as {_TRACKED} from {line}"
     )
     started = (
-        f"select *, case when lag({_IS_ROW}) {line_of} is null or lag({_IS_ROW}) {line_of} <> {_IS_ROW} then true"
-        f" when not {_IS_ROW} then false else not (lag({_TRACKED}) {line_of} <=> {_TRACKED}) end as {_STARTS}"
+        f"select *, case when lag({_IS_ROW}) {in_order} is null or lag({_IS_ROW}) {in_order} <> {_IS_ROW} then true"
+        f" when not {_IS_ROW} then false else not (lag({_TRACKED}) {in_order} <=> {_TRACKED}) end as {_STARTS}"
         f" from ({judged})"
     )
-    return f"select *, count_if({_STARTS}) {line_of} as {_VERSION} from ({started})"
+    return f"select *, count_if({_STARTS}) {in_order} as {_VERSION} from ({started})"
 
 
 def hidden_sql(placed: str, rows: EventRows) -> str:
-    """The events to record: those whose values no version has, and that are not recorded yet."""
+    """The events to record: events whose values no version has, and which are not recorded yet."""
     latest = f"max({sql_name(rows.sequence)}) over (partition by {sql_names(rows.keys)}, {_VERSION})"
     names = sql_names([each.name for each in rows.remembered])
     return (
@@ -222,9 +222,9 @@ def versions_sql(placed: str, rows: EventRows) -> str:
 
 
 def changes_sql(versions: str, known: str, rows: EventRows) -> str:
-    """The changes to the versions that the table has. ``known``: the relation of these versions.
+    """The changes to the table's versions. ``known``: the relation of these versions.
 
-    Versions that begin at the same time are the same version. A version with equal values in all columns is omitted.
+    Versions of a key that begin at the same time are the same version. Unchanged versions are omitted.
     """
     meta, keys = rows.config.names, sql_names(rows.keys)
     begin, listed = sql_name(meta.dbt_valid_from), sql_names(rows.all_names)
@@ -261,8 +261,8 @@ def merge_sql(table: str, changes: str, rows: EventRows, bounds: Sequence[Bound]
     conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in rows.all_names)
     # A version that was read must be found again, and a new version must not exist.
-    said = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")
-    lost = f"raise_error(concat({said}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
+    message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")
+    lost = f"raise_error(concat({message}, coalesce({SOURCE}.{scd_id}, 'NULL')))"
     return "\n".join(
         [
             f"merge into {table} as {TARGET}",

@@ -1,7 +1,7 @@
 """Writing one run of a history table from a log of events: its versions, and the events to record.
 
-These events are written before the versions are published. The checkpoint, in the commit of the versions, names their
-snapshot. If a run ends in between, neither has any effect.
+The events are written before the versions are published. The commit of the versions contains the checkpoint, which
+names the snapshot of the events. If a run ends in between, later runs ignore the events that it wrote.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class LogWriter:
         return EventRows(config, tuple(each for each in columns if each.name.lower() not in meta))
 
     def built_sql(self, log: str, columns: Sequence[Typed]) -> str:
-        """The query of the versions of a table that is built as a whole. It fails if the order of events is unknown."""
+        """The query for the versions of a table that is built as a whole. It fails for events without a known order."""
         rows = self.rows(columns)
         note_end(self._run, self._spark, rows)
         return versions_sql(self._built(log, rows), rows)
@@ -90,7 +90,7 @@ class LogWriter:
 
     @contextmanager
     def merge(self, log: str, columns: Sequence[Typed], added: Sequence[str] = ()) -> Iterator[VersionStatements]:
-        """The MERGE of the versions that events make, end or alter, and what checks that it saw the same ones.
+        """The MERGE of the versions that events create, end or change, and its check.
 
         Raises ConfigError for events that are not deterministic, SequenceError for events without an order, and
         CheckpointError if the recorded events no longer exist. ``added``: columns that the run adds; they are NULL in
@@ -114,7 +114,7 @@ class LogWriter:
                     rows, relation, names, events, changed=found.keys, nulls=found.has_nulls, bounds=bounds
                 )
 
-            # as a branch, which has the columns that were added since its last commit
+            # The table is read as a branch, which has the columns that were added since its last commit.
             table = plan.name.branch_sql(MAIN)
             held.enter_context(holding(self._spark, known, of_changed(table, rows.all_names)))
             stored = None
@@ -141,7 +141,7 @@ class LogWriter:
         return placed_sql(f"({sound_sql(line_sql(events, rows), rows, self._plan.model)})", rows)
 
     def _remember(self, hidden: str, rows: EventRows) -> None:
-        """Record the events of a query, if it has any."""
+        """Record the events that a query returns, if any."""
         view = f"{self._plan.branch}_hidden"
         with holding(self._spark, view, hidden):
             if self._spark.rows(f"select 1 from {view} limit 1"):

@@ -22,7 +22,7 @@ def merge_sql(
 ) -> str:
     """The MERGE of the rows of a relation. It fails if two of them have the same key.
 
-    ``updated``: the columns that are updated in a matched row. Without any, the row is unchanged.
+    ``updated``: the columns that are updated in a matched row. If empty, matched rows do not change.
     """
     conditions = [*predicates, *(f"{SOURCE}.{sql_name(key)} = {TARGET}.{sql_name(key)}" for key in keys)]
     return "\n".join(

@@ -17,9 +17,9 @@ def microbatch_sql(
     window: tuple[object, object],
     predicates: Sequence[str],
 ) -> str:
-    """A DELETE of the window, however the table is partitioned, and the INSERT, separated by a semicolon.
+    """The DELETE of the window, for any partitioning of the table, and the INSERT, separated by a semicolon.
 
-    ``window``: its start, and its exclusive end, as text that Spark can parse.
+    ``window``: its start and its exclusive end, as text that Spark can parse.
     """
     name, (start, end) = sql_name(plain_name(event_time)), window
     conditions = [f"{name} >= '{start}'", f"{name} < '{end}'", *predicates]

@@ -83,5 +83,5 @@ def cast_sql(value: str, type_: str) -> str:
 
 
 def has_null(names: Sequence[str]) -> str:
-    """Whether one of the columns is NULL."""
+    """The condition that one of the columns is NULL."""
     return " or ".join(f"{sql_name(name)} is null" for name in names)

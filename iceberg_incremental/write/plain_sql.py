@@ -1,4 +1,4 @@
-"""Keeping a table equal to its SQL: the affected keys, and the statements that replace the rows that have them."""
+"""Keeping a table equal to its SQL: the plan of a run, and the statements that replace the affected rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
-from .read_alike import ANSI
 from .replacement import TARGET
 from .selective_key import selective
 from .source_changes import SourceChanges
@@ -41,8 +40,8 @@ _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
 class PlainSqlWriter:
     """Writes one run of a table that is kept equal to its SQL.
 
-    ``check``: raises where what was staged must not be published. ``checked``: gives the query of the rows of a
-    relation that fails for a row which the table must not have.
+    ``check``: raises IncrementalError if the staged rows must not be published. ``checked``: returns a query for the
+    rows of a relation, which fails for a row that the table must not contain.
     """
 
     def __init__(
@@ -65,9 +64,9 @@ class PlainSqlWriter:
         self._changes = SourceChanges(sources, spark, run.plan.branch)
 
     def apply(self, plan: UpdatePlan, query: str, columns: _Columns) -> Published:
-        """Carry out a plan: replace the affected rows, or all of them.
+        """Execute a plan. If its SQL fails for a value or in Spark's optimizer, replace all rows instead.
 
-        ``query``: that of all rows. ``columns``: of the table, that the query gives values for.
+        ``query``: the query for all rows. ``columns``: the columns of the table for which the query returns values.
         """
         if plan.choice.rebuilds:
             return self._rebuild(query, columns)
@@ -81,7 +80,7 @@ class PlainSqlWriter:
     def _apply(self, plan: UpdatePlan, columns: _Columns) -> Published:
         target = self._plan.target
         if plan.continued is None and target is not None and not is_as_written(target):
-            self._run.state.others = True  # the snapshots that show it may expire
+            self._run.state.others = True  # recorded, because the snapshots that show it may expire
         if plan.added is not None:
             sql = self._insert_sql("into", f"select * from {plan.added}", columns)
             return self._publisher.apply(self._run, sql, {}, None, self._check)
@@ -93,7 +92,7 @@ class PlainSqlWriter:
         return self._replace_affected(plan.affected, columns)
 
     def _rebuild(self, query: str, columns: _Columns) -> Published:
-        """Replace all rows by those of the query, in one statement and in the same table."""
+        """Replace all rows by those of the query, with one statement and within the same table."""
         self._run.plan = self._plan = replace(self._plan, reads_all=True)
         self._run.state.others = False
         listed = sql_names([column.name for column in columns])
@@ -102,11 +101,10 @@ class PlainSqlWriter:
 
     @contextmanager
     def planned(self, kept: IncrementalQuery, columns: _Columns, *, counts_keys: bool = False) -> Iterator[UpdatePlan]:
-        """Which rows the sources' changes affect, and whether it is estimated to be cheaper to replace all of them.
+        """Find the rows that the sources' changes affect, and choose whether to replace them or all rows.
 
-        Meanwhile Spark holds the affected keys. Nothing is written.
-        ``columns``: of the table, that the query gives values for. ``counts_keys``: whether to count the affected keys
-        also where their number cannot change the choice.
+        Spark holds the affected keys until the context ends. Nothing is written. ``columns``: as in ``apply``.
+        ``counts_keys``: whether to count the affected keys even if their number cannot change the choice.
         """
         with ExitStack() as held:
             yield self._planned(kept, columns, held, count=counts_keys)
@@ -123,14 +121,14 @@ class PlainSqlWriter:
         except OldSnapshotExpiredError:
             return UpdatePlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
-            # changed rows meet rows of the other state here, so that it may fail where the query itself does not
+            # This SQL also joins changed rows with rows of the other state, so it may fail although the query does not.
             if not is_of_own_sql(error):
                 raise
             return UpdatePlan(Choice(True, "the SQL that finds the affected keys fails, for a value or in Spark"))
 
     def _added(self, kept: IncrementalQuery) -> UpdatePlan | None:
-        """A plan that only appends rows; None where the result may not only have grown."""
-        # only rows that came can add rows alone, and to read the others costs something already
+        """The plan that only inserts rows. None unless the changes only add rows to the result."""
+        # A source that lost rows excludes this plan, and even preparing to read its changes has a cost.
         if not all(self._changed.values()):
             return None
         exact = self._spark.scans
@@ -140,22 +138,22 @@ class PlainSqlWriter:
         return UpdatePlan(ONLY_GAINED, added)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
-        """A plan by which the table's groups continue; None where they do not, or to replace all rows is cheaper."""
-        summary, target, free = kept.summary, self._plan.target, self._plan.policy.rebuild_above is None
+        """The plan that updates the table's groups. None if that is impossible, or if replacing all rows is cheaper."""
+        summary, target, by_cost = kept.summary, self._plan.target, self._plan.policy.rebuild_above is None
         if summary is None or target is None or not can_continue(summary, columns, target):
             return None
-        if free and choose_to_continue(self._fewest_reads(kept), 0).rebuilds:
+        if by_cost and choose_to_continue(self._fewest_reads(kept), 0).rebuilds:
             return None
         scans = kept.scans_to_continue(self._changed)
-        if scans is None or (summary.may_overflow and self._spark.settings((ANSI,)).get(ANSI, "true") != "true"):
+        if scans is None:
             return None
         reads = self._reads(kept, scans)
-        if free and choose_to_continue(reads, 0).rebuilds:
+        if by_cost and choose_to_continue(reads, 0).rebuilds:
             return None
         exact = self._spark.scans
         try:
             delta = summary.delta_sql(self._changes.of(kept, lambda source: source.signed_sql(exact)))
-        except OldSnapshotExpiredError:  # the affected keys may be found without it
+        except OldSnapshotExpiredError:  # finding the affected keys may not need this snapshot
             return None
         if delta is None:
             return None
@@ -169,21 +167,21 @@ class PlainSqlWriter:
         return UpdatePlan(choice, continued=Continued(summary, found))
 
     def _replaced(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
-        """A plan that replaces the rows of the affected keys, or all."""
-        free = self._plan.policy.rebuild_above is None
-        # of a small table, the keys are not even looked for in the SQL, which costs as much as to write the table
-        at_once = rebuild_at_once(self._fewest_reads(kept)) if free else None
+        """The plan that replaces the rows with affected keys, or all rows."""
+        by_cost = self._plan.policy.rebuild_above is None
+        # Even deriving the SQL that finds the keys costs as much as writing a small table.
+        at_once = rebuild_at_once(self._fewest_reads(kept)) if by_cost else None
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         if not kept.finds_keys(self._changed):
             return UpdatePlan(Choice(True, "each change affects all rows"))
-        at_once = at_once or (rebuild_at_once(self._least_reads(kept)) if free else None)
+        at_once = at_once or (rebuild_at_once(self._least_reads(kept)) if by_cost else None)
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         types = {column.name.lower(): column.dtype for column in columns}
         kept = selective(kept, types, self._plan.name.sql, self._spark)
         reads = self._reads(kept, kept.scans(self._changed))
-        at_once = at_once or (rebuild_at_once(reads) if free else None)
+        at_once = at_once or (rebuild_at_once(reads) if by_cost else None)
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         changes, views = self._changes.affected(kept, held)
@@ -194,7 +192,7 @@ class PlainSqlWriter:
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
 
     def _fewest_reads(self, kept: IncrementalQuery) -> Reads:
-        """What both ways read and write, if finding the affected keys were free."""
+        """The reads and writes of both alternatives, if finding the affected keys had no cost."""
         target, tables = self._plan.target, kept.reading.tables.values()
         rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
         written = _rows(None if target is None else target.current)
@@ -202,14 +200,14 @@ class PlainSqlWriter:
         return Reads(written, rows, 0, 0, (0,) * len(rows), sorted_rows)
 
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
-        """What both ways read and write, with the key that is the cheapest to find."""
+        """The reads and writes of both alternatives, with the key that is cheapest to find."""
         possible = [kept, *kept.narrower()]
         return min((self._reads(each, each.scans(self._changed)) for each in possible), key=cost_of_keys)
 
     def files_affected(self, found: Summary) -> tuple[int, int] | None:
-        """How many of the table's data files may have rows of some keys, by the bounds of these, of how many files.
+        """The number of data files of the table that may contain rows with the found keys, and that of all files.
 
-        None where the files are too many to look at, or not known.
+        None if there are too many files to examine, or if they are unknown.
         """
         target = self._plan.target
         files = None if target is None else self._files(target, target.current)
@@ -223,11 +221,11 @@ class PlainSqlWriter:
 
     @property
     def _changed(self) -> dict[TableName, bool]:
-        """The sources that have changed, by whether they only gained rows."""
+        """The changed sources, each with whether it only gained rows."""
         return {table: source.only_adds_rows for table, source in self._sources.items() if source.has_changed}
 
     def _choice(self, key: Sequence[str], found: Summary, estimated: Choice) -> Choice:
-        """The choice by the affected keys. ``estimated``: the one by cost."""
+        """The choice, given the affected keys. ``estimated``: the choice by cost."""
         above = self._plan.policy.rebuild_above
         if not found.keys:
             return Choice(False, "no row is affected")
@@ -235,12 +233,12 @@ class PlainSqlWriter:
             listed = sql_names(key)
             ((keys,),) = self._spark.rows(f"select count(*) from (select distinct {listed} from {self._plan.name.sql})")
             share = found.keys / max(int(str(keys)), 1)
-            text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, rebuild_above is {above:g}"
+            text = f"{found.keys:,} of {int(str(keys)):,} keys are affected, and rebuild_above is {above:g}"
             return Choice(share > above, text)
         return estimated if above is None else replace(estimated, rebuilds=False)
 
     def _reads(self, kept: IncrementalQuery, scans: Scans) -> Reads:
-        """What both ways read and write."""
+        """The reads and writes of both alternatives."""
         return replace(
             self._fewest_reads(kept),
             searched=sum(self._sources[table].rows_searched for table in self._changed),
@@ -249,7 +247,7 @@ class PlainSqlWriter:
         )
 
     def _continue(self, continued: Continued, columns: _Columns) -> Published:
-        """Replace the affected groups by their old values with what changed in them; all groups of a small table."""
+        """Update the affected groups from their old values and their changes. A small table is rewritten as a whole."""
         summary, found, target = continued.summary, continued.keys, self._plan.target
         assert target is not None
         rows = summary.rows_sql(old_groups_sql(summary, found, target), found.view)
@@ -259,24 +257,24 @@ class PlainSqlWriter:
         return self._replace(tuple(summary.keys), found, rows, columns)
 
     def _replace_affected(self, affected: Affected, columns: _Columns) -> Published:
-        """Replace the rows that have an affected key by those that the query returns for these."""
+        """Replace the rows with affected keys by the rows that the query returns for these keys."""
         kept, found = affected.kept, affected.keys
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
         return self._replace(kept.key, found, kept.rows_sql(affected.changes, keys), columns)
 
     def _replace(self, key: Sequence[str], found: Summary, rows: str, columns: _Columns) -> Published:
-        """Delete the rows that have an affected key, and insert those of a query."""
+        """Delete the rows with affected keys, and insert the rows of a query."""
         insert = self._insert_sql("into", rows, columns)
         published = self._publisher.apply(
             self._run, self._delete_sql(key, found), {}, lambda target, commit: insert, self._check
         )
         return replace(published, rows=0 if published.snapshot is None else written(published.snapshot))
 
-    def _insert_sql(self, where: str, rows: str, columns: _Columns) -> str:
-        """The statement that inserts the checked rows of a query. ``where``: ``into`` or ``overwrite`` the table."""
+    def _insert_sql(self, mode: str, rows: str, columns: _Columns) -> str:
+        """The statement that inserts the checked rows of a query. ``mode``: ``into`` or ``overwrite``."""
         listed, checked = sql_names([column.name for column in columns]), self._checked(f"(\n{rows}\n)")
-        return f"insert {where} {self._staged} ({listed})\nselect {listed} from (\n{checked}\n)"
+        return f"insert {mode} {self._staged} ({listed})\nselect {listed} from (\n{checked}\n)"
 
     def _delete_sql(self, key: Sequence[str], found: Summary) -> str:
         target = self._plan.target
@@ -289,7 +287,7 @@ class PlainSqlWriter:
         return f"delete from {self._staged} as {TARGET} where {' and '.join([*bounds, exists])}"
 
     def _bounds(self, kept: IncrementalQuery, found: Summary) -> Any:
-        """Gives the conditions by which a source's files can be told apart."""
+        """The function ``Keys.bound``, which returns conditions by which Iceberg can skip files of a source."""
         known = {bound.column.lower(): bound for bound in found.bounds}
 
         def bound(key: str, source: str, column: str) -> str | None:
@@ -303,7 +301,7 @@ class PlainSqlWriter:
         return bound
 
     def _files(self, history: History, snapshot: Snapshot | None) -> ChangedFiles | None:
-        """The files of a table at a snapshot; None where they are too many to look at, or not known."""
+        """The files of a table at a snapshot. None if there are too many to examine, or if they are unknown."""
         if snapshot is None or snapshot.snapshot_id not in history.snapshots or total(snapshot)[0] > _MOST_FILES:
             return None
         return self._reader.data_files(history, FilesAt(snapshot.snapshot_id))

@@ -1,4 +1,4 @@
-"""Whether Spark interprets a query as this package does, and the settings that determine its result."""
+"""Whether Spark interprets a query as this package does, and the settings that affect its result."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SETTINGS = (
     "spark.sql.session.timeZone",
     "spark.sql.timestampType",
 )
-"""The settings that determine a query's result. If they change, the table is rebuilt."""
+"""The settings that affect a query's result. If one of them changes, all rows of the table are replaced."""
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
-    """The digest of a query's interpretation and of the settings that determine its result."""
+    """The digest of a query's interpretation and of the settings that affect its result."""
     settings = spark.settings(SETTINGS)
     parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in SETTINGS)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -1,9 +1,9 @@
-"""Merging by replacement: the new rows are inserted, and then the rows that they replace are deleted; as SQL.
+"""SQL that merges by replacement: an INSERT of the new rows, and then a DELETE of the rows that they replace.
 
-The outcome is that of a MERGE that updates all columns. But a MERGE joins by an outer join, for which Spark shuffles
-the whole target; a DELETE finds the old rows by a semi join, to which the few new keys are broadcast, and under literal
-bounds of the keys that were in fact written, as the manifests of the insert list them. Both statements are staged on
-one branch and published at once.
+The result is that of a MERGE that updates all columns. However, a MERGE uses an outer join, for which Spark shuffles
+the whole target. The DELETE finds the old rows by a semi join, to which the few new keys are broadcast. It searches
+only between the lowest and the highest key that were written, as literals from the manifests of the INSERT. Both
+statements are staged on one branch and published together.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, which identifies
 
 @dataclass(frozen=True)
 class Replacement:
-    """What replaces what: a row the one of the same ``unique_key``, a changed group all of its rows.
+    """How old rows are replaced: by ``unique_key``, and all old rows of the changed groups.
 
-    ``types``: of the unique_key, by Spark's names. ``fixed``: other columns that all rows of one key have the same
-    value in.
+    ``types``: the Spark types of ``unique_key``. ``fixed``: other columns that have the same value in all rows of a
+    key.
     """
 
     unique_key: tuple[str, ...]
@@ -45,11 +45,11 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Inserted:
-    """The commit that inserted the new rows: its snapshot, its parent's id, and its files, None where unknown.
+    """The commit that inserted the new rows.
 
-    ``by_sequence``: whether format v3's row lineage identifies older rows. ``branch``: the one whose head the
-    commit is, None for main. ``bounding``: the columns, in lower case, by whose literal bounds the DELETE can say which
-    rows it leaves alone; None for all.
+    ``files``: the files that it added; None if unknown. ``by_sequence``: whether row lineage (format v3) identifies
+    older rows. ``branch``: the branch whose head is the commit; None for main. ``bounding``: the columns, in lower
+    case, whose literal bounds may restrict the DELETE; None for all columns.
     """
 
     table: TableName
@@ -61,20 +61,20 @@ class Inserted:
 
     @property
     def sql(self) -> str:
-        """What the commit was written to, by its name in Spark SQL."""
+        """The name in Spark SQL of the branch that contains the commit."""
         return self.table.sql if self.branch is None else self.table.branch_sql(self.branch)
 
     def can_bound(self, columns: Iterable[str]) -> tuple[str, ...]:
-        """Those of some columns that may bound the DELETE."""
+        """The given columns whose bounds may restrict the DELETE."""
         return tuple(name for name in columns if self.bounding is None or name.lower() in self.bounding)
 
 
 def inserted(
     target: History, snapshot: Snapshot, files: ChangedFiles | None, specs: Callable[[], Sequence[LiveSpec]]
 ) -> Inserted:
-    """Judge a commit of the target that inserted new rows. ``specs``: gives the live partition specs, where needed."""
-    # A copy-on-write DELETE that reads metadata columns can filter neither by the row's lineage nor by any column of
-    # which a file's partition and bounds leave something to decide (Iceberg 1.12: "Field _spec_id not found").
+    """The properties of a commit of the target that inserted new rows. ``specs``: returns the live partition specs."""
+    # A copy-on-write DELETE that reads metadata columns cannot filter by row lineage. It can filter only by columns for
+    # which the partition of each file decides the result (Iceberg 1.12: "Field _spec_id not found").
     copies = target.properties.get("write.delete.mode") != "merge-on-read"
     lineage = target.format_version >= 3 and not copies
     known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
@@ -84,20 +84,20 @@ def inserted(
 
 
 def paths_sql(new: Inserted) -> str:
-    """The query for the files of the inserted rows, for a reader that does not know them."""
+    """The query for the paths of the inserted rows' files, if the metadata reader does not know them."""
     return f"select distinct _file from {_rows(new)}"
 
 
 def with_paths(new: Inserted, paths: Sequence[str]) -> Inserted:
-    """The commit with the files of its rows, of which nothing else is known."""
+    """The commit with the files of its rows, of which only the paths are known."""
     files = FileDifference((), tuple(DataFile(path, 0, 0) for path in paths), ())
     return replace(new, files=ChangedFiles((), (), files))
 
 
 def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None = None) -> str:
-    """The DELETE of the rows that the inserted ones replace, and of those of changed groups.
+    """The DELETE of the rows that the inserted rows replace, and of the old rows of changed groups.
 
-    The inserted rows have each key once, as ``duplicates_of`` has shown.
+    The keys of the inserted rows must be unique, which ``duplicates_of`` checks.
     """
     groups = replacement.groups
     columns = new.can_bound((*replacement.unique_key, *replacement.fixed))
@@ -124,17 +124,17 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
 
 
 def is_older(new: Inserted, alias: str, since: str | None) -> str:
-    """Whether a row of the target is none of the inserted ones, by its sequence number and ``since``, a column of keys.
+    """The condition that a row of the target is not an inserted row, by its sequence number and file.
 
-    Without ``since``, by its file.
+    ``since``: the column of ``alias`` with the sequence number of the commit; None to compare only the file.
 
-    Not by a literal: so only rows of these keys are compared, and the code for going over the target is that of the
-    last run, which a long-lived Spark has compiled by now. A literal number is a part of the code. Files that add_files
-    brought from another table have its numbers, which may be higher, or the same: then the file says it.
+    The number is in a column, so that Spark compares only rows with these keys. A literal would also change the
+    generated code for scanning the target, which a long-lived session has already compiled in an earlier run. Files
+    that ``add_files`` added keep the sequence numbers of another table, which may be higher or the same.
     """
     if since is None:
         return _is_in_older_file(new)
-    # NULL in files that are older than the table's format v3
+    # The sequence number is NULL in files from before the table's upgrade to format v3.
     other = f"coalesce({TARGET}.{_LINEAGE}, 0) <> {alias}.{since}"
     return other if new.files is None else f"({other} or {_is_in_older_file(new)})"
 
@@ -142,7 +142,7 @@ def is_older(new: Inserted, alias: str, since: str | None) -> str:
 def _exists(
     new: Inserted, since: str | None, relation: str, alias: str, condition: str, keys: int, types: Sequence[str]
 ) -> str:
-    """Whether a row of the target is meant. Its age is compared with ``since``, a column of keys, if there is one."""
+    """The condition that a row of the target has a key of a relation and, with ``since``, is not an inserted row."""
     if since is not None:
         condition += f" and {is_older(new, alias, since)}"
     return f"exists (select {broadcast(alias, keys, types)}1 from {relation} as {alias} where {condition})"
@@ -154,12 +154,12 @@ def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None, exact
 
 
 def duplicates_of(new: Inserted, replacement: Replacement) -> str:
-    """The query for keys that more than one of the inserted rows has: ``unique_keys.duplicates_sql``."""
+    """The query for keys that several inserted rows have, with the columns of ``unique_keys.duplicates_sql``."""
     return duplicates_sql(_together(new), replacement.unique_key)
 
 
 def unchanged_groups_sql(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
-    """The query for groups of inserted rows that did not change, with the columns of ``duplicates_of``."""
+    """The query for unchanged groups that have inserted rows, with the columns of ``duplicates_of``."""
     return first_keys_sql(
         f"select {shown(groups.keys)} as key, count(*) as times from {_together(new)} as {_NEW}"
         f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
@@ -168,7 +168,7 @@ def unchanged_groups_sql(new: Inserted, groups: ChangedGroups, exact: ExactScans
 
 
 def _new_keys(new: Inserted, replacement: Replacement, since: str | None) -> str:
-    """The keys of the inserted rows; one with a NULL in it matches nothing."""
+    """The keys of the inserted rows, except keys with a NULL, which match no row."""
     names = [sql_name(key) for key in replacement.unique_key]
     present = " and ".join(f"{name} is not null" for name in names)
     if since is not None:
@@ -177,7 +177,7 @@ def _new_keys(new: Inserted, replacement: Replacement, since: str | None) -> str
 
 
 def _rows(new: Inserted) -> str:
-    """The inserted rows, under a name that nothing else in the statement has."""
+    """The inserted rows, by a name that no other relation in the statement has."""
     snapshot = new.snapshot
     if snapshot.parent_id is None:
         return f"{new.table.sql}.{sql_name(f'snapshot_id_{snapshot.snapshot_id}')}"
@@ -186,14 +186,14 @@ def _rows(new: Inserted) -> str:
 
 
 def _together(new: Inserted) -> str:
-    """The inserted rows, in one task where they are few."""
+    """The inserted rows, read in one task if there are few of them."""
     rows = added(new.snapshot)[1]
     hint = in_one_task(rows, rows)
     return f"(select {hint}* from {_rows(new)})" if hint else _rows(new)
 
 
 def _is_in_older_file(new: Inserted) -> str:
-    """Whether a row of the target is none of the inserted ones, by its file."""
+    """The condition that a row of the target is not in a file of the inserted rows."""
     if new.files is None or new.files.files is None:
         return f"{TARGET}._file not in (select _file from {_rows(new)})"
     listed = ", ".join(sql_string(file.path) for file in new.files.files.all)

@@ -4,9 +4,9 @@ Three views build on each other. ``read_sql``: the result of the model's SQL. ``
 key that is not late, with ``FLAW`` if its order cannot be determined. ``newest_sql``: the rows to write, after the
 flaws have been checked.
 
-Of the table, only the keys with new rows are read, in the columns of the key and the sequence. The new keys are
-broadcast, and the table is not shuffled. Deletions of earlier runs are in a separate table. A late row is older than
-the row or the last deletion of its key.
+A run reads only the table's rows whose keys have new rows, and only the columns of the key and the sequence. The new
+keys are broadcast, and the table is not shuffled. Deletions of earlier runs are in a separate table. A late row is
+older than the row or the last deletion of its key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .replacement import TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, shown
 
 FLAW = "DBT_INTERNAL_FLAW"
-"""The column of ``compared_sql`` that says why the order of a row cannot be determined. NULL if it can."""
+"""The column of ``compared_sql`` that states why the order of a row cannot be determined. NULL if it can."""
 
 _IS_BEFORE, _IS_AFTER, _PLACE = "DBT_INTERNAL_IS_BEFORE", "DBT_INTERNAL_IS_AFTER", "DBT_INTERNAL_PLACE"
 _HAS_KEPT, _HAS_AFTER = "DBT_INTERNAL_HAS_KEPT", "DBT_INTERNAL_HAS_AFTER"
@@ -82,11 +82,12 @@ ERRORS: dict[Flaw, _Error] = {
 
 @dataclass(frozen=True)
 class Known:
-    """The existing rows and deletions that new rows are compared with. None without any.
+    """The existing rows and deletions that new rows are compared with.
 
-    ``snapshot_id``: the target's current snapshot when the comparison began. ``bounds``: satisfied by all rows of the
-    changed keys. ``changed``: the number of these keys. ``replaces_same``: whether a new row replaces the table's row
-    with the same key and sequence, because it is a new version of it.
+    ``snapshot_id``: the target's current snapshot when the comparison began; None without one. ``deletions``: the
+    recorded deletions; None if there are none. ``bounds``: satisfied by all rows of the changed keys. ``changed``: the
+    number of these keys. ``replaces_same``: whether a new row replaces the table's row with the same key and sequence,
+    because it is a new version of that row.
     """
 
     target: TableName
@@ -100,7 +101,7 @@ class Known:
 def read_sql(source: str, ordered: Ordered, *, is_kept: str, run: str) -> str:
     """The new rows, with the target's columns. A deletion has only the columns that it needs.
 
-    ``is_kept``: the expression for rows that are kept. ``run``: distinguishes the views of different runs.
+    ``is_kept``: the condition for kept rows. ``run``: distinguishes the views of different runs.
     """
     needed = {*ordered.keys, *ordered.fixed}
     kinds = [("UPDATE_BEFORE", _IS_BEFORE), ("UPDATE_AFTER", _IS_AFTER)] if ordered.has_deletions else []
@@ -194,8 +195,8 @@ def flawed_sql(compared: str, keys: Sequence[str], flaw: Flaw) -> str:
 def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
     """The query for keys whose new row has the sequence of the table's row, but other values.
 
-    The table is read as a branch, which has the columns that were added since its last commit. This also gives it
-    another name than the snapshot that ``compared`` reads.
+    The table is read as a branch, which has the columns that were added since its last commit. Its name then also
+    differs from that of the snapshot that ``compared`` reads.
     """
     names = ordered.names
     tied = f"(select * from {compared} where {FLAW} = {sql_string(Flaw.SAME_AS_ROW.value)})"
@@ -212,9 +213,9 @@ def differing_sql(compared: str, ordered: Ordered, known: Known) -> str:
 def _first(read: str, ordered: Ordered) -> str:
     """The newest rows and deletions of each key, with ``FLAW`` if the newest cannot be determined.
 
-    An UPDATE_BEFORE is the deletion of its key, unless a kept row is as new. If it has the sequence of the old row, an
-    UPDATE_AFTER of the same key is the new version of the row, even if its sequence is older. Equal rows count as one
-    row.
+    An UPDATE_BEFORE is the deletion of its key, unless a kept row of the key has the same sequence. With
+    ``deletes_same``, it is ignored if its key also has an UPDATE_AFTER, which is the new version of the row even if its
+    sequence is older. Equal rows count as one row.
     """
     keys, missing = sql_names(ordered.keys), has_null(ordered.sequence)
     order = ", ".join([f"({missing}) desc", *(f"{sql_name(name)} desc" for name in ordered.sequence)])

@@ -28,7 +28,7 @@ Query = Callable[[str], str]
 
 @dataclass(frozen=True)
 class ComparedRows:
-    """The rows that dbt's statements compare, as views. ``came``: the query's rows. ``open``: the open versions."""
+    """The views that dbt's statements compare. ``came``: the query's added rows. ``open``: the open versions."""
 
     came: str
     open: str
@@ -41,8 +41,8 @@ IDS_FOLLOW_TIMES = "ids follow times"
 class SnapshotWriter:
     """Writes the table of one run of a dbt snapshot, over the connection of its thread.
 
-    ``query``: its SQL. ``columns``: of its table. ``source``: the table that it reads. ``makes_new_ids``: whether no
-    version can have the id of an earlier one.
+    ``query``: its SQL. ``columns``: the columns of its table. ``source``: the table that its SQL reads.
+    ``makes_new_ids``: whether no version can have the id of an earlier version.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SnapshotWriter:
 
     @property
     def query(self) -> str:
-        """The SQL of all rows, at the invocation's cut."""
+        """The SQL for all rows, at the source's snapshot that the invocation captured."""
         return self._query(self._source.states("").new)
 
     def reason_to_read_whole(self) -> str | None:
@@ -98,7 +98,7 @@ class SnapshotWriter:
     def find_changes(self) -> str | None:
         """Find the keys that have changed. Returns why whole tables must be compared, or None.
 
-        The SQL may also fail here for a row that no longer exists.
+        If the SQL fails here, possibly for a row that no longer exists, Spark's error is the reason.
         """
         try:
             return self._find_changes()
@@ -107,7 +107,7 @@ class SnapshotWriter:
 
     def _find_changes(self) -> str | None:
         key, changes = self._columns.key, self._source.ends_sql(self._spark.scans)
-        if changes is None:  # they are compared, once
+        if changes is None:  # the rows must be compared, which is done only once
             changes = self._view("changes")
             self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
         self._types = dict(self._described(self._seen))
@@ -123,20 +123,20 @@ class SnapshotWriter:
             return snapshot_reasons.DIVIDED_KEYS
         if self.keys.most_came > 1:
             return snapshot_reasons.REPEATED_KEYS
-        # else each key of the query has an open version, which shows those that have another row
+        # With new ids, ``apply`` checks the keys that have an open version: each unchanged row of the query has one.
         return self.reason_to_repeat(self.keys) if self.keys.keys_only_added and not self._makes_new_ids else None
 
     def compared(self) -> ComparedRows:
-        """The rows of the changed keys."""
+        """The rows of the changed keys, which Spark holds."""
         assert self.keys is not None
         self._hold("open", sql.open_versions_sql(self._seen, self._columns, self.keys, self._bounds()))
         return ComparedRows(self._view("came"), self._view("open"))
 
     def apply(self, staging: str) -> Published | str:
-        """Publish the changes that dbt's statements find, with the checkpoint in the commit.
+        """Publish the changes that dbt's query finds, with the checkpoint in the commit.
 
-        ``staging``: dbt's query for them. Returns why whole tables must be compared, if they must. Raises
-        ConcurrentRunError where another writer changes the table meanwhile.
+        ``staging``: dbt's query for the changes. If whole tables must be compared, returns the reason instead. Raises
+        ConcurrentRunError if another writer changes the table during the run.
         """
         assert self.keys is not None
         staged, columns = self._view("staged"), self._columns
@@ -153,10 +153,10 @@ class SnapshotWriter:
             return reason
         if not found.total:
             return self.advance()
-        there = None if self._makes_new_ids else self._seen
-        places = self._places(self.keys) if found.new and there is not None else ()
+        existing = None if self._makes_new_ids else self._seen
+        places = self._places(self.keys) if found.new and existing is not None else ()
         listed = [sql_name(name) if name.lower() in given else f"null as {sql_name(name)}" for name in self._types]
-        new = sql.new_sql(staged, columns, listed, there, places)
+        new = sql.new_sql(staged, columns, listed, existing, places)
         self.run.state.reading = self.run.plan.recorded_reading
         first, settings, then = self._statements(new, found)
         published = self._publisher.apply(self.run, first, settings, then, self._require_unmoved)
@@ -171,9 +171,9 @@ class SnapshotWriter:
         return sql.places(self._columns, updated_at, keys, self._spark.rows(query))
 
     def _statements(self, new: str, found: sql.Versions) -> tuple[str, Mapping[str, str], FollowUp | None]:
-        """What writes the versions: a statement, the settings of the session for it, and one that follows it.
+        """The first statement that writes the versions, the session settings, and the second statement.
 
-        ``new``: the query of those that are new.
+        ``new``: the query for the new versions.
         """
         plan, names, staged, columns = self.run.plan, list(self._types), self._view("staged"), self._columns
         assert plan.target is not None
@@ -245,13 +245,13 @@ class SnapshotWriter:
 
     @property
     def _seen(self) -> str:
-        """The table at the snapshot at which the run was planned, which the run compares."""
+        """The table at the snapshot for which the run was planned."""
         plan = self.run.plan
         assert plan.target is not None
         return f"{plan.name.sql}.{sql_name(f'snapshot_id_{plan.target.current_snapshot_id}')}"
 
     def _bounds(self) -> Sequence[Bound]:
-        """The bounds of the changed keys that avoid reading files of the table."""
+        """The bounds of the changed keys that avoid reading many files of the table."""
         target = self.run.plan.target
         assert target is not None
         assert self.keys is not None

@@ -15,7 +15,7 @@ from ..table.history import TableName
 
 
 class SourceChanges:
-    """The changes of some sources. ``prefix``: of the names of the views that are made for them."""
+    """The changes of some sources. ``prefix``: the prefix of the names of the views."""
 
     def __init__(self, sources: Mapping[TableName, Source], spark: Spark, prefix: str) -> None:
         self._sources = sources
@@ -23,16 +23,16 @@ class SourceChanges:
         self._prefix = prefix
 
     def of(self, kept: IncrementalQuery, sql: Callable[[Source], str]) -> Changes:
-        """The changes of the query's parts. ``sql``: gives the relation of a source's changes."""
+        """The changes of a query's blocks. ``sql``: returns the relation of a source's changes."""
         states = {
             table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
         }
         return kept.changes(states, self._prefix, broadcast)
 
     def affected(self, kept: IncrementalQuery, held: ExitStack) -> tuple[Changes, list[KeyView]]:
-        """The views of the affected keys, the last of which has those of the result.
+        """The views of the affected keys. The last view has the keys of the result.
 
-        Rows that have to be compared to know which have changed are kept by Spark if the views read them twice.
+        If changes must be found by comparing rows, and the views read them more than once, Spark holds the changes.
         """
         name, exact = f"{self._prefix}_keys", self._spark.scans
         changed = [source for source in self._sources.values() if source.has_changed]

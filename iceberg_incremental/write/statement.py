@@ -1,4 +1,4 @@
-"""The result of a strategy: the statement that writes a run's rows, and what follows it."""
+"""The result of a strategy: the statement that writes a run's rows, and the kind of the second statement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Then(Enum):
     DELETE_REPLACED = "delete replaced"
     """Delete the rows with the same keys, or in the changed groups, that the inserted rows replace."""
     DELETE_CHANGED = "delete changed"
-    """Delete the rows of all keys of the changelog, except for those just inserted. The keys are read from the view of
-    the changes, whose rows are held."""
+    """Delete the rows of all keys of the changelog, except for rows that were just inserted. The keys are read from the
+    view of the changes, whose rows Spark holds."""
     MERGE_VERSIONS = "merge versions"
-    """The statement is a MERGE of versions. It is rendered again with the bounds of their keys when the changes are
-    held."""
+    """The statement is a MERGE of versions. It is rendered again with the bounds of their keys when Spark holds the
+    changes."""
 
 
 @dataclass(frozen=True)

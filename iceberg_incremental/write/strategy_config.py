@@ -1,4 +1,4 @@
-"""The configs of how a model writes its rows, with defaults: its strategy and its ``incremental_predicates``."""
+"""The configs for writing a model's rows, with defaults: its strategy and its ``incremental_predicates``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StrategyConfig:
 def strategy_config(config: Mapping[str, Any]) -> StrategyConfig:
     """Read the configs of a model of this package, or of dbt's ``incremental``, which may name a custom strategy.
 
-    A merge without a unique_key matches no row and only inserts rows, so it is an append.
+    A merge without a unique_key matches no row and only inserts rows. It is therefore an append.
     """
     default = Policy().strategy.value
     name = str(config.get("incremental_strategy") or default)

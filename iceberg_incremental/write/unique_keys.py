@@ -13,7 +13,7 @@ _FOUND = "\0"
 
 
 def raise_sql(model: str, keys: Sequence[str], count: str) -> str:
-    """The expression that fails for a row whose key occurs several times. ``count``: this number, as SQL."""
+    """The expression that fails for a row whose key occurs several times. ``count``: the number, as SQL."""
     before, after = model_errors.duplicate_keys(model, keys, _FOUND).msg.split(_FOUND)
     return f"raise_error(concat({sql_string(before)}, {shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
 
@@ -27,8 +27,8 @@ def raise_taken_sql(model: str, keys: Sequence[str], alias: str) -> str:
 def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> str:
     """The query for the first duplicate keys: key, number of rows, and number of duplicate keys.
 
-    ``rows``: a relation, or a parenthesized query. ``nulls``: whether keys with a NULL count, which a merge never
-    matches.
+    ``rows``: a relation, or a parenthesized query. ``nulls``: whether to include keys with a NULL, which a merge
+    never matches.
     """
     present = "" if nulls else f"where {' and '.join(f'{sql_name(key)} is not null' for key in keys)} "
     return first_keys_sql(
@@ -67,5 +67,5 @@ def first_keys_sql(grouped: str) -> str:
 
 
 def shown(keys: Sequence[str], alias: str | None = None) -> str:
-    """A row's key as text for people."""
+    """A row's key as readable text."""
     return f"left(to_json(struct({sql_names(keys, alias)}), map('ignoreNullFields', 'false')), {_LONGEST_KEY})"

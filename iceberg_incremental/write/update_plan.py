@@ -1,4 +1,4 @@
-"""What a run does to a table that is kept equal to its SQL, as a value: a run carries it out, others show it."""
+"""The plan of a run that keeps a table equal to its SQL. A run executes it; ``ip_explain`` only shows it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from .changelog import Bound
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a view of affected keys: how many, whether one may be NULL, their types and bounds."""
+    """The summary of a view of affected keys.
+
+    ``keys``: the number of keys. ``nulls``: whether a key may be NULL. ``types``: the Spark types of the key's columns.
+    ``bounds``: satisfied by all keys.
+    """
 
     view: str
     keys: int
@@ -24,7 +28,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Affected:
-    """The affected keys of a run: of which query, by which changes of its sources, and what is known of them."""
+    """The affected keys of a run. ``kept``: the query. ``changes``: those of its sources. ``keys``: the summary."""
 
     kept: IncrementalQuery
     changes: Changes
@@ -33,7 +37,7 @@ class Affected:
 
 @dataclass(frozen=True)
 class Continued:
-    """The groups of a run that continue from the table's rows: how, and what is known of the view of their deltas."""
+    """The groups that a run updates from the changed rows alone. ``keys``: the summary of these groups."""
 
     summary: SummaryDelta
     keys: Summary
@@ -41,10 +45,11 @@ class Continued:
 
 @dataclass(frozen=True)
 class UpdatePlan:
-    """What a run does to a table that is kept equal to its SQL. Nothing is written yet.
+    """The plan of a run that keeps a table equal to its SQL. Nothing is written yet.
 
-    ``choice``: which way it takes, and why. ``added``: the relation of the rows that it only appends. ``continued``:
-    the groups that continue. ``affected``: None where the keys were not counted.
+    ``choice``: whether the run replaces all rows, and why. ``added``: the relation of the rows to insert, if existing
+    rows do not change. ``continued``: the groups that are updated from the changed rows alone. ``affected``: the keys
+    whose rows are replaced; None if they were not counted.
     """
 
     choice: Choice
@@ -54,21 +59,21 @@ class UpdatePlan:
 
     @property
     def keys(self) -> Summary | None:
-        """What is known of the affected keys; None where they were not looked for."""
+        """The summary of the affected keys. None if they were not determined."""
         found = self.continued or self.affected
         return None if found is None else found.keys
 
 
 def log_line(model: str, plan: UpdatePlan) -> str:
-    """What the log says of the way that a run has taken."""
+    """The log line that states what a run did, and why."""
     if plan.choice.rebuilds:
-        way = "all rows are replaced"
+        action = "all rows are replaced"
     elif plan.added is not None:
-        way = "new rows are inserted"
+        action = "new rows are inserted"
     elif plan.keys is not None and not plan.keys.keys:
-        way = "only the checkpoint moves"
+        action = "only the checkpoint moves"
     elif plan.continued is not None:
-        way = "affected groups are updated from the changed rows alone"
+        action = "affected groups are updated from the changed rows alone"
     else:
-        way = "affected rows are replaced"
-    return f"{model}: {way}, since {plan.choice.reason}"
+        action = "affected rows are replaced"
+    return f"{model}: {action}, since {plan.choice.reason}"

@@ -39,7 +39,7 @@ from .statement import Statement, Then
 from .unique_keys import in_key_order_sql, unique_rows_sql
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
-"""Spark's error for an expression that would be computed twice, or without a row."""
+"""Spark's error for a non-deterministic expression in an operator that must not contain one."""
 
 
 class Writer:
@@ -81,7 +81,7 @@ class Writer:
         log: str | None,
         sorts: bool,
     ) -> str:
-        """The query of the rows of a keyed table that is built as a whole. It fails if a key has two rows.
+        """The query for the rows of a keyed table that is built as a whole. It fails if a key has two rows.
 
         With ``sequence_by``, it returns the newest row of each key, and fails if two rows are the newest. ``rows``: the
         relation of the rows. ``log``: the relation of the changelog from which they are computed, if any. ``compared``:
@@ -106,7 +106,7 @@ class Writer:
     def rebuild(self, sql: str) -> Published | None:
         """Build the table with a CREATE OR REPLACE TABLE AS statement, with the checkpoint in its commit.
 
-        None under ``--empty`` and ``--sample``, where the rows match no position of a source.
+        Returns None under ``--empty`` and ``--sample``, because the rows then match no position of a source.
         """
         if self._plan.passes_through:
             self._publisher.build_partial(self._run, sql)
@@ -135,7 +135,7 @@ class Writer:
         return self._publisher.advance(self._run) if self._plan.action is Action.ADVANCE else None
 
     def note_own_rows(self) -> None:
-        """Note the target's current state, if its rows will become part of held rows."""
+        """Record the target's current state, if its rows will become part of held rows."""
         if self._reads_own_table:
             self.changes.note_own_rows()
 
@@ -219,7 +219,7 @@ class Writer:
             return self._apply(given.sql, delete, check)
 
     def _deletion(self, columns: Sequence[Typed]) -> FollowUp:
-        """Returns the DELETE of the rows that a commit replaces."""
+        """The function that returns the DELETE of the rows that a commit replaces."""
         replacement = replacement_of(self._plan, columns)
 
         def delete(target: History, commit: Snapshot) -> str:

@@ -1,4 +1,4 @@
-{#- Both staging models use it, so they differ only in how they find new rows. -#}
+{#- Both staging models use this macro, so they differ only in how they find new rows. -#}
 {% macro flight_columns() -%}
     concat_ws('-', make_date(f.year, f.month, f.day), f.carrier, f.flight, f.origin) as flight_id,
     make_date(f.year, f.month, f.day) as flight_date,

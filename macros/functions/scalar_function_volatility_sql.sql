@@ -1,4 +1,4 @@
-{#- Spark has two kinds of volatility. Neither of them is stable within a statement. -#}
+{#- Spark has two kinds of volatility. It has no functions whose value is stable only within a statement. -#}
 {% macro spark_iceberg__scalar_function_volatility_sql() -%}
     {%- set volatility = model.config.get("volatility") -%}
     {%- if volatility == "deterministic" -%} DETERMINISTIC

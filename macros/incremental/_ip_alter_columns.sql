@@ -1,4 +1,4 @@
-{#- Alters a target's columns as determined by `_ip_synced_columns`. -#}
+{#- Executes the changes to a target's columns that `_ip_synced_columns` has determined. -#}
 {% macro _ip_alter_columns(target_relation, changes) -%}
     {%- if changes.alters -%}
         {%- do alter_relation_add_remove_columns(target_relation, changes.added, changes.removed) -%}

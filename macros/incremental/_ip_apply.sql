@@ -19,7 +19,7 @@
         "added_columns": synced["changes"].added,
         "incremental_predicates": strategy.predicates,
     }) -%}
-    {#- All checks of the columns have run before. -#}
+    {#- At this point, all checks of the columns have passed. -#}
     {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
     {%- do write(statement | string) -%}
     {{ return(adapter.ip.write.apply(model, statement, new_rows, rows["changelog"])) }}

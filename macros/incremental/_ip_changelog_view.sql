@@ -1,6 +1,7 @@
 {#-
-    A view of the changelog that a model returns for apply_changes, after a check that it is one. A contract applies to
-    its rows. `columns`: the columns of its rows.
+    Creates a temporary view of the changelog that a model returns for apply_changes or history. Checks that the SQL
+    returns _change_type, and applies the contract to the other columns, which are returned as `columns`. The rows of
+    a log of events without _change_type are inserts.
 -#}
 {% macro _ip_changelog_view(compiled_code) -%}
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}

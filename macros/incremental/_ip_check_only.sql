@@ -1,4 +1,4 @@
-{#- Lets Spark analyze a model's SQL, and compares its columns with the table's. No row is read or written. -#}
+{#- Lets Spark analyze a model's SQL, and compares its columns with the table's. Reads and writes no rows. -#}
 {% macro _ip_check_only(target_relation, compiled_code) -%}
     {%- set rows = _ip_new_rows(compiled_code) -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}

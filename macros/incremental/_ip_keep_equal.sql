@@ -1,4 +1,4 @@
-{#- Updates the table of a model with the strategy auto to the result of its SQL. -#}
+{#- Updates the table of a model with the strategy auto, so that it equals the result of the SQL. -#}
 {% macro _ip_keep_equal(target_relation, query) -%}
     {%- do _run_sql_header() -%}
     {%- set query = _contract_query(query) -%}

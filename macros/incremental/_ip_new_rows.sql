@@ -1,7 +1,7 @@
 {#-
-    The query of the rows that a model's SQL returns for its table, checked against its contract. For apply_changes, the
-    SQL returns a changelog: `changelog` is a view of it, and the query returns its rows that are kept. `columns`: the
-    columns of the rows, if they are known without a view.
+    Returns the query of a model's new rows, checked against its contract. If the SQL returns a changelog, as for
+    apply_changes and history, `changelog` is a view of it, and the query returns the rows for the table. `columns`: the
+    columns of the rows. None if a view is necessary to determine them.
 -#}
 {% macro _ip_new_rows(compiled_code) -%}
     {%- if adapter.ip.model.takes_changelog(model) -%}

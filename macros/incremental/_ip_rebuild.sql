@@ -12,7 +12,7 @@
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- set rows = adapter.ip.plain_sql.built_rows(model, rows, new_rows) -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}
-        {#- Only a view is dropped first, and only after Spark has analyzed the SQL. -#}
+        {#- The view is dropped before the build. Spark analyzes the SQL first, so that wrong SQL does not drop it. -#}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
     {%- endif -%}
     {%- set properties = adapter.ip.model.table_properties(model) -%}

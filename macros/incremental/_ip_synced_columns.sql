@@ -1,6 +1,6 @@
 {#-
-    A target's columns under on_schema_change: all columns, those for which the new rows have values, and the changes
-    for `_ip_alter_columns`. Nothing is altered here. `given`: the columns of the new rows.
+    Returns a target's columns under on_schema_change: all columns, the columns for which the new rows have values, and
+    the changes for `_ip_alter_columns`. Alters nothing. `given`: the columns of the new rows.
 -#}
 {% macro _ip_synced_columns(given, target_relation, on_schema_change) -%}
     {%- set columns = adapter.get_columns_in_relation(target_relation) -%}

@@ -1,6 +1,6 @@
 {#-
-    The query of a model's rows: its SQL or, after running a Python model, the SQL that reads its result. `once`:
-    whether several statements read the rows.
+    Returns the query of a model's rows: its SQL or, for a Python model, SQL that reads the result of its code, which is
+    executed first. `once`: whether the rows must be computed only once, because several statements read them.
 -#}
 {% macro _model_query(compiled_code, once=false) -%}
     {%- if model.language != "python" -%} {{ return(compiled_code) }} {%- endif -%}

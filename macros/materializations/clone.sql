@@ -1,7 +1,7 @@
 {#-
-    Clones a table without copying it: the new table has the same files, and a separate folder for later writes. It has
-    the checkpoint of its origin, from which the model's next run continues. With clone_as: table, one statement copies
-    the rows of one snapshot. With clone_as: view, the clone is a view.
+    Clones a table without copying its files. The new table uses the same files, and has a separate folder for later
+    writes. It has the checkpoint of its origin, so the model's next run continues from there. With clone_as: table, one
+    statement copies the rows of one snapshot. With clone_as: view, the clone is a view.
 -#}
 {% materialization clone, adapter="spark_iceberg" -%}
     {%- if not defer_relation -%}

@@ -1,4 +1,4 @@
-{#- A seed with rows is created by load_csv_rows, in the same statement as its first rows. -#}
+{#- Creates the table of a seed without rows. For other seeds, load_csv_rows creates it with the first rows. -#}
 {% macro spark_iceberg__create_csv_table(model, agate_table) -%}
     {%- set columns = adapter.relations.seeds.columns(agate_table, model["config"]) -%}
     {%- set sql = _table_definition(this, columns | join(", ")) -%}

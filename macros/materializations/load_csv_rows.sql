@@ -1,4 +1,4 @@
-{#- The first batch replaces the table. The other batches are appended. -#}
+{#- The first batch replaces the table. Later batches are appended. -#}
 {% macro spark_iceberg__load_csv_rows(model, agate_table) -%}
     {%- do adapter.ip.write.require_settings(model, everywhere=true) -%}
     {%- set column_types = model["config"].get("column_types") -%}

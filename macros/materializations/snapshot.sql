@@ -1,6 +1,6 @@
 {#-
-    dbt's snapshot materialization. If the snapshot reads one table row by row, a run compares only the changed keys.
-    dbt-spark's materialization supports only two-level names.
+    dbt's snapshot materialization, because dbt-spark's supports only two-level names. If the snapshot's SQL reads one
+    table row by row, a run compares only the changed keys.
 -#}
 {% materialization snapshot, adapter="spark_iceberg" -%}
     {%- if not adapter.ip.snapshots.begin(model["compiled_code"], _ip_snapshot_columns(), _ip_context()) -%}

@@ -1,6 +1,6 @@
 {#-
-    CREATE OR REPLACE TABLE AS: readers see the old table until the new one is complete, and keep the old one if the
-    query fails.
+    dbt's table materialization, as CREATE OR REPLACE TABLE AS. Readers see the old table until the new one is complete.
+    If the query fails, the old table remains.
 -#}
 {% materialization table, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
     {%- set existing = load_cached_relation(this) -%}

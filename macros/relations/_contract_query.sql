@@ -1,4 +1,4 @@
-{#- A model's query. With a contract, its columns are checked, and NULLs in not_null columns are rejected. -#}
+{#- Returns a model's query. With a contract, checks its columns, and makes it fail for NULL in not_null columns. -#}
 {% macro _contract_query(sql) -%}
     {%- if config.get("contract").enforced -%}
         {%- do get_assert_columns_equivalent(sql) -%}

@@ -1,4 +1,4 @@
-{#- Executes a sql_header, by default the model's, as separate statements, because Spark executes one at a time. -#}
+{#- Executes the statements of a sql_header, by default the model's, one by one, as Spark requires. -#}
 {% macro _run_sql_header(header=none) -%}
     {%- set header = header or config.get("sql_header") -%}
     {%- if header and execute -%}

@@ -1,6 +1,6 @@
 {#-
-    CREATE [OR REPLACE] TABLE with all clauses of the model's config, up to the query. `columns`: the column list of an
-    empty table. `tblproperties`: properties that override those of the model.
+    Returns CREATE [OR REPLACE] TABLE with all clauses from the model's config, without the query. `columns`: the column
+    list of an empty table. `tblproperties`: properties that override those of the model.
 -#}
 {% macro _table_definition(relation, columns=none, tblproperties={}) -%}
     {%- set kept = adapter.ip.clones.still_forbidden(model, relation) if execute else {} -%}

@@ -1,4 +1,4 @@
-{#- Iceberg catalogs refuse to drop a schema that is not empty, also with CASCADE. -#}
+{#- Drops all relations first, because Iceberg catalogs refuse to drop a schema with relations, even with CASCADE. -#}
 {% macro spark_iceberg__drop_schema(relation) -%}
     {%- if execute -%}
         {%- for held in adapter.relations.lookup.relations_in(relation) -%}

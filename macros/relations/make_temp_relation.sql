@@ -1,4 +1,4 @@
-{#- A temporary view of the session, which has no catalog and no schema. -#}
+{#- Returns a temporary view, which belongs to the session and has neither catalog nor schema. -#}
 {% macro spark_iceberg__make_temp_relation(base_relation, suffix) -%}
     {%- set path = {"identifier": base_relation.identifier ~ suffix} -%}
     {%- set relation = base_relation.incorporate(path=path, type="view") -%}

@@ -1,6 +1,6 @@
 {#-
-    Lets dbt's macros compare the rows of the changed keys, and applies the result. None if whole tables must be
-    compared.
+    Compares the rows of the changed keys, using dbt's macros, and applies the result. Returns none if whole tables must
+    be compared.
 -#}
 {% macro _ip_compare_changes() -%}
     {%- set rows = adapter.ip.snapshots.changed(model) -%}

@@ -1,4 +1,4 @@
-{#- Builds the table of a snapshot as dbt does. By default, versions are ended with merge-on-read. -#}
+{#- Builds the table of a snapshot as dbt does. By default, later runs end versions with merge-on-read. -#}
 {% macro _ip_create_snapshot(target_relation) -%}
     {%- set strategy = _ip_snapshot_strategy(false) -%}
     {%- set query = adapter.ip.snapshots.as_read(model)["compiled_code"] -%}

@@ -1,4 +1,4 @@
-{#- The strategy of a snapshot for the SQL that its run reads. -#}
+{#- Returns the strategy of a snapshot, built for the SQL that this run executes. -#}
 {% macro _ip_snapshot_strategy(exists) -%}
     {%- set build = strategy_dispatch(config.get("strategy")) -%}
     {%- set node = adapter.ip.snapshots.as_read(model) -%}

@@ -1,4 +1,4 @@
-{#- Supports order_by. Spark's own function has no limit, so the values are first listed in base64. -#}
+{#- Supports order_by. Spark's listagg has no limit, so the values are encoded, listed, and split again. -#}
 {% macro spark_iceberg__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
     {%- if not order_by_clause -%}
         {{ return(spark__listagg(measure, delimiter_text, order_by_clause, limit_num)) }}

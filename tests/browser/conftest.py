@@ -22,7 +22,7 @@ _SECONDS = 30
 
 @dataclass(frozen=True)
 class Screen:
-    """A screen: its width in pixels, and what its owner prefers."""
+    """A screen. ``width`` is in pixels; ``scheme`` is the preferred color scheme."""
 
     width: int
     scheme: str
@@ -33,12 +33,12 @@ class Screen:
 
 @dataclass
 class Browser:
-    """A tab."""
+    """A browser tab."""
 
     driver: Any
 
     def open(self, page: Path, screen: Screen) -> None:
-        """Open a page on a screen, and have all of its charts drawn."""
+        """Open a page on a screen, and wait until all of its visible charts are drawn."""
         self.prefer(screen.scheme)
         self._resize(screen, 900)
         self.driver.get(page.as_uri())
@@ -59,11 +59,11 @@ class Browser:
         WebDriverWait(self.driver, _SECONDS).until(lambda driver: driver.execute_script(script))
 
     def complaints(self) -> list[str]:
-        """What the browser's console has said since the last call."""
+        """The messages of the browser's console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since the last call."""
+        """The URLs that the browser has requested since the last call."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
 

@@ -1,4 +1,4 @@
-"""The site of the documentation as Chromium shows it from a folder, without a server and without a network."""
+"""The documentation site in Chromium, opened from a folder, without a server or a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HIDDEN_CELLS = """
         .filter(each => each.offsetParent && each.getBoundingClientRect().right > innerWidth + 0.5)
         .map(each => each.textContent.slice(0, 60));
 """
-"""The cells of sentences that cannot be read without scrolling to the side."""
+"""Table cells with text that extend beyond the right edge of the screen."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
-def test_the_search_works_on_files(browser: Browser, site: Path, screen: Screen) -> None:
+def test_the_search_works_without_a_server(browser: Browser, site: Path, screen: Screen) -> None:
     browser.open(site / "concepts.html", screen)
     browser.value("document.getElementById('__search').click()")
     browser.value("""
@@ -45,14 +45,14 @@ def test_the_search_works_on_files(browser: Browser, site: Path, screen: Screen)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_on_a_phone_each_cell_of_a_table_is_on_the_screen(browser: Browser, site: Path, name: str) -> None:
+def test_table_cells_fit_on_a_phone(browser: Browser, site: Path, name: str) -> None:
     browser.open(site / name, SCREENS[1])
     assert browser.value("return document.querySelectorAll('.md-content table:not([class]) td').length") > 10
     assert browser.value(HIDDEN_CELLS) == []
     assert browser.value("return document.documentElement.scrollWidth") == SCREENS[1].width
 
 
-def test_on_a_phone_each_cell_names_its_column(browser: Browser, site: Path) -> None:
+def test_table_cells_name_their_columns_on_a_phone(browser: Browser, site: Path) -> None:
     browser.open(site / "reference.html", SCREENS[1])
     label = "return getComputedStyle(document.querySelector(arguments[0]), '::before').content"
     assert browser.value(label, "td[data-label=meaning]") == '"meaning: "'

@@ -1,6 +1,6 @@
-"""The status page as Chromium shows it: at the width of a desktop and of a phone, light and dark, without a network.
+"""The status page in Chromium, at the widths of a desktop and a phone, light and dark, without a network.
 
-With ``STATUS_PAGE_PICTURES=docs/pictures`` (``make pictures``) it also makes the pictures of the documentation.
+With ``STATUS_PAGE_PICTURES=docs/pictures`` (``make pictures``) it also creates the pictures of the documentation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PICTURES = {
     "model": (Screen(1280, "dark"), "#model-3", "#model-3"),
     "phone": (Screen(390, "light"), "#model-1", "#model-1"),
 }
-"""The pictures of the documentation: on which screen, from the top of one element to the bottom of another."""
+"""The pictures of the documentation. Each has its screen, and the elements at its top and bottom."""
 
 OUTSIDE = """
     return [...document.querySelectorAll("body *")].filter(each => {
@@ -36,7 +36,7 @@ OUTSIDE = """
         return box.width && (box.left < 0 || box.right > innerWidth + 0.5);
     }).map(each => each.outerHTML.slice(0, 120));
 """
-"""What sticks out of the screen, where it cannot be scrolled to."""
+"""Elements that extend beyond the screen, except those inside a scrollable area."""
 
 CLIPPED = """
     return [...document.querySelectorAll(".node")]
@@ -60,7 +60,7 @@ OVERLAPPING = """
     }
     return found;
 """
-"""The labels of charts that lie on each other."""
+"""Chart labels that overlap."""
 
 CUT_OFF = """
     return [...document.querySelectorAll(".chart")].flatMap(chart => {
@@ -74,7 +74,7 @@ CUT_OFF = """
             .map(each => each.textContent);
     });
 """
-"""The labels of charts that stick out of them."""
+"""Chart labels that extend beyond their chart."""
 
 BEHIND = """
     return [...document.querySelectorAll(".graph")].filter(each => each.offsetParent).flatMap(graph => {
@@ -90,7 +90,7 @@ BEHIND = """
         });
     });
 """
-"""The boxes of the graph that an edge runs behind."""
+"""Boxes of the graph that hide a part of an edge."""
 
 CONTRASTS = """
     const rgb = text => text.match(/[\\d.]+/g).map(Number);
@@ -117,7 +117,7 @@ CONTRASTS = """
         return [(one + 0.05) / (other + 0.05), each.textContent.trim().slice(0, 40)];
     });
 """
-"""The contrast of each text with what is behind it, by WCAG 2."""
+"""The contrast of each text with its background, as WCAG 2 defines it."""
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def test_the_page_on_each_screen(browser: Browser, opened: Path, screen: Screen)
 
 @pytest.mark.parametrize("shorter", [1, 6, 24, 60, 14_400], ids="a day is {} times shorter".format)
 @pytest.mark.parametrize("width", [390, 320])
-def test_the_dates_of_charts_are_whole(
+def test_dates_on_charts_are_not_cut_off(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, shorter: int
 ) -> None:
     monkeypatch.setattr(airline_module, "DAY", airline_module.DAY // shorter)
@@ -166,7 +166,7 @@ def test_the_charts_have_their_marks(browser: Browser, opened: Path) -> None:
         return [...document.querySelectorAll("#model-2 .chart")]
             .map(chart => [count(chart, "scatterlayer"), count(chart, "barlayer")]);
     """
-    assert browser.value(marks) == [[16, 0], [0, 12]]  # 10 commits and 6 runs; read and held of 6 runs
+    assert browser.value(marks) == [[16, 0], [0, 12]]  # 10 commits and 6 runs; two bars for each of 6 runs
     assert browser.value("return document.querySelectorAll('.chart svg').length > 0")
 
 
@@ -190,7 +190,7 @@ def test_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "hostile.html"
     status = renamed(renamed(airline(), "flights_latest", HOSTILE), "weather_hours", "<b>bold</b>&lt;")
     file.write_text(page(replace(status, project=HOSTILE)), encoding="utf-8")
-    browser.open(file, SCREENS[0])  # an alert would fail every script that follows
+    browser.open(file, SCREENS[0])  # an alert would make all later scripts fail
     assert browser.value("return document.title") == f"{HOSTILE}: status"
     assert browser.value("return document.querySelectorAll('img, main b').length") == 0
     ticks = "return [...document.querySelectorAll('.ytick text')].map(each => each.textContent)"

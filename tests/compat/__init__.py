@@ -1,1 +1,1 @@
-"""`make compat`: the tests on other versions, each in an environment of its own."""
+"""`make compat`, which runs the tests with other versions, each set of versions in its own environment."""

@@ -13,7 +13,7 @@ from .results import Result, read, table
 
 
 def run(environment: Environment, tests: list[str], options: list[str]) -> Result:
-    """Make an environment, and run its tests there."""
+    """Create an environment and run its tests in it."""
     sys.stdout.write(f"\n=== {environment.name}\n")
     sys.stdout.flush()
     python = find_python(environment.python)
@@ -25,7 +25,7 @@ def run(environment: Environment, tests: list[str], options: list[str]) -> Resul
     except CannotInstallError as error:
         return Result(environment.name, failed=(str(error),))
     report = environment.folder / "report.xml"
-    # Other versions give other warnings, which are not errors of this project.
+    # Other versions emit other warnings, which are not errors of this project.
     command = ["-W", "ignore", "-m", "not nightly and not thorough", f"--junit-xml={report}", *options]
     subprocess.run(
         [environment.folder / "bin" / "python", "-m", "pytest", *command, *(tests or environment.tests)],
@@ -38,7 +38,7 @@ def run(environment: Environment, tests: list[str], options: list[str]) -> Resul
 
 
 def main() -> int:
-    """Return 1 if a test failed, or an environment whose Python is installed could not be made."""
+    """Return 1 if a test failed, or if an environment could not be created although its Python is installed."""
     parser = argparse.ArgumentParser(prog="python -m tests.compat", description=__doc__)
     known = {each.name: each for each in ENVIRONMENTS}
     parser.add_argument(

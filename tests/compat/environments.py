@@ -1,4 +1,4 @@
-"""The environments of `make compat`: what each one installs and runs."""
+"""The environments of `make compat`, with the versions that each installs and the tests that it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOCK = ROOT / "requirements" / "dev.txt"
 LISTS = ROOT / "requirements" / "compat"
 
 UNIT = ("tests/unit",)
-# A part of each thing that a user does, where a version of dbt, Spark, Iceberg or Python can make a difference.
+# Tests of all features that may depend on the version of dbt, Spark, Iceberg or Python.
 USERS = (
     *UNIT,
     "tests/packaging",
@@ -21,7 +21,7 @@ USERS = (
     "tests/functional/incremental/test_runs.py",  # first builds, next runs, full refreshes
     "tests/functional/incremental/test_strategies.py",
     "tests/functional/incremental/test_net_changes.py",
-    "tests/functional/incremental/test_mirrors.py",  # updates and deletes, written and read
+    "tests/functional/incremental/test_mirrors.py",  # reading and writing updates and deletes
     "tests/functional/incremental/test_columns.py",
     "tests/functional/incremental/test_commands.py",  # compile, show, clone, retry, unit tests
     "tests/functional/incremental/test_python_models.py",
@@ -29,15 +29,15 @@ USERS = (
     "tests/functional/incremental/test_freshness.py",
     "tests/functional/incremental/test_catalogs.py",
 )
-# Another Spark also runs as a server; not behind Connect, whose client has to be 4.1.
+# Another Spark also runs as a Thrift server. Spark Connect is not tested, because its client must be 4.1.
 SERVER = ("tests/functional/adapter/test_thrift.py",)
-# A Spark for which Iceberg has released no runtime yet
+# For a Spark version for which Iceberg has not released a runtime yet.
 NO_RUNTIME = (*UNIT, "tests/compat/test_no_runtime.py")
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions of requirements/dev.txt, and over them those of the list of the same name, if there is one."""
+    """The versions of requirements/dev.txt, overridden by those of the list with the environment's name, if any."""
 
     name: str
     python: str
@@ -45,13 +45,13 @@ class Environment:
 
     @property
     def list(self) -> Path | None:
-        """The versions that differ."""
+        """The file of the versions that differ from requirements/dev.txt, or None."""
         file = LISTS / f"{self.name}.txt"
         return file if file.exists() else None
 
     @property
     def folder(self) -> Path:
-        """Where it is installed."""
+        """The folder of the environment."""
         return ROOT / f".venv-{self.name}"
 
 

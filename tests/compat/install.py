@@ -1,4 +1,4 @@
-"""Making an environment: uv finds the Python and installs the versions."""
+"""Creates environments. uv finds the Python and installs the versions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SHOWN = ("dbt-core", "dbt-adapters", "pyspark", "pyiceberg")
 
 
 class CannotInstallError(Exception):
-    """An environment could not be made; says why."""
+    """An environment could not be created. The message contains the reason."""
 
 
 def install(environment: Environment, python: Path) -> None:
-    """Make an environment from nothing; with uv's cache filled, that takes seconds. Raises CannotInstallError."""
+    """Create an environment from scratch, which takes seconds if uv's cache is filled. Raises CannotInstallError."""
     uv("venv", "--clear", "--python", str(python), str(environment.folder))
     for versions in filter(None, (LOCK, environment.list)):
         _install(environment, "--requirement", str(versions), "--override", str(LISTS / "overrides.txt"))
@@ -29,7 +29,7 @@ def install(environment: Environment, python: Path) -> None:
 
 
 def find_python(version: str) -> Path | None:
-    """An installed Python of a minor version; None if there is none."""
+    """Find an installed Python of a minor version, or return None."""
     try:
         return Path(uv("python", "find", "--system", "--no-project", version).strip())
     except CannotInstallError:
@@ -37,7 +37,7 @@ def find_python(version: str) -> Path | None:
 
 
 def versions(environment: Environment) -> Mapping[str, str]:
-    """The versions that the table shows, by package, and of ``python``."""
+    """The installed versions that the table shows, by package, and the version of ``python``."""
     listed = json.loads(uv("pip", "list", "--format", "json", "--python", str(environment.folder)))
     found = {each["name"]: each["version"] for each in listed if each["name"] in SHOWN}
     shown = subprocess.run(
@@ -68,7 +68,7 @@ def uv(*arguments: str) -> str:
 
 
 def _pyenv() -> Mapping[str, str]:
-    """Have pyenv's commands start any Python that it has installed, and not only those that are chosen here."""
+    """Environment variables with which pyenv offers all installed Pythons, not only those selected in this folder."""
     if shutil.which("pyenv") is None:
         return {}
     listed = subprocess.run(["pyenv", "versions", "--bare"], capture_output=True, text=True, check=True)

@@ -1,7 +1,6 @@
-"""The lock files, and what each one was made from, which ``python -m tests.compat.locks`` notes as `make lock` ends.
+"""The lock files and digests of their inputs, which ``python -m tests.compat.locks`` writes at the end of `make lock`.
 
-A lock file ends with a digest of its inputs and its lines, so that a test knows without a network whether one of them
-has changed since.
+A lock file ends with a digest of its inputs and its lines, so that a test detects later changes without a network.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _STAMP = re.compile(r"^# made from (\w+)\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock file. ``inputs``: the lists that it is made from; ``has_package``: and from the package's own metadata."""
+    """A lock file. ``inputs``: its requirement lists; ``has_package``: whether the package's metadata is an input."""
 
     name: str
     inputs: tuple[str, ...]
@@ -33,24 +32,24 @@ class Lock:
 
     @property
     def file(self) -> Path:
-        """Where it is."""
+        """The path of the lock file."""
         return REQUIREMENTS / self.name
 
     @property
     def stamp(self) -> str | None:
-        """The digest that the file has; None if it has none."""
+        """The digest in the file, or None."""
         found = _STAMP.search(self.file.read_text(encoding="utf-8"))
         return found[1] if found else None
 
     @property
     def present_stamp(self) -> str:
-        """The digest of what the file would be made from now, and of its lines."""
+        """The digest of the current inputs and of the file's lines."""
         pinned = _STAMP.sub("", self.file.read_text(encoding="utf-8"))
         return sha256("\n".join((*_made_from(self), pinned)).encode()).hexdigest()[:16]
 
 
 def locks() -> list[Lock]:
-    """The lock files that `make lock` makes."""
+    """The lock files that `make lock` creates."""
     found = []
     for command in _commands():
         (name,) = re.findall(r"-o requirements/(\S+)", command)
@@ -60,13 +59,13 @@ def locks() -> list[Lock]:
 
 
 def stamp(lock: Lock) -> None:
-    """Note in a lock file what it was made from, and what it says."""
+    """Write the digest of a lock file's inputs and lines to its end."""
     text = _STAMP.sub("", lock.file.read_text(encoding="utf-8"))
     lock.file.write_text(f"{text}# made from {lock.present_stamp}\n", encoding="utf-8")
 
 
 def _made_from(lock: Lock) -> Iterator[str]:
-    """The command, and the lines of its inputs without comments."""
+    """The command that creates a lock file, and the lines of its inputs without comments."""
     (command,) = (each for each in _commands() if f"-o requirements/{lock.name} " in f"{each} ")
     yield command
     texts = [(REQUIREMENTS / name).read_text(encoding="utf-8") for name in lock.inputs]
@@ -78,7 +77,7 @@ def _made_from(lock: Lock) -> Iterator[str]:
 
 
 def _commands() -> list[str]:
-    """The commands of `make lock` that make a file, with their variables."""
+    """The commands of `make lock` that create a file, with their variables replaced."""
     makefile = _MAKEFILE.read_text(encoding="utf-8")
     variables = dict(_VARIABLE.findall(makefile))
     (recipe,) = re.findall(r"^lock:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)

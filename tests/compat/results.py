@@ -1,4 +1,4 @@
-"""What the tests of an environment came to, and the table of all of them."""
+"""The test results of an environment, and a table of all environments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEAD = ("environment", "Python", "dbt-core", "Spark", "Iceberg", "PyIceberg", "
 
 @dataclass(frozen=True)
 class Result:
-    """One environment: its versions, and how many of its tests passed. ``not_run``: why there were none."""
+    """The test results of an environment. ``failed``: test ids or errors; ``not_run``: why no test ran, or None."""
 
     name: str
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Result:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The cells of its line."""
+        """The cells of the environment's row in the table."""
         iceberg = RUNTIMES.get(minor_version(self.versions.get("pyspark", "")))
         shown = {**self.versions, "iceberg": iceberg}
         return (
@@ -41,7 +41,7 @@ class Result:
 
 
 def read(report: Path, name: str, versions: Mapping[str, str], seconds: float) -> Result:
-    """The result of a run, from pytest's report in JUnit's format."""
+    """Read the result of a run from pytest's JUnit report."""
     cases = list(ET.parse(report).getroot().iter("testcase"))
     failed = tuple(
         f"{case.get('classname')}::{case.get('name')}"
@@ -53,7 +53,7 @@ def read(report: Path, name: str, versions: Mapping[str, str], seconds: float) -
 
 
 def table(results: Iterable[Result]) -> str:
-    """All results as a table in Markdown; below it, what failed or did not run."""
+    """All results as a Markdown table, followed by the failed tests and the environments that did not run."""
     results = list(results)
     rows = [_HEAD, *(each.row for each in results)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD))]

@@ -1,4 +1,4 @@
-"""On a PySpark for which Iceberg has released no runtime yet: one error, and not Spark's own."""
+"""With a PySpark for which Iceberg has not released a runtime yet, dbt reports one error of this package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.functional.first_hour.project import WAREHOUSE, dbt, write
 
 
 @pytest.mark.parametrize("command", [("debug", "--connection"), ("run",)])
-def test_dbt_says_which_spark_it_needs(tmp_path, command):
+def test_dbt_names_the_supported_spark_versions(tmp_path, command):
     project = write(tmp_path, {"one.sql": "select 1 as id"}, WAREHOUSE)
 
     said = dbt(project, *command, succeeds=False)

@@ -1,4 +1,4 @@
-"""`make` runs the functional tests in two processes, each with a Spark of its own."""
+"""`make` runs the functional tests in two processes. Each process has its own Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report the random histories, the faults and the long watch of any process: the last tally of each kind."""
+    """Print the last tally of the random histories, the faults and the long watch, from all processes."""
     played = {
         name: value
         for report in terminalreporter.getreports("passed")
@@ -26,15 +26,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def rare_collections() -> None:
-    """Each dbt command makes a manifest of many small objects. Python's garbage collector took a tenth of a run."""
+    """Collect garbage less often. A manifest has many small objects, and collections took a tenth of each dbt run."""
     gc.set_threshold(100_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def started_spark(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any]) -> None:
-    """The embedded lakehouse's Spark. Processes start it one after the other: Ivy does not lock its downloads.
+    """The embedded lakehouse's Spark. Processes start it one after the other, since Ivy does not lock its downloads.
 
-    So it is there before any test, including tests whose Spark has a process of its own.
+    It runs before every test, including tests whose Spark runs in another process.
     """
     with (tmp_path_factory.getbasetemp().parent / "ivy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""What is shipped: the wheel and the sdist carry everything, and dbt finds the macros in them."""
+"""The wheel and the sdist contain all files, and dbt finds the macros in them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ sources:
 
 
 def files_below(folder: Path) -> set[str]:
-    """The files that belong to the project, by their paths below the folder."""
+    """The paths of all files in a folder, relative to it, without caches."""
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -60,7 +60,7 @@ def files_below(folder: Path) -> set[str]:
 
 
 def shipped() -> set[str]:
-    """Each file that the wheel must carry, by its installed path; all of the repository's, whatever their kind."""
+    """The installed path of each file that the wheel must contain, regardless of the file's type."""
     own = {f"{INCLUDE}/{path.name}" for path in (ROOT / INCLUDE).iterdir() if path.is_file()}
     return (
         own
@@ -71,7 +71,7 @@ def shipped() -> set[str]:
 
 
 def build(kind: str, source: Path, target: Path) -> Path:
-    """Build one artifact with the installed setuptools, so without a network."""
+    """Build one artifact with the installed setuptools, which needs no network."""
     command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(target), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -81,7 +81,7 @@ def build(kind: str, source: Path, target: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what artifacts are built from, links as links, so that a build leaves nothing in the repository."""
+    """A copy of the files for the build, including symbolic links, so that builds do not change the repository."""
     copy = tmp_path_factory.mktemp("checkout")
     for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", *(path.name for path in ROOT.glob("*.md"))):
         shutil.copy(ROOT / name, copy)
@@ -110,12 +110,12 @@ def wheel_of_sdist(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def contents(wheel: Path) -> set[str]:
-    """A wheel's files without its metadata."""
+    """A wheel's files, without its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         return {name for name in archive.namelist() if not PurePosixPath(name).parts[0].endswith(".dist-info")}
 
 
-def test_the_wheel_carries_every_file_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_contains_exactly_the_package_files(wheel: Path) -> None:
     assert contents(wheel) == shipped()
     assert not contents(wheel) & DBTS_OWN
 
@@ -126,8 +126,8 @@ def metadata_of(wheel: Path) -> str:
         return archive.read(name).decode()
 
 
-def test_no_link_of_the_description_is_relative(wheel: Path) -> None:
-    """A package index has no files for such a link to lead to."""
+def test_the_description_has_no_relative_links(wheel: Path) -> None:
+    """A package index does not have the files to which such links point."""
     description = metadata_of(wheel).partition("\n\n")[2]
     html = markdown.render(description)
     assert html is not None and re.search(r"<h2[^>]*>A first project", html)
@@ -146,7 +146,7 @@ def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_sdist_carries_every_file(sdist: Path) -> None:
+def test_the_sdist_contains_every_file(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {PurePosixPath(*PurePosixPath(m.name).parts[1:]).as_posix() for m in archive if m.isfile()}
     for folder in (ENGINE, "adapter", "macros", "docs"):
@@ -154,19 +154,19 @@ def test_the_sdist_carries_every_file(sdist: Path) -> None:
     assert not names & DBTS_OWN
 
 
-def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, wheel_of_sdist: Path) -> None:
+def test_a_wheel_built_from_the_sdist_is_the_same(wheel: Path, wheel_of_sdist: Path) -> None:
     assert contents(wheel_of_sdist) == contents(wheel)
 
 
 @pytest.fixture(scope="module")
 def fresh_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment that holds the wheel, and sees what is here, the editable install apart."""
+    """Python in a new environment with the wheel and the packages installed here, except the editable install."""
     home = tmp_path_factory.mktemp("fresh") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     python = home / "bin" / "python"
     install = ["--no-deps", "--no-index", "--offline", "--quiet", str(wheel)]
     subprocess.run([sys.executable, "-m", "uv", "pip", "install", "--python", python, *install], check=True)
-    # A folder that a .pth file names is searched, but its own .pth files are not read: the editable install is one.
+    # Python searches the folder but ignores the .pth files in it, and the editable install is such a .pth file.
     (site_packages,) = home.glob("lib/python*/site-packages")
     (site_packages / "locked.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return python
@@ -182,7 +182,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run_dbt(python: Path | str, project: Path, *args: str) -> None:
-    """Run dbt where no Java can be found: parsing must not start Spark."""
+    """Run dbt without Java, because parsing must not start Spark."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("DBT_", "PYTHON"))}
     environment |= {"PATH": "/nonexistent", "JAVA_HOME": "/nonexistent", "DBT_PROFILES_DIR": str(project)}
     command = [str(python), "-c", "from dbt.cli.main import cli; cli()", *args]
@@ -193,8 +193,8 @@ def run_dbt(python: Path | str, project: Path, *args: str) -> None:
 def assert_parsed_with_our_macros(project: Path) -> None:
     manifest = json.loads((project / "target" / "manifest.json").read_text(encoding="utf-8"))
     ours = [macro for macro in manifest["macros"].values() if macro["package_name"] == "dbt_spark_iceberg"]
-    of_the_repository = {f"macros/{path}" for path in files_below(ROOT / "macros") if path.endswith(".sql")}
-    assert {macro["original_file_path"] for macro in ours} == of_the_repository
+    in_repository = {f"macros/{path}" for path in files_below(ROOT / "macros") if path.endswith(".sql")}
+    assert {macro["original_file_path"] for macro in ours} == in_repository
     assert any(macro["name"].startswith("materialization_iceberg_incremental_snapshot") for macro in ours)
 
     flights, carriers = manifest["nodes"]["model.shop.flights"], manifest["nodes"]["model.shop.carriers"]
@@ -227,12 +227,12 @@ def test_dbt_parses_with_the_editable_install(project: Path) -> None:
     assert_parsed_with_our_macros(project)
 
 
-def test_a_checkout_without_its_links_says_so(checkout: Path, tmp_path: Path) -> None:
+def test_a_checkout_without_symbolic_links_is_an_error(checkout: Path, tmp_path: Path) -> None:
     copy = tmp_path / "spark_iceberg"
     shutil.copytree(checkout / INCLUDE, copy, symlinks=True)
     assert (copy / "macros").is_symlink()
     (copy / "macros").unlink()
-    (copy / "macros").write_text("../../../macros", encoding="utf-8")  # what git writes where it makes no links
+    (copy / "macros").write_text("../../../macros", encoding="utf-8")  # as git without symbolic links
     done = subprocess.run([sys.executable, copy / "__init__.py"], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "dbt-spark-iceberg has no macros" in done.stderr

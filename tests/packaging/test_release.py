@@ -1,4 +1,4 @@
-"""The release rehearsal, `make release-check`: a user installs what is in dist/ into an empty environment."""
+"""The release rehearsal, `make release-check`, which installs the artifacts in dist/ into empty environments."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from tests.functional.first_hour.test_readme import COMMANDS, FILES
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = (("3.10", "*.whl"), ("3.10", "*.tar.gz"), ("3.13", "*.whl"), ("3.13", "*.tar.gz"))
 PATIENCE = 600
-"""Seconds for one step: Spark starts on a machine that may be busy."""
+"""The timeout of one step in seconds, long enough to start Spark on a busy machine."""
 
 pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module", params=ARTIFACTS, ids=" ".join)
 def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The variables of a shell with an activated environment that holds the artifact, and nothing of the checkout."""
+    """The variables of a shell with an activated environment that contains the artifact, but not the checkout."""
     version, pattern = request.param
     python = find_python(version)
-    if python is None:  # a rehearsal that left it out would look like one that passed
+    if python is None:  # if this were skipped, the rehearsal would seem to pass
         pytest.fail(f"Python {version} is not installed")
     (artifact,) = (ROOT / "dist").glob(pattern)
     home = tmp_path_factory.mktemp("release") / "venv"
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--python", python, home], check=True)
-    # the tested versions of what it depends on; without them, a release of today's dbt could fail the rehearsal
+    # the tested versions of all dependencies, so that a new release of dbt cannot make the rehearsal fail
     locked = ["--constraint", str(ROOT / "requirements" / "dev.txt")]
     install = ["pip", "install", "--quiet", "--python", str(home), f"{artifact}[session,metrics]", *locked]
     subprocess.run([*uv, *install], check=True)
@@ -43,7 +43,7 @@ def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 def run(environment: dict[str, str], folder: Path, script: str, answers: str = "") -> str:
-    """What a script in Bash printed; it must succeed."""
+    """Run a Bash script, which must succeed, and return its output."""
     done = subprocess.run(
         ["bash", "-euc", script],
         cwd=folder,
@@ -60,7 +60,7 @@ def run(environment: dict[str, str], folder: Path, script: str, answers: str = "
 
 
 def test_dbt_init_writes_a_project_that_runs(environment: dict[str, str], tmp_path: Path) -> None:
-    """dbt lists the databases in no fixed order, so the list is read first."""
+    """dbt's order of the databases varies, so the test first reads the list."""
     profiles = {**environment, "DBT_PROFILES_DIR": str(tmp_path)}
     asked = run(profiles, tmp_path, "dbt init unfinished || true")
     (number,) = re.findall(r"^\[(\d)\] spark_iceberg$", asked, re.MULTILINE)

@@ -18,7 +18,7 @@ REPORT = """<testsuites><testsuite name="pytest" tests="4">
 VERSIONS = {"python": "3.12.1", "dbt-core": "1.11.16", "pyspark": "4.1.4", "pyiceberg": "0.12.0"}
 
 
-def test_what_an_environments_tests_came_to(tmp_path):
+def test_the_result_of_an_environment(tmp_path):
     report = tmp_path / "report.xml"
     report.write_text(REPORT)
     assert read(report, "oldest", VERSIONS, 90) == Result(
@@ -26,7 +26,7 @@ def test_what_an_environments_tests_came_to(tmp_path):
     )
 
 
-def test_the_table_says_what_failed_and_what_did_not_run():
+def test_the_table_lists_failures_and_environments_that_did_not_run():
     results = [
         Result("oldest", VERSIONS, 1, ("a::b",), 2, 90),
         Result("spark-4.2", {**VERSIONS, "pyspark": "4.2.1"}, 3, seconds=30),
@@ -43,7 +43,7 @@ def test_the_table_says_what_failed_and_what_did_not_run():
     ]
 
 
-def test_each_list_of_versions_is_that_of_an_environment():
+def test_each_list_of_versions_belongs_to_an_environment():
     lists = {path.stem for path in LISTS.glob("*.txt")} - {"overrides"}
     assert lists <= {each.name for each in ENVIRONMENTS}
 

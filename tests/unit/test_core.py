@@ -21,5 +21,5 @@ def test_each_line_names_a_test():
     assert [line for line in NAMED if not exists(line)] == []
 
 
-def test_no_line_is_there_twice():
+def test_no_line_is_repeated():
     assert sorted(set(NAMED)) == sorted(NAMED)

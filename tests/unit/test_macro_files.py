@@ -1,6 +1,6 @@
-"""The rules of macros/, which no formatter knows: a file for each macro, one layout, and docs of those for users.
+"""Rules for macros/ that no formatter checks: one macro per file, one layout, and documentation of public macros.
 
-A file has the name of its macro as it is called; a private one begins with ``_``.
+A file has the name by which its macro is called. Names of private macros begin with ``_``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def documented() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_file_holds_the_macro_of_its_name_and_no_other(path: Path) -> None:
-    # where dbt dispatches a macro, ours has the adapter's name before its own; the file is named as it is called
+def test_a_file_contains_only_the_macro_of_its_name(path: Path) -> None:
+    # a macro that dbt dispatches has the adapter's name as a prefix, which the file's name leaves out
     names = [block["name"] for block in BLOCK.finditer(path.read_text(encoding="utf-8"))]
     assert names
     assert set(names) <= {path.stem, f"spark_iceberg__{path.stem}"}
@@ -60,10 +60,10 @@ def test_a_file_is_formatted(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_jinja_is_laid_out_in_one_way(path: Path) -> None:
+def test_jinja_has_one_layout(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for tag in TAG.findall(text):
-        assert not SINGLE_QUOTED.search(DOUBLE_QUOTED.sub("", tag)), f"{tag}: a text stands in double quotes"
+        assert not SINGLE_QUOTED.search(DOUBLE_QUOTED.sub("", tag)), f"{tag}: text is in double quotes"
         assert "do return(" not in tag, f"{tag}: a macro gives its value by {{{{ return(…) }}}}"
         if re.match(r"{%-?\s*(?:macro|materialization)\b", tag):
             assert re.fullmatch(r"{% .* -%}", tag, re.DOTALL), f"{tag}: it ends with -%}}"
@@ -76,7 +76,7 @@ def test_jinja_is_laid_out_in_one_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("ip_")], ids=lambda path: path.stem)
-def test_a_macro_for_models_and_operations_is_documented_with_its_arguments(path: Path) -> None:
+def test_each_public_macro_and_its_arguments_are_documented(path: Path) -> None:
     (block,) = (b for b in BLOCK.finditer(path.read_text(encoding="utf-8")) if b["name"] == path.stem)
     macro = documented().get(path.stem)
     assert macro is not None, f"macros/_macros.yml does not document {path.stem}"
@@ -86,15 +86,15 @@ def test_a_macro_for_models_and_operations_is_documented_with_its_arguments(path
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("ip_")], ids=lambda path: path.stem)
-def test_a_macro_for_models_and_operations_names_its_arguments_where_it_gets_others(path: Path) -> None:
+def test_each_public_macro_rejects_unknown_arguments(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     (block,) = (b for b in BLOCK.finditer(text) if b["name"] == path.stem)
     assert arguments_of(block) == list(ARGUMENTS[path.stem])
     assert f'adapter.ip.capture.require_arguments("{path.stem}", varargs, kwargs)' in text
 
 
-def test_the_types_of_arguments_are_dbts_own() -> None:
-    """From 1.12 on, dbt warns of any other, in every project that uses the package."""
+def test_argument_types_are_valid_in_dbt() -> None:
+    """dbt 1.12 and later warn about any other type, in every project that uses the package."""
     types = {
         f"{name}({argument['name']})": argument["type"]
         for name, macro in documented().items()
@@ -103,7 +103,7 @@ def test_the_types_of_arguments_are_dbts_own() -> None:
     assert [argument for argument, each in types.items() if not is_valid_type(each)] == []
 
 
-def test_what_macros_call_exists() -> None:
+def test_python_functions_called_by_macros_exist() -> None:
     called: dict[str, Any] = {
         "ip": Hooks(Mock()),
         "relations": Relations(Mock(), "lake", Mock(), Mock(), Mock()),
@@ -113,5 +113,5 @@ def test_what_macros_call_exists() -> None:
             assert callable(attrgetter(name)(called[each])), f"{path.stem}: adapter.{each}.{name}"
 
 
-def test_what_is_documented_exists() -> None:
+def test_each_documented_macro_exists() -> None:
     assert set(documented()) <= {path.stem for path in FILES}

@@ -1,4 +1,4 @@
-"""What `dbt init` asks and writes."""
+"""The questions of `dbt init` and the profile that it writes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ANSWERS = {"host": "spark.example.com", "user": "me", "catalog": "lake", "schema
 
 
 class Asking(InitTask):
-    """The task without a project: only what asks."""
+    """dbt's init task, reduced to its questions."""
 
     def __init__(self) -> None:
         pass
 
 
 def written(choice: str) -> dict[str, Any]:
-    """The target for a choice, where the user takes each default."""
+    """The target that is written for a choice if the user accepts all defaults."""
 
     def answer(text: str, default: Any = None, **_: Any) -> Any:
         if "Desired connection" in text:
@@ -39,7 +39,7 @@ def written(choice: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_each_choice_is_a_profile_that_is_accepted(choice):
+def test_each_choice_writes_a_valid_profile(choice):
     target = written(choice)
     assert target.pop("type") == "spark_iceberg"
     assert target.pop("threads") == 4
@@ -48,8 +48,8 @@ def test_each_choice_is_a_profile_that_is_accepted(choice):
     assert SparkIcebergCredentials.from_dict(data).method == target["method"]
 
 
-def test_a_lakehouse_needs_three_answers_of_which_the_last_has_a_default():
-    """The database and the connection are the first two; the README explains all three."""
+def test_a_lakehouse_needs_three_answers():
+    """The first two questions ask for the database and the connection. The README explains all three."""
     asked = [name for name in LAKEHOUSE if not name.startswith("_fixed")]
     assert asked == []
     assert [name for name in TEMPLATE["prompts"] if not name.startswith("_")] == ["schema"]
@@ -62,7 +62,7 @@ def test_a_lakehouse_needs_three_answers_of_which_the_last_has_a_default():
     }
 
 
-def test_a_spark_connect_server_that_wants_no_token():
+def test_a_spark_connect_server_without_a_token():
     target = written("a Spark Connect server")
     credentials = SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases(target))
     assert credentials.remote_server.url("dbt") == "sc://spark.example.com:15002/;user_agent=dbt"

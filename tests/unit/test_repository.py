@@ -1,4 +1,4 @@
-"""The workflows, the hooks and the lock files agree with the Makefile, tests/compat and the package's metadata."""
+"""Workflows, hooks and lock files match the Makefile, tests/compat and the package's metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 REQUIREMENTS = ROOT / "requirements"
-# as for LOCK in the Makefile
+# the extras of LOCK in the Makefile
 EXTRAS = ("session", "pandas", "PyHive", "postgres", "hive", "glue", "s3", "metrics", "page", "openlineage")
 ALL_PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 LOCKS = [
@@ -38,20 +38,20 @@ def jobs(workflow: Path) -> dict[str, Any]:
 
 
 def commands_of(target: str) -> list[str]:
-    """The commands of the environment that a target of the Makefile calls."""
+    """The commands of the virtual environment that a Makefile target calls."""
     recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
     assert recipe is not None
     return re.findall(r"^\t(?:\w+=\S+ )?\$\(BIN\)/(.*)$", recipe[1], re.MULTILINE)
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_each_action_is_pinned_by_its_commit_with_its_version(workflow):
+def test_each_action_is_pinned_to_a_commit(workflow):
     used = re.findall(r"uses: (.*)$", workflow.read_text(encoding="utf-8"), re.MULTILINE)
     assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", each)] == []
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_each_job_names_its_permissions_and_ends(workflow):
+def test_each_job_has_permissions_and_a_timeout(workflow):
     assert yaml.safe_load(workflow.read_text(encoding="utf-8"))["permissions"] == {}
     assert [name for name, job in jobs(workflow).items() if not {"permissions", "timeout-minutes"} <= job.keys()] == []
 
@@ -64,23 +64,23 @@ def test_jobs_call_targets_that_exist():
     assert {"lint", "test", "compat", "release-check", "fuzz"} <= called <= targets
 
 
-def test_the_matrix_has_every_environment_of_make_compat():
+def test_the_matrix_contains_every_compat_environment():
     matrix = jobs(ROOT / ".github" / "workflows" / "checks.yml")["compat"]["strategy"]["matrix"]["include"]
     assert {each["environment"]: each["python"] for each in matrix} == {each.name: each.python for each in ENVIRONMENTS}
 
 
 def test_hooks_call_the_linters_of_make_lint():
-    """Both from the environment, so that requirements/dev.txt alone has their versions."""
+    """Both use the virtual environment, so that only requirements/dev.txt lists the versions of the linters."""
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     entries = [hook["entry"] for hook in repository["hooks"]]
     hooked = {re.search(r"\.venv/bin/(\S+)", entry)[1] for entry in entries if entry != "make lint"}
-    # the others check all files at once, when `make lint` runs before a push
+    # lint-imports and mypy check all files at once, so they run only in `make lint` before a push
     assert hooked == {command.split()[0] for command in commands_of("lint")} - {"lint-imports", "mypy"}
     assert "make lint" in entries
 
 
 def pins(lock: Path, python: str) -> dict[str, str]:
-    """The versions of a lock file that hold on a Python."""
+    """The versions in a lock file that apply to a Python version."""
     on = {"python_version": python, "python_full_version": f"{python}.99"}
     lines = (line.split(" \\")[0] for line in lock.read_text(encoding="utf-8").splitlines() if "==" in line)
     listed = [Requirement(line) for line in lines]
@@ -89,7 +89,7 @@ def pins(lock: Path, python: str) -> dict[str, str]:
 
 
 def needed(inputs: list[str], extras: tuple[str, ...] | None, python: str) -> list[Requirement]:
-    """What a lock file is made from: lists, and with ``extras`` the package itself."""
+    """The requirements of a lock file, from its lists and, if ``extras`` is not None, from the package itself."""
     lines = [line for name in inputs for line in (REQUIREMENTS / name).read_text(encoding="utf-8").splitlines()]
     listed = [Requirement(line.split("  #")[0]) for line in lines if line and not line.startswith("#")]
     for extra in () if extras is None else ("", *extras):
@@ -100,8 +100,8 @@ def needed(inputs: list[str], extras: tuple[str, ...] | None, python: str) -> li
 
 
 @pytest.mark.parametrize(("lock", "inputs", "extras", "pythons"), LOCKS, ids=[lock for lock, *_ in LOCKS])
-def test_lock_files_satisfy_what_they_are_made_from(lock, inputs, extras, pythons):
-    """Without a network; `make lock` makes them again."""
+def test_lock_files_satisfy_their_requirements(lock, inputs, extras, pythons):
+    """The test needs no network. `make lock` updates the lock files."""
     for python in pythons:
         pinned, wanted = pins(REQUIREMENTS / lock, python), needed(inputs, extras, python)
         assert wanted and pinned
@@ -115,8 +115,8 @@ def test_lock_files_satisfy_what_they_are_made_from(lock, inputs, extras, python
 
 
 @pytest.mark.parametrize("lock", locks(), ids=lambda lock: lock.name)
-def test_lock_files_were_made_from_the_present_requirements(lock):
-    """With these options; no line was added, changed or removed since."""
+def test_lock_files_are_up_to_date(lock):
+    """Neither the requirements and options of `make lock` nor the lines of the lock file have changed since."""
     assert lock.stamp == lock.present_stamp, "run `make lock`"
 
 

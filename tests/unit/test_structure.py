@@ -1,4 +1,4 @@
-"""The limits that keep the code easy to read: the size of files and classes, and what a class may rely on."""
+"""Limits for readable code: the size of files and classes, and the dependencies of classes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ MODULES = {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES i
 CLASSES = [node for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 BY_NAME = {node.name: node for node in CLASSES}
 
-# Their attributes are declared only.
+# Base classes whose subclasses only declare attributes.
 RECORDS = {"Protocol", "NamedTuple", "TypedDict"}
 
 
 def _bases(node: ast.ClassDef) -> set[str]:
-    """The last names of a class's bases: ``Protocol`` of ``typing.Protocol[T]``."""
+    """The unqualified names of a class's bases, such as ``Protocol`` for ``typing.Protocol[T]``."""
     return {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
 
 
-def _line_of(node: ast.ClassDef) -> Iterator[ast.ClassDef]:
-    """A class, and those of its ancestors that are this project's."""
+def _ancestry(node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """A class and its ancestors in this project."""
     yield node
     for name in _bases(node) - {node.name}:
         if name in BY_NAME:
-            yield from _line_of(BY_NAME[name])
+            yield from _ancestry(BY_NAME[name])
 
 
 def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
@@ -39,18 +39,18 @@ def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
 
 
 def _assigned(node: ast.ClassDef) -> set[str]:
-    """The attributes that the methods of a class set."""
+    """The attributes that are set by a class's methods."""
     found = [each for function in _functions(node) for each in ast.walk(function) if isinstance(each, ast.Attribute)]
     return {each.attr for each in found if isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == "self"}
 
 
 def _has_two_parents(node: ast.ClassDef) -> bool:
-    """Whether a class inherits from several classes of the project that have code."""
+    """Whether a class inherits from several classes of the project, not counting protocols and records."""
     return len({name for name in _bases(node) if name in BY_NAME and not _bases(BY_NAME[name]) & RECORDS}) > 1
 
 
 def _relies_on_others(node: ast.ClassDef) -> bool:
-    """Whether a class declares an attribute that it does not set. A parent of another project may set it."""
+    """Whether a class declares an attribute that it does not set. Parents from other projects may set it."""
     is_record = _bases(node) & RECORDS or any("dataclass" in ast.unparse(each) for each in node.decorator_list)
     if is_record or _bases(node) - BY_NAME.keys() - {"ABC"}:
         return False
@@ -65,12 +65,12 @@ def test_files_are_short():
     assert lines and {name: count for name, count in lines.items() if count > MAX_LINES} == {}
 
 
-def test_few_modules_are_in_no_room_of_the_adapter():
+def test_few_modules_are_at_the_top_of_the_adapter():
     assert len(list((ROOT / "adapter").glob("*.py"))) <= MAX_TOP_MODULES
 
 
 def test_classes_have_few_methods():
-    counts = {node.name: len({each.name for part in _line_of(node) for each in _functions(part)}) for node in CLASSES}
+    counts = {node.name: len({each.name for part in _ancestry(node) for each in _functions(part)}) for node in CLASSES}
     assert {name: count for name, count in counts.items() if count > MAX_METHODS} == {}
 
 
@@ -82,7 +82,7 @@ def test_layers_have_no_exceptions():
     assert "ignore_imports" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_the_map_has_every_folder():
+def test_contributing_md_lists_every_folder():
     folders = [file.parent for package in PACKAGES for file in (ROOT / package).glob("*/__init__.py")]
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert [folder for folder in folders if f"`{folder.relative_to(ROOT)}/`" not in text] == []

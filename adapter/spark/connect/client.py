@@ -1,9 +1,9 @@
 """Spark's thin client, changed so that no statement is sent twice.
 
 If the connection breaks, and the server then reports that a statement is unknown, Spark's client sends the statement
-again (``ExecutePlanResponseReattachableIterator._call_iter`` in pyspark/sql/connect/client/reattach.py). A restarted
-server also reports this for a statement that it had executed. Each operation is therefore sent only once. Spark's
-client may still reattach to an operation any number of times, which starts nothing.
+again (``ExecutePlanResponseReattachableIterator._call_iter`` in pyspark/sql/connect/client/reattach.py). However, a
+restarted server also reports this for statements that it has executed. Each operation is therefore sent only once.
+Spark's client may still reattach to an operation any number of times, because this starts nothing.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class SentOnce(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc] # grpc 
 
 
 class ConnectRetryPolicy(DefaultPolicy):
-    """Spark's retry policy without its warning at the end. Times are in ms.
+    """Spark's retry policy without the warning after the last attempt. Times are in ms.
 
-    After it has given up on a server, it does not wait again, for example during the cleanup of a failed model.
+    After the policy has given up on a server, it never waits again, for example during the cleanup of a failed model.
     """
 
     given_up = False
 
     def to_state(self) -> RetryPolicyState:
-        """The state of one call."""
+        """The retry state of one call."""
         return _Calls(self)
 
 
@@ -75,10 +75,10 @@ class _Calls(RetryPolicyState):
 
 
 class _Session(ConnectSparkSession):
-    """A session that is closed by its owner.
+    """A session that only its owner closes.
 
-    Spark's session closes itself when it is garbage-collected. If this happens in one of gRPC's threads, closing never
-    ends.
+    Spark's own session closes itself when it is garbage-collected. If this happens in one of gRPC's threads, the call
+    never returns.
     """
 
     def __del__(self) -> None:
@@ -86,26 +86,26 @@ class _Session(ConnectSparkSession):
 
 
 def connect(url: str) -> SparkSession:
-    """A separate session on a server. The server is not called yet."""
+    """A new session on a server. The server is not called yet."""
     channel = DefaultChannelBuilder(url)
     channel.add_interceptor(SentOnce())
     session: Any = _Session(channel)
-    # At exit, it would call the server once more, for models of Spark's machine learning.
+    # At exit, the client would call the server again to delete cached machine-learning models.
     if at_exit := getattr(session.client, "_cleanup_ml_cache", None):
         atexit.unregister(at_exit)
     return cast("SparkSession", session)
 
 
 def activate(session: Any) -> None:
-    """Make a session the one of this thread, to which Spark's client attributes results."""
+    """Make a session the active session of this thread, to which Spark's client assigns results."""
     ConnectSparkSession._active_session.session = session
 
 
 @contextmanager
 def chosen(session: Any, address: str) -> Iterator[None]:
-    """Let PySpark's functions, pandas-on-Spark and ``SparkSession.builder`` use this client in this thread.
+    """Within the block, PySpark's functions, pandas-on-Spark and ``SparkSession.builder`` use this session.
 
-    With a full PySpark, they would start Spark in this process: ``is_remote`` in pyspark/sql/utils.py checks the
+    Otherwise, a full PySpark would start Spark in this process: ``is_remote`` in pyspark/sql/utils.py checks the
     environment. ``address``: a connection string without secrets. It is not used, because a session is active.
     """
     before = {key: os.environ.get(key) for key in (_IS_REMOTE, _REMOTE)}

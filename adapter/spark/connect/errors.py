@@ -8,10 +8,10 @@ _DETAILS = re.compile(r'details = "(.*?)"$', re.MULTILINE)
 _SSL = re.compile(r"ssl|handshake|certificate|tls", re.IGNORECASE)
 
 REFUSED = ("UNAUTHENTICATED", "PERMISSION_DENIED")
-"""gRPC's status codes of a server that refuses this client."""
+"""The gRPC status codes of a server that refuses this client."""
 
 LOST = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
-"""gRPC's status codes of an unreachable server."""
+"""The gRPC status codes for an unreachable server."""
 
 _SESSION_GONE = re.compile(
     r"INVALID_HANDLE\.(SESSION_CHANGED|SESSION_CLOSED|SESSION_NOT_FOUND|OPERATION_NOT_FOUND|OPERATION_ABANDONED)"
@@ -64,7 +64,7 @@ def unreachable(address: str, use_ssl: bool, found: str) -> str:
 
 
 def explained(code: str, message: str) -> str | None:
-    """The message for an error of an open connection, from gRPC's status code and message; None for Spark's errors."""
+    """The message for an error of an open connection, from gRPC's status code and message. None for Spark's errors."""
     if code in REFUSED:
         return refused(details(message))
     if code in LOST or _SESSION_GONE.search(message):

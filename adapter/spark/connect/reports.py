@@ -10,10 +10,7 @@ from ...progress.jobs import Stage, total
 
 
 class StageReport(Protocol):
-    """A stage of a job of the statement, as in Spark's client, with the bytes that it has read.
-
-    See ``StageInfo`` in pyspark/sql/connect/shell/progress.py.
-    """
+    """A stage of a statement's job, as in Spark's client: ``StageInfo`` in pyspark/sql/connect/shell/progress.py."""
 
     stage_id: int
     num_tasks: int
@@ -28,7 +25,7 @@ def work_of(reports: Iterable[StageReport]) -> Work | None:
 
 
 def _stage(report: StageReport) -> Stage:
-    """A stage. The server counts each attempt of a task, and does not report the start of a stage."""
+    """Convert a stage. The server counts every attempt of a task, and does not report whether a stage has started."""
     done = min(report.num_completed_tasks, report.num_tasks)
     status = "COMPLETE" if report.done else "ACTIVE" if done else "PENDING"
     return Stage(status, done, report.num_tasks, bytes=report.num_bytes_read)

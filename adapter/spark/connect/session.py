@@ -1,4 +1,4 @@
-"""Sessions on a Spark Connect server: each dbt connection has one, with its own settings, views and catalogs."""
+"""Sessions on a Spark Connect server. Each dbt connection has one, with its own settings, views and catalogs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _USER_AGENT = f"dbt-spark-iceberg/{version}"
 # Calls are retried 8 times in about 25 s before a broken connection counts as lost.
 _TIMES, _PAUSE, _FACTOR = 8, 50, 4.0
 _WITHOUT_TASKS = 5
-"""Seconds."""
+"""The time in seconds after which a session without tasks is interrupted."""
 
 
 def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
@@ -88,32 +88,30 @@ class ConnectSession(OwnSession):
         session.registerProgressHandler(self._progress)
 
     def starting(self, sql: str) -> None:
-        """Make the session the one of this thread, to which Spark's client attributes results."""
+        """Make the session the active session of this thread, to which Spark's client assigns results."""
         from . import client
 
         client.activate(self.session)
 
     @contextmanager
     def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
-        """Make the session the one of this thread, which PySpark treats as active, and record the lines of a file."""
+        """Make the session PySpark's active session in this thread, and record the lines of a file."""
         from . import client, lines
 
         with client.chosen(self.session, self._address), lines.noted(file) as refused:
             yield refused
 
     def settings(self) -> dict[str, str]:
-        """The session's settings. A server hides values that look like secrets, but SET shows their keys."""
+        """The session's settings. The server hides values that look like secrets, but returns their keys."""
         cursor = self.cursor()
         cursor.execute("set")
         return {str(row[0]): str(row[1]) for row in cursor.fetchall()}
 
     def stop_jobs(self) -> None:
-        """Cancel what the session is running, once it has tasks, or has had none for some time.
-
-        Called from another thread.
+        """Cancel the session's statements, once they have tasks, or after some time without tasks.
 
         A statement that is interrupted earlier may still start a job in another thread of the server, which can then no
-        longer be cancelled.
+        longer be cancelled. Called from another thread.
         """
         now = time.monotonic()
         self._asked_to_stop = self._asked_to_stop or now
@@ -130,7 +128,7 @@ class ConnectSession(OwnSession):
         self._work = None if done else work_of(stages)
 
     def release(self, held: DataFrame) -> None:
-        """Does nothing: without a view and a reference, the server's next garbage collection frees the rows."""
+        """Does nothing, because the server's next garbage collection frees rows without a view and a reference."""
 
     def end(self) -> None:
         """End the session on the server."""

@@ -1,4 +1,4 @@
-"""The SQLite file of the embedded lakehouse's catalog, read without Spark."""
+"""The SQLite file of the embedded lakehouse's catalog. It is read without Spark."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def is_made(file: Path) -> bool:
 
 
 def require_sound(file: Path) -> None:
-    """Raise an error if the file is damaged, before Spark or PyIceberg fails because of it."""
+    """Raise DbtRuntimeError if the file is damaged, before Spark or PyIceberg fails because of it."""
     found = [str(row[0]) for row in _rows(file, "pragma quick_check(1)")]
     if found not in ([], ["ok"]):
         raise _damaged(file, found[0])
 
 
 def require_name(file: Path, catalog: str) -> None:
-    """Raise an error if the file only has catalogs with other names, because their tables use the same folders."""
+    """Raise DbtRuntimeError if the file has only catalogs with other names, whose tables use the same folders."""
     tables = _tables(file).intersection(_TABLES)
     names = sorted({str(row[0]) for table in tables for row in _rows(file, f"select catalog_name from {table}")})
     if not names or catalog in names:
@@ -49,9 +49,10 @@ def require_name(file: Path, catalog: str) -> None:
 
 
 def begin_new(file: Path, warehouse: str) -> None:
-    """Log the folder of a new lakehouse, if none exists. ``warehouse``: as in the profile.
+    """Log the folder of a new lakehouse, if the lakehouse does not exist yet. ``warehouse``: as in the profile.
 
-    If the folder is otherwise empty, a .gitignore hides the lakehouse from Git.
+    If the folder is otherwise empty, a .gitignore excludes the lakehouse from Git. If there is a lakehouse in the
+    working directory, a warning states that it is not used.
     """
     if file.exists():
         return
@@ -62,20 +63,20 @@ def begin_new(file: Path, warehouse: str) -> None:
     if elsewhere.exists():
         logger.warning(
             f"There is also a lakehouse in {elsewhere.parent}, which this command does not use: a relative `warehouse` "
-            "starts at the folder of the dbt project. To use that lakehouse, set its absolute path as `warehouse`."
+            "is resolved from the dbt project's folder. To use that lakehouse, set its absolute path as `warehouse`."
         )
 
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Let other processes that start on the lakehouse wait, so that only one of them sets it up."""
+    """Within the block, other processes that start on the lakehouse wait, so that only one process sets it up."""
     with (folder / _LOCK_FILE).open("w") as lock:
         _lock(lock.fileno())
         yield
 
 
 def _lock(number: int) -> None:
-    """Lock an open file until it is closed, if the file system has locks."""
+    """Lock an open file until it is closed, if the platform and the file system support locks."""
     if sys.platform != "win32":
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,7 +117,7 @@ def _damaged(file: Path, found: str) -> DbtRuntimeError:
         "  Expected: a SQLite file, which names the current metadata file of each table.\n"
         f"  Found: {found.rstrip('.')}.\n"
         f"  The files of the tables in {file.parent} are not affected. To fix, one of:\n"
-        "    1. restore the file from a backup, if there was no commit since\n"
+        "    1. restore the file from a backup, if there have been no commits since the backup\n"
         "    2. recover it with SQLite's shell: rename it to damaged.db, and run "
         f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"
         "    3. move it away, so that the catalog is empty, and register each table with its newest metadata file: "

@@ -1,4 +1,4 @@
-"""Starting the Spark of the embedded lakehouse while dbt parses the project, before the first statement."""
+"""Starts the Spark of the embedded lakehouse while dbt parses the project, before the first statement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from ...profile.credentials import Method, SparkIcebergCredentials
 from . import jars
 
-# dbt's commands, with its own names, that execute statements after parsing.
+# dbt's names of the commands that execute statements after parsing.
 _SENDING = frozenset(
     {
         *("build", "clone", "compile", "freshness", "generate", "retry", "run", "run-operation"),
@@ -23,12 +23,12 @@ _SENDING = frozenset(
 def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
     """Start Spark in a separate thread, if the command needs it and nothing must be downloaded first.
 
-    ``command``: dbt's name of the command; None if dbt runs none. The first connection waits for the start. If the
-    start fails, the connection starts Spark itself, and raises the error.
+    ``command``: dbt's name of the command; None outside of a command. The first connection waits until Spark is
+    running. If the start fails, the connection starts Spark itself, and raises the error.
     """
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
-    # The first connection reports what is missing. Spark's thin client has no SparkContext.
+    # The first connection reports missing packages and other errors. Spark's thin client has no SparkContext.
     with suppress(ImportError, DbtRuntimeError):
         from pyspark import SparkContext
 

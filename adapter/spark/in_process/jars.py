@@ -12,8 +12,8 @@ CLASS_PATH = "spark.driver.extraClassPath"
 
 _IVY = "spark.jars.ivy"
 _IVY_DEFAULT = ".ivy2.5.2"
-"""In the home folder that Java uses."""
-# With these, the user's own files or arguments may set Spark's class path.
+"""Ivy's default folder, in the home folder that Java uses."""
+# If one of these is set, the user's own files or arguments may set Spark's class path.
 _SET_UP = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
 
@@ -24,11 +24,11 @@ def missing(confs: Mapping[str, str]) -> list[str]:
 
 
 def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[str, str]:
-    """The settings to start Spark with. They name the jar files, if all exist and nothing else determines the jars.
+    """The settings with which to start Spark. They name the jar files, if all exist and no setting selects other jars.
 
     Spark then neither calls Ivy nor copies the jars, which takes a tenth of its startup time. ``own``: the user's
-    settings. Ivy still resolves the packages in these, which may depend on others, and the jars for executors of a
-    cluster.
+    settings. Ivy still resolves packages in these, because they may have dependencies, and the jars for the executors
+    of a cluster.
     """
     resolved_elsewhere = any(key.startswith("spark.jars.") and key != _IVY for key in own)
     if (
@@ -45,7 +45,7 @@ def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapp
 
 
 def is_local(confs: Mapping[str, str]) -> bool:
-    """Whether Spark runs all work in this process with these settings."""
+    """Whether Spark runs without a cluster with these settings."""
     master = confs.get("spark.master", "")
     return master == "local" or master.startswith("local[")
 
@@ -58,7 +58,7 @@ def _file(coordinates: str, confs: Mapping[str, str]) -> Path:
 
 
 def _home() -> Path:
-    """The home folder in Java's ``user.home``: from the user database, whatever ``HOME`` is."""
+    """The home folder in Java's ``user.home``, which is read from the user database, regardless of ``HOME``."""
     try:
         import pwd
 

@@ -1,7 +1,8 @@
 """NOT NULL columns in a table that was created from a query, if Spark's driver is in this process.
 
-Spark's CREATE TABLE AS makes all columns nullable, and no ALTER TABLE can change that. Iceberg's own API can, in a
-metadata commit. The query that created the table has rejected NULLs in these columns, so no row violates it.
+Spark's CREATE TABLE AS makes all columns nullable, and ALTER TABLE cannot change this. Iceberg's own API can, in a
+metadata commit. The query that created the table has rejected NULLs in these columns, so no row violates the
+constraint.
 """
 
 from __future__ import annotations

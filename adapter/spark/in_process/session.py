@@ -1,7 +1,7 @@
 """The connection method ``session``: Spark in this process.
 
-The process has one root SparkSession. Every dbt connection has a ``newSession()`` of it, whose catalogs are closed with
-the connection.
+The process has one root SparkSession. Each dbt connection has a ``newSession()`` of this session. The catalogs of the
+new session are closed with the connection.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Spark")
 
-# Defaults: dbt shows errors itself, and prints its own progress.
+# Default settings. dbt shows errors, and this package shows the progress.
 _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
 
 _lock = threading.Lock()
@@ -61,7 +61,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     with _lock, _first_alone(credentials, wanted):
         starts = SparkContext._active_spark_context is None
         if credentials.catalog_file is not None:
-            if starts:  # it reads the whole file, and each dbt thread opens a session
+            if starts:  # checked once, because the check reads the whole file, and each dbt thread opens a session
                 catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
             catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
@@ -90,7 +90,10 @@ def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
 
 
 def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
-    """The first process on an embedded lakehouse downloads the jars and creates the catalog. Others wait."""
+    """A lock with which the first process on an embedded lakehouse downloads jars and creates the catalog.
+
+    Other processes wait.
+    """
     from pyspark import SparkContext
 
     file = credentials.catalog_file
@@ -116,7 +119,7 @@ def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> Sp
 
 
 def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
-    """Start Spark's JVM. With the embedded lakehouse, its output, such as downloads of jars, is written to a file."""
+    """Start Spark's JVM. With the embedded lakehouse, a file receives its output, such as the downloads of jars."""
     from pyspark import SparkConf, SparkContext, __version__
     from pyspark.java_gateway import launch_gateway
 
@@ -125,7 +128,7 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     began = time.monotonic()
     own = credentials.server_side_parameters
     if jars.is_local(confs):
-        # Models run in this Python. The path's `python3` may be another one, without its packages.
+        # Spark's workers use the Python of this process. `python3` on the PATH may lack its packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setAll(list(jars.in_place(confs, own, os.environ).items()))
     if log is None:
@@ -167,12 +170,12 @@ class SessionConnection(OwnSession):
         self.gone = (Py4JError, OSError)
 
     def starting(self, sql: str) -> None:
-        """Assign the jobs of the statement to the group by which they are cancelled."""
+        """Assign the jobs of the statement to the session's group, so that they can be cancelled."""
         self.session.sparkContext.setJobGroup(self._group, sql[:200])
 
     @contextmanager
     def active(self, file: str) -> Iterator[Callable[[], FrameSummary | None]]:
-        """Make the session PySpark's active session, of which there is one per process."""
+        """Make the session PySpark's active session. A process has only one active session."""
         from pyspark.sql import SparkSession
 
         java = java_class(self.session, "org.apache.spark.sql.classic.SparkSession")
@@ -180,7 +183,7 @@ class SessionConnection(OwnSession):
         SparkSession._activeSession = self.session
         java.setActiveSession(self.session._jsparkSession)
         try:
-            yield lambda: None  # an error is raised in the line itself
+            yield lambda: None  # an error is raised in the line that causes it
         finally:
             SparkSession._activeSession = before
             java.clearActiveSession()
@@ -193,7 +196,7 @@ class SessionConnection(OwnSession):
             raise DbtDatabaseError(describe(error)) from cause(error)
 
     def stop_jobs(self) -> None:
-        """Cancel what the session is running. Called from another thread."""
+        """Cancel the session's running jobs. Called from another thread."""
         self.session.sparkContext.cancelJobGroup(self._group)
 
     def release(self, held: DataFrame) -> None:
@@ -228,5 +231,5 @@ def _close_catalogs(session: SparkSession) -> None:
                 if closeable.isInstance(inner):
                     inner.close()
     except (Py4JError, OSError) as error:
-        # The JVM may have ended when dbt is interrupted. Then there is nothing to close.
+        # If dbt is interrupted, the JVM may have ended. There is then nothing to close.
         logger.debug(f"A catalog of the session could not be closed: {describe(error)}")

@@ -1,4 +1,4 @@
-"""What works on every server of Spark: its tests, and two catalogs, which have Iceberg's cache on, as by default."""
+"""Tests that apply to every kind of Spark server, and two catalogs for them, with Iceberg's cache on, as by default."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def settings(folder: Path, embedded_target: dict[str, Any]) -> dict[str, str]:
 
 
 class AnyServer:
-    """A subclass gives the profile, as `dbt_profile_target`."""
+    """Subclasses set the profile as `dbt_profile_target`."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -53,12 +53,12 @@ class AnyServer:
             """,
         }
 
-    def test_debug_says_what_was_reached(self, project):
+    def test_debug_reports_the_server_and_the_catalog(self, project):
         (_, log) = run_dbt_and_capture(["debug"])
         assert f"Spark {pyspark.__version__}, Iceberg 1." in log
         assert "catalog lake (jdbc)" in log
 
-    def test_a_build_twice(self, project):
+    def test_two_builds(self, project):
         schema = project.test_schema
         for _ in range(2):
             assert {r.status for r in run_dbt(["build"])} == {"success"}
@@ -68,7 +68,7 @@ class AnyServer:
             assert [r.identifier for r in project.adapter.list_relations_without_caching(relation)] == ["far"]
             project.adapter.drop_schema(relation)
 
-    def test_a_maintenance_calls_iceberg_s_procedures(self, project):
+    def test_maintenance_calls_iceberg_s_procedures(self, project):
         table = f"lake.{project.test_schema}.staged"
         run_dbt(["build", "--select", "given", "staged"])
         for number in range(5):
@@ -81,13 +81,13 @@ class AnyServer:
         assert "6 data files rewritten, 1 data file added" in printed
         assert project.run_sql(f"select count(*) from {table}.files", fetch="one") == (1,)
 
-    def test_a_setting_of_the_server_s_session_that_is_refused(self, project):
+    def test_a_setting_in_the_server_s_session_is_refused(self, project):
         refused = ["run", "--full-refresh", "--select", "staged", "--vars", "{escaped: 'true'}"]
         (result,) = run_dbt(refused, expect_pass=False)
         assert "Found: spark.sql.parser.escapedStringLiterals = true" in str(result.message)
 
     @pytest.mark.parametrize("catalog", ["lake", "archive"])
-    def test_a_connection_reads_what_another_has_committed_since(self, project, catalog):
+    def test_a_connection_reads_later_commits_of_another(self, project, catalog):
         adapter = project.adapter
         table = f"{catalog}.fresh.t"
         with adapter.connection_named("one"):

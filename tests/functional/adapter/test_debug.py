@@ -1,4 +1,4 @@
-"""`dbt debug` reports what it reached; each missing thing is one clear error."""
+"""`dbt debug` reports the versions and the catalog. Each missing component is one clear error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dbt.adapters.spark_iceberg.profile import lakehouse
 
 
 class TestDebug:
-    def test_it_says_which_spark_iceberg_and_catalog(self, project):
+    def test_it_reports_spark_iceberg_and_catalog(self, project):
         (_, log) = run_dbt_and_capture(["debug"])
         assert f"Spark {pyspark.__version__}, Iceberg 1." in log
         assert "catalog lakehouse (jdbc)" in log
@@ -25,7 +25,7 @@ class TestDebug:
 
 
 def debug(folder: Path, target: dict[str, Any], **environment: str) -> str:
-    """The output of `dbt debug` for a profile, in a process, and so a Spark, of its own."""
+    """The output of `dbt debug` for a profile, in its own process, which starts its own Spark."""
     (folder / "dbt_project.yml").write_text(yaml.safe_dump({"name": "p", "profile": "p"}))
     output = {"type": "spark_iceberg", "schema": "s", **target}
     (folder / "profiles.yml").write_text(yaml.safe_dump({"p": {"target": "t", "outputs": {"t": output}}}))

@@ -36,7 +36,7 @@ def configured(sql: str, **config) -> str:
 
 
 class TestKinds:
-    """A table becomes a view and a view a table; a table is replaced, with its history."""
+    """Tables become views and views become tables. A replaced table keeps its history."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -151,7 +151,7 @@ class TestContract:
         }
 
     @pytest.mark.parametrize("flags", [[], ["--full-refresh"]])
-    def test_null_is_stopped_and_nothing_of_it_stored(self, project, flags):
+    def test_null_is_rejected_and_nothing_is_stored(self, project, flags):
         run_dbt(["run", "--full-refresh"])
         before = snapshots(project, "m")
         bad = ["run", *flags, "--vars", "{id: 'cast(null as int)'}"]
@@ -160,23 +160,23 @@ class TestContract:
         assert snapshots(project, "m") == before
         assert [column[:2] for column in columns(project, "m")] == [("id", "int"), ("name", "string")]
 
-    def test_the_table_itself_takes_no_null(self, project):
+    def test_the_table_itself_rejects_null(self, project):
         run_dbt(["run", "--full-refresh"])
         assert nullable(project, "m") == {"id": False, "name": True}
         for statement in ("insert into {} values (null, 'b')", "update {} set id = null"):
             with pytest.raises(DbtDatabaseError):
                 project.run_sql(statement.format(f"{project.test_schema}.m"))
-        run_dbt(["run"])  # by an INSERT, and the table stays as it is
+        run_dbt(["run"])  # this run is an INSERT and does not alter the table
         assert nullable(project, "m") == {"id": False, "name": True}
         assert project.run_sql(f"select * from {project.test_schema}.m", fetch="all") == [(1, "a")] * 2
 
-    def test_a_wrong_type_is_told(self, project):
+    def test_a_wrong_type_is_reported(self, project):
         (_, log) = run_dbt_and_capture(["run", "--vars", "{id: \"'x'\"}"], expect_pass=False)
         assert "This model has an enforced contract that failed" in log
 
 
 class TestConstraintsOfTables:
-    """NOT NULL for quoted names and for a model's own constraint; what Iceberg has not is said once."""
+    """NOT NULL for quoted names and for a model's own constraint. Constraints that Iceberg lacks are logged once."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -204,7 +204,7 @@ class TestConstraintsOfTables:
             },
         }
 
-    def test_not_null_is_in_the_table_and_others_are_said_once(self, project):
+    def test_not_null_is_in_the_table_and_other_constraints_are_logged_once(self, project):
         for _ in range(2):
             (_, log) = run_dbt_and_capture(["run"])
             assert nullable(project, "m") == {"Odd name": False, "b": False, "c": True}
@@ -230,7 +230,7 @@ class TestIncremental:
         }
 
     @FILLS_IN_COLUMNS
-    def test_strategies_and_columns_that_come_and_go(self, project):
+    def test_strategies_with_added_and_removed_columns(self, project):
         run_dbt(["run"])
         run_dbt(["run", "--vars", "{columns: 'id, extra'}"])
 
@@ -245,7 +245,7 @@ class TestIncremental:
 
 
 class TestRowsOfOneKey:
-    """What dbt's own incremental model does with several new rows of one key."""
+    """How dbt's own incremental models handle several new rows with the same key."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -260,7 +260,7 @@ class TestRowsOfOneKey:
             for name, strategy in strategies.items()
         }
 
-    def test_a_merge_refuses_them_and_delete_insert_takes_them_all(self, project):
+    def test_a_merge_refuses_them_and_delete_insert_inserts_them_all(self, project):
         def run(*rows: str, **options: Any) -> Any:
             log = f"(values {', '.join(rows)} as t(id, at))"
             return run_dbt(["run", "--vars", json.dumps({"log": log})], **options)
@@ -383,7 +383,7 @@ class TestSeeds:
         run_dbt(["seed", "--select", "text"])
         started = time.monotonic()
         run_dbt(["seed", "--select", "big"])
-        # dbt-spark needs minutes; on an idle machine this takes about 3 seconds
+        # dbt-spark takes minutes; on an idle machine this takes about 3 seconds
         assert time.monotonic() - started < 60
         schema = project.test_schema
         assert project.run_sql(f"select * from {schema}.text order by id", fetch="all") == [
@@ -392,7 +392,7 @@ class TestSeeds:
         ]
         assert project.run_sql(f"select count(*), sum(amount) from {schema}.big", fetch="one") == (10000, 50000000.0)
         assert [column[1] for column in columns(project, "big")] == ["bigint", "string", "double", "date"]
-        # replaced as a whole by one commit
+        # one commit replaces all rows
         run_dbt(["seed", "--select", "big"])
         assert len(snapshots(project, "big")) == 2
 
@@ -432,7 +432,7 @@ class TestSchemas:
 
 
 class TestParsing:
-    """dbt renders a project's macros once before it has a connection."""
+    """dbt renders the macros of a project once before it has a connection."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -460,7 +460,7 @@ class TestGrants:
     def models(cls):
         return {"m.sql": configured(ONE, materialized="table", grants={"select": ["reporter"]})}
 
-    def test_a_spark_without_grants_is_named(self, project):
+    def test_a_spark_without_grants_is_a_clear_error(self, project):
         _, log = run_dbt_and_capture(["run"], expect_pass=False)
         assert "its `grants` were not applied" in log
-        assert "a Spark that cannot parse SHOW GRANTS" in log
+        assert "Spark cannot parse SHOW GRANTS" in log

@@ -1,4 +1,4 @@
-"""Names: three levels, several catalogs, and whatever characters a name may have."""
+"""Names: three levels, several catalogs, and all characters that names may contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The macros that the adapter has for packages, called by stand-ins of the same names that dispatch as they do."""
+"""The adapter's macros for packages, called by macros with the same names and dispatch as in those packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What widely used packages need of an adapter, pinned by a small package that does as they do."""
+"""Features of an adapter that widely used packages need, tested with a small package that uses them in the same way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestPackages:
         return {
             "models": {"+materialized": "table"},
             "on-run-end": ["{{ field_kit.bookkeeping() }}"],
-            # as for a package of macros that stand in for another one's
+            # as with a package that replaces macros of another package
             "dispatch": [{"macro_namespace": "field_kit", "search_order": ["test", "field_kit"]}],
         }
 

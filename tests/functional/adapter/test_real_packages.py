@@ -1,4 +1,4 @@
-"""Published packages, taken from the folder DBT_PACKAGES: one folder per package, named as the package is."""
+"""Published packages from the folder DBT_PACKAGES, which has one folder per package, with the package's name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 FOLDER = os.environ.get("DBT_PACKAGES")
 ITS_ESCAPES = pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
-"""For packages with regular expressions in Jinja strings, whose backslashes Python warns of."""
+"""For packages with regular expressions in Jinja strings. Python warns of their backslashes."""
 
 
 def installed(project, *packages: str) -> None:
-    """Put packages where `dbt deps` would, which needs a network for the packages that they depend on."""
+    """Copy packages to the folder of `dbt deps`, which would need a network for their dependencies."""
     for name in packages:
         if FOLDER is None or not (Path(FOLDER) / name).is_dir():
             pytest.skip(f"set DBT_PACKAGES to a folder that has {name} in the folder {name}")
@@ -73,7 +73,7 @@ class TestDbtArtifacts:
         assert (full_refresh, threads) == (False, 4)
 
 
-@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # by a literal of codegen
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # caused by a literal in codegen
 class TestCodegen:
     @pytest.fixture(scope="class")
     @classmethod
@@ -192,12 +192,12 @@ class TestDates:
         results = run_dbt(["build"])
         assert {str(each.status) for each in results} == {"success", "pass"} and len(results) == 8
         days = rows(project, "select cast(min(date_day) as string), count(*) from {schema}.days")
-        assert days == [("2026-01-01", 9)]  # the end is not among them
+        assert days == [("2026-01-01", 9)]  # the end date is exclusive
 
 
 TABLE = {"+materialized": "table"}
 VIEWS = ("int_direct_relationships", "int_all_dag_relationships")
-"""The models that are tables on Databricks. As views, they are computed by each model that reads them."""
+"""Models that are tables on Databricks. As views, they would be computed again for each model that reads them."""
 
 
 class TestProjectEvaluator:

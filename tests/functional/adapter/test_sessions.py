@@ -1,4 +1,4 @@
-"""Sessions: every dbt connection has its own, and reads what the others have committed."""
+"""Sessions: every dbt connection has its own session, and reads the commits of the others."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_cancel_stops_what_a_session_runs(connection):
 
 
 class TestThreads:
-    """The same through dbt: four models at once, each with a setting and a temporary view of its own."""
+    """The same with dbt: four concurrent models, each with its own setting and its own temporary view."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -171,7 +171,7 @@ class TestThreads:
             select number, current_timezone() as zone, count(*) as n from own, range(200000) group by 1, 2
         """
         return {f"m{n}.sql": model.format(n=n) for n in range(1, 5)} | {
-            # on a thread that another model used before
+            # on a thread that another model has used before
             "after.sql": """
                 -- depends_on: {{ ref('m1') }} {{ ref('m2') }} {{ ref('m3') }} {{ ref('m4') }}
                 select current_timezone() as zone

@@ -1,4 +1,4 @@
-"""The method `thrift`, against a real Spark Thrift Server whose catalogs have Iceberg's cache on, as is the default."""
+"""The method `thrift`, with a real Spark Thrift Server whose catalogs have Iceberg's cache on, as by default."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class TestOneSessionForAll:
         with servers.thrift_server(folder / "server", settings) as port:
             yield port
 
-    def test_is_refused_on_connecting(self, shared):
-        """A checkpoint that one dbt thread sets for its commit would be written with the commits of the others."""
+    def test_a_shared_session_is_refused_on_connecting(self, shared):
+        """The checkpoint that a dbt thread sets for its commit would also be written with commits of other threads."""
         credentials = SparkIcebergCredentials.from_dict(
             {"method": "thrift", "host": servers.HOST, "port": shared, "user": "me", "auth": "NOSASL",
              "catalog": "lake", "schema": "s"}

@@ -22,7 +22,7 @@ def thrift_port(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[
 
 @pytest.fixture
 def factory(tmp_path: Path, thrift_port: int, request: pytest.FixtureRequest) -> Iterator[Factory]:
-    """A project with a schema of its own."""
+    """A project with its own schema."""
     made = Factory(tmp_path, servers.HOST, thrift_port, request.node.name.split("[")[0])
     yield made
     made.connection.close()

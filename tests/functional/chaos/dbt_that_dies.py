@@ -1,7 +1,7 @@
-"""Runs dbt and kills itself by SIGKILL at one boundary between two statements of a model.
+"""Runs dbt, and kills itself with SIGKILL between two statements of a model.
 
-Usage: python dbt_that_dies.py <statement> <dbt arguments …>: dies before it sends the model's statement of that
-number, counted from 1. With 0 it does not die; the last line of its output is the number of statements.
+Usage: python dbt_that_dies.py <statement> <dbt arguments …>. The process dies before the model's statement with
+this number, counted from 1. With 0 it does not die, and the last line of its output is the number of statements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A dbt project on a Spark Thrift Server, run by processes that can be killed; Spark and the catalog outlive them."""
+"""A dbt project on a Spark Thrift Server. Its dbt processes can be killed; Spark and the catalog outlive them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MODELS = {
 
 
 class Factory:
-    """A source, three models in two stages, and processes of dbt that run them."""
+    """A source, three models in two stages, and the dbt processes that run them."""
 
     def __init__(self, folder: Path, host: str, port: int, schema: str) -> None:
         self.folder, self.schema = folder, schema
@@ -67,7 +67,7 @@ class Factory:
         return cursor.fetchall() if cursor.description else []
 
     def land(self) -> None:
-        """One commit of two rows with keys of their own."""
+        """Commit two rows with new keys."""
         first, second = self.landed + 1, self.landed + 2
         self.landed = second
         self.sql(
@@ -75,7 +75,7 @@ class Factory:
         )
 
     def start(self, *arguments: str, dies_at: int = 0, slot: int = 0) -> subprocess.Popen[str]:
-        """A dbt process; concurrent ones need a slot each, for the files that dbt writes."""
+        """Start a dbt process. Concurrent processes need different slots, for the files that dbt writes."""
         script = Path(__file__).with_name("dbt_that_dies.py")
         return subprocess.Popen(
             [
@@ -91,7 +91,7 @@ class Factory:
         )  # fmt: skip
 
     def run(self, *arguments: str, dies_at: int = 0) -> tuple[int, str]:
-        """Run dbt to its end: (return code, output)."""
+        """Run dbt to its end; returns the return code and the output."""
         process = self.start(*arguments, dies_at=dies_at)
         output, _ = process.communicate(timeout=300)
         return process.returncode, output
@@ -115,12 +115,12 @@ class Factory:
         return json.loads(text)
 
     def assert_whole(self, name: str) -> None:
-        """A model's rows are exactly those of its source at its checkpoint: none missing, none duplicated."""
+        """Check that a model has exactly the rows that its source had at the checkpoint. No row is duplicated."""
         ((source, position),) = self.checkpoint(name)["sources"].items()
         assert self.rows(self.table(name)) == self.rows(f"{source} version as of {position['snapshot_id']}")
 
     def assert_complete(self) -> None:
-        """Every model holds exactly the rows that have landed."""
+        """Check that every model has exactly the rows that have landed."""
         landed = self.rows(self.table("events"))
         assert landed.total() == self.landed
         for name in MODELS:

@@ -1,6 +1,6 @@
-"""dbt killed by SIGKILL at the boundaries of statements and at random times: rows and checkpoint stay together.
+"""dbt is killed with SIGKILL between statements and at random times. Rows and checkpoint stay consistent.
 
-``CHAOS_KILLS`` sets how many kills there are: a few in the ordinary tests, 100 and more in ``make chaos``.
+``CHAOS_KILLS`` sets the number of kills: a few in the ordinary tests, at least 100 in ``make chaos``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def test_kills_at_statement_boundaries(factory):
     for boundary in boundaries:
         factory.land()
         code, output = factory.run("run", dies_at=boundary)
-        # A run after a crash may have fewer statements: a model that has already published has nothing to do.
+        # A run after a crash may have fewer statements, because a model that has already published has nothing to do.
         assert code in (-signal.SIGKILL, 0), output
         for name in ("appended", "merged"):
             factory.assert_whole(name)
@@ -56,7 +56,7 @@ def test_kills_at_random_times(factory):
 
 
 def finish(factory):
-    """Wait for the server's work for killed processes; then two clean runs, the second of which finds nothing new."""
+    """Wait until the server has finished the work of killed processes, and run twice. The second run finds nothing."""
     time.sleep(1)
     factory.land()
     for _ in range(2):

@@ -1,7 +1,7 @@
-"""Runs of histories and snapshots that die at any of their statements: the next run makes their tables whole.
+"""Runs of histories and snapshots die at each of their statements. The next run repairs their tables.
 
-Each table of a project has a run that dies at another statement, from which on nothing that it sends arrives, as if its
-process had been killed. One table's runs do not die: at the end, the others must have its versions.
+The run of each table dies at a different statement. From then on, none of its statements reach Spark, as if the process
+had been killed. The runs of one table do not die: in the end, all other tables must have the same versions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.functional.incremental.shop import Shop, hold_as_a_server
 __all__ = ["outside", "shop", "small_shop"]
 
 MOST = 30
-"""More than the statements of any run."""
+"""More statements than any run has."""
 
 SNAPSHOT = """
 {{% snapshot {name} %}}
@@ -53,10 +53,10 @@ EVENTS = [
 
 
 class Deaths:
-    """Counts what each node sends. A node with a number in its name dies at the statement of that number."""
+    """Counts the statements of each node. A node with a number in its name dies at the statement with this number."""
 
     def __init__(self, *, is_sent: bool) -> None:
-        """``is_sent``: it dies once the statement has been carried out, not before."""
+        """``is_sent``: whether the node dies after the statement was executed, instead of before."""
         self._is_sent = is_sent
         self._calls: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -90,7 +90,7 @@ class Deaths:
 
 
 class Tables:
-    """A source, and tables of one kind that are made of it."""
+    """A source, and tables of one kind that read it."""
 
     def __init__(self, shop: Shop, kind: str) -> None:
         self.shop, self.kind = shop, kind
@@ -118,7 +118,7 @@ class Tables:
         return self.shop.dbt("snapshot" if self.kind == "snapshot" else "run")
 
     def versions(self, name: str) -> Counter[Any]:
-        """The versions. Those of a snapshot have the times of its runs, which are left out."""
+        """The versions in a table. For a snapshot, without the times, which are those of its runs."""
         columns = "id, v, dbt_valid_from, dbt_valid_to, dbt_scd_id"
         if self.kind == "snapshot":
             columns = "id, v, dbt_valid_to is null, dbt_is_deleted"

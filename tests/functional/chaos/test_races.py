@@ -1,6 +1,6 @@
-"""Several processes run the same models at once, on one catalog: each row is written once, and losers fail cleanly.
+"""Several processes run the same models at once, on one catalog. Each row is written once, and losers fail cleanly.
 
-``CHAOS_ROUNDS`` sets how many rounds there are.
+``CHAOS_ROUNDS`` sets the number of rounds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "2"))
 
 
 @pytest.mark.thorough
-def test_processes_that_run_at_once(factory):
+def test_concurrent_processes(factory):
     factory.land()
     factory.completes()
     for round_ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""One cluster for all tests of the folder, which each way of reaching it uses in turn."""
+"""One cluster for all tests of the folder. Every connection method uses it in turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="package")
 def settings(cluster: Cluster, embedded_target: dict[str, Any]) -> dict[str, str]:
-    """The settings of a server in front of the cluster, whose catalog is in `lake` beside the cluster's files."""
+    """The settings of a server that runs on the cluster. Its catalog is in `lake`, next to the cluster's files."""
     found = servers.lake_settings(cluster.folder / "lake", CATALOG, embedded_target)
     jars = found["spark.driver.extraClassPath"]
     return {**found, **cluster.settings(), "spark.executor.extraClassPath": jars}
@@ -37,14 +37,14 @@ def settings(cluster: Cluster, embedded_target: dict[str, Any]) -> dict[str, str
 
 @pytest.fixture(scope="package", params=list(WAYS))
 def place(request: pytest.FixtureRequest, cluster: Cluster, settings: dict[str, str]) -> Iterator[Place]:
-    """Each way in turn: all tests of one run before those of the next."""
+    """Each connection method in turn. All tests of one method run before those of the next."""
     with WAYS[request.param](cluster, settings) as place:
         yield place
 
 
 @pytest.fixture(scope="package")
 def outside(cluster: Cluster, settings: dict[str, str], embedded_target: dict[str, Any]) -> Iterator[SparkSession]:
-    """A Spark apart from the cluster, on the same tables."""
+    """A Spark session outside the cluster, on the same tables."""
     lake = {**embedded_target, "warehouse": str(cluster.folder / "lake"), "schema": "s"}
     opened = open_session(SparkIcebergCredentials.from_dict(lake))
     yield opened.session
@@ -53,5 +53,5 @@ def outside(cluster: Cluster, settings: dict[str, str], embedded_target: dict[st
 
 @pytest.fixture
 def shop(tmp_path: Path, place: Place, outside: SparkSession) -> Shop:
-    """An empty project with schemas of its own."""
+    """An empty project with its own schemas."""
     return place.shop(tmp_path, place.target, f"{place.name}_{next(_numbers)}", outside)

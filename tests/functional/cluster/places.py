@@ -1,4 +1,4 @@
-"""A standalone cluster on loopback, and the ways by which dbt's work gets there."""
+"""A standalone cluster on loopback, and the connection methods through which dbt runs on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKERS = 2
 
 
 class Cluster:
-    """A master, and workers of one core each."""
+    """A master, and workers with one core each."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self._stack = folder, stack
@@ -32,7 +32,7 @@ class Cluster:
         self.fill()
 
     def fill(self) -> None:
-        """Start workers, until there are as many as there should be."""
+        """Start workers until all of them run."""
         self.workers = [each for each in self.workers if each.poll() is None]
         while len(self.workers) < WORKERS:
             name = f"worker_{len(list(self.folder.glob('worker_*')))}"
@@ -42,20 +42,20 @@ class Cluster:
             self.workers.append(self._start(name, "worker.Worker", *size, self.url, ready=ready))
 
     def state(self) -> dict[str, Any]:
-        """What the master knows."""
+        """The state that the master reports."""
         state: dict[str, Any] = servers.get_json(self._web, "json/")
         return state
 
     def applications(self) -> list[str]:
-        """The applications that the master runs, by name."""
+        """The names of the applications that the master runs."""
         return [each["name"] for each in self.state()["activeapps"]]
 
     def logs(self) -> list[Path]:
-        """What the executors have written."""
+        """The logs of the executors."""
         return list(self.folder.glob("worker_*/app-*/*/stderr"))
 
     def settings(self) -> dict[str, str]:
-        """What makes a Spark run on the cluster."""
+        """The settings with which Spark runs on the cluster."""
         return {
             "spark.master": self.url,
             "spark.driver.host": HOST,
@@ -78,7 +78,7 @@ class Cluster:
 
 
 class ProcessShop(Shop):
-    """A project whose dbt is a process, which has a Spark of its own in `method: session`."""
+    """A project whose dbt is a separate process. In `method: session`, this process has its own Spark."""
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         script = "from dbt.cli.main import cli; cli()"
@@ -97,14 +97,14 @@ class ProcessShop(Shop):
         return Outcome(process.returncode == 0, nodes, None, printed)
 
     def use(self, target: dict[str, Any]) -> None:
-        """Change the profile, and nothing else."""
+        """Replace the profile only."""
         self._target = {**target, "schema": self.schema}
         self.configure({})
 
 
 @dataclass(frozen=True)
 class Place:
-    """A way to the cluster: its name, its profile without a schema, and what runs there now."""
+    """A connection method: its name, its profile without a schema, and its running jobs."""
 
     name: str
     target: dict[str, Any]
@@ -112,7 +112,7 @@ class Place:
 
     @property
     def shop(self) -> type[Shop]:
-        """Spark in this process is not on the cluster, so `method: session` needs a process of its own."""
+        """The class of a project. Spark in this process is not on the cluster, so `method: session` uses another."""
         return ProcessShop if self.name == "session" else Shop
 
 

@@ -1,6 +1,6 @@
-"""One project, unchanged but for its profile, on a standalone cluster: a master and two workers as processes.
+"""One project on a standalone cluster with a master and two workers as processes. Only the profile changes.
 
-Each way runs it from where the one before stopped, is interrupted, and loses a worker in the middle of a run.
+Each connection method continues where the previous one stopped, is interrupted, and loses a worker during a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .places import ProcessShop
 pytestmark = pytest.mark.thorough
 
 ROWS = 40
-# Deterministic, and as slow as the variable says.
+# Deterministic. The variable sets how slow it is.
 SLOW = "aggregate(sequence(1, {{ var('work', 1) }}), 0, (a, x) -> pmod(a + x, 7)) >= 0"
 MODELS = {
     "appended": ({}, "select * from {{ ip_changes(source('raw', 'events')) }}"),
@@ -33,12 +33,12 @@ MODELS = {
 
 
 class Travelling(ProcessShop):
-    """The project that all ways run. Its sources are written, and all is read, by a Spark apart from the cluster."""
+    """The project of all connection methods. A Spark outside the cluster writes its sources and reads all tables."""
 
     landed = 0
 
     def land(self) -> None:
-        """New events; accounts that come, change and go."""
+        """Add events; add, change and delete accounts."""
         number, self.landed = self.landed, self.landed + 1
         rows = [f"({number * ROWS + n}, 'run {number}')" for n in range(ROWS)]
         self.insert(self.raw("events"), *rows)
@@ -64,7 +64,7 @@ def project(cluster, outside):
 
 @pytest.fixture
 def at_rest(project, place):
-    """The project on this way, all that landed before applied, and more landed."""
+    """The project with the current profile, after all rows so far were applied and new rows have landed."""
     project.use(place.target)
     project.land()
     project.run()
@@ -73,19 +73,19 @@ def at_rest(project, place):
     return project
 
 
-def met_at_work(cluster, shop, work):
-    """A dbt process that runs `applied`, whose tasks have run for a second; `work`: of each row."""
+def started(cluster, shop, work):
+    """Start a dbt process that runs `applied`, and wait until its tasks have run for a second. ``work``: per row."""
     at_work = servers.at_work(cluster.logs)
     process = shop.start("run", "--select", "applied", "--vars", f"{{work: {work}}}")
     servers.until(at_work)
     return process
 
 
-def test_the_project_outlives_a_worker(cluster, at_rest):
-    process = met_at_work(cluster, at_rest, 400_000)
+def test_the_project_survives_the_loss_of_a_worker(cluster, at_rest):
+    process = started(cluster, at_rest, 400_000)
     cluster.workers[0].send_signal(signal.SIGKILL)
     printed, _ = process.communicate(timeout=300)
-    print(printed)  # noqa: T201 (which of the two it was)
+    print(printed)  # noqa: T201 (shows which case occurred)
     assert process.returncode == 0 or "run the model again" in printed
     assert "\tat " not in printed
     cluster.fill()
@@ -96,7 +96,7 @@ def test_the_project_outlives_a_worker(cluster, at_rest):
 def test_an_interrupted_run_stops_the_job_and_publishes_nothing(cluster, place, at_rest):
     before = at_rest.head(at_rest.built("applied"))
     assert not place.running()
-    process = met_at_work(cluster, at_rest, 2_000_000)
+    process = started(cluster, at_rest, 2_000_000)
     assert place.running()
     began = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""The flights project on the cluster: each way runs it from where the one before stopped."""
+"""The flights project on the cluster. Each connection method continues where the previous one stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAYS = 2
 
 
 class Flights(ProcessShop):
-    """A copy of the project, with profiles of its own."""
+    """A copy of the project, with its own profiles."""
 
     def use(self, target):
         settings = {**target.get("server_side_parameters", {}), "spark.sql.session.timeZone": "UTC"}
@@ -47,7 +47,7 @@ def days():
     return iter(land_flights.read_landings())
 
 
-def test_the_flights_are_as_rebuilt(place, flights, days):
+def test_the_flights_equal_their_rebuild(place, flights, days):
     flights.use(place.target)
     for landing in itertools.islice(days, DAYS):
         land_flights.land(flights.session, f"{CATALOG}.ops", landing)

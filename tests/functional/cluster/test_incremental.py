@@ -1,9 +1,9 @@
-"""Incremental models of each strategy on the cluster; each way builds tables of its own."""
+"""Incremental models of each strategy on the cluster. Each connection method builds its own tables."""
 
 import pytest
 
 from tests.functional.incremental.test_changed_groups import (
-    test_the_newest_row_of_each_key_whatever_comes_late,  # noqa: F401
+    test_the_newest_row_of_each_key_with_late_rows,  # noqa: F401
 )
 from tests.functional.incremental.test_fence import (
     events,  # noqa: F401 (a fixture)

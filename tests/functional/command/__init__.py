@@ -1,1 +1,1 @@
-"""The command iceberg-incremental on real tables."""
+"""The command iceberg-incremental, with real tables."""

@@ -1,6 +1,7 @@
-"""The command, killed by SIGKILL at one of its catalog commits.
+"""Runs the command, and kills it with SIGKILL at one of its catalog commits.
 
-Usage: python command_that_dies.py before|after <arguments …>: dies right before, or right after, the first commit.
+Usage: python command_that_dies.py before|after <arguments …>. The process dies immediately before or after its first
+commit.
 """
 
 from __future__ import annotations

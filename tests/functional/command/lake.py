@@ -1,4 +1,4 @@
-"""Tables of one test, which Spark writes as the source's writer, and a job that is no Spark's: DuckDB and PyIceberg."""
+"""The tables of a test. Spark writes to the source, and the job uses DuckDB and PyIceberg instead of Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Answer:
-    """What the command answered."""
+    """The exit code and the output of the command."""
 
     code: int
     printed: str
@@ -50,7 +50,7 @@ class Lake:
         return [tuple(row) for row in self.session.sql(text.format(s=self.source, t=self.target)).collect()]
 
     def insert(self, *rows):
-        """One commit of one file."""
+        """Commit rows in one file."""
         values = ", ".join(f"({number}, {value!r})" for number, value in rows)
         self.sql(f"insert into {{s}} select /*+ coalesce(1) */ * from values {values}")
 
@@ -74,7 +74,7 @@ class Lake:
         return [f"--catalog-property={CATALOG}.{key}={value}" for key, value in self.properties.items()]
 
     def command(self, name, *arguments):
-        """Call the command in this process."""
+        """Run the command in this process."""
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             code = main([name, *arguments, *self.properties_given()])
@@ -88,7 +88,7 @@ class Lake:
         return self.command("status", f"--target={self.target}", f"--source={self.source}", *options)
 
     def saved(self, captured):
-        """The file of a captured run."""
+        """Write the output of a capture to a file."""
         file = self.folder / f"run_{next(_numbers)}.json"
         file.write_text(captured.printed, encoding="utf-8")
         return file
@@ -102,12 +102,12 @@ class Lake:
     # The job
 
     def iceberg(self, table=None):
-        """A table as PyIceberg has it."""
+        """A table as PyIceberg loads it."""
         catalog = load_catalog(CATALOG, **self.properties)
         return catalog.load_table((table or self.target).split(".", 1)[1])
 
     def write(self, captured):
-        """The job: DuckDB reads the files that were captured, and PyIceberg writes the rows to the branch."""
+        """The job: DuckDB reads the captured files, and PyIceberg writes the rows to the branch."""
         run = captured.document
         for source in run["sources"]:
             files = [file["path"].removeprefix("file:") for file in source["files"]]
@@ -118,7 +118,7 @@ class Lake:
                 self.iceberg().append(rows, branch=run["branch"])
 
     def run(self, *options):
-        """A whole run of the job; returns what commit, or else capture, answered."""
+        """Run the whole job; returns the answer of commit, or of capture if the job stops there."""
         captured = self.capture(*options)
         if captured.code != 0:
             return captured

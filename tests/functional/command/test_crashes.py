@@ -1,6 +1,6 @@
-"""The command killed by SIGKILL, and several processes of a job at once: each row is written once.
+"""The command is killed with SIGKILL, and several processes of a job run at once. Each row is written once.
 
-``CHAOS_KILLS`` and ``CHAOS_ROUNDS`` set how many kills and rounds there are in the tests that are marked thorough.
+``CHAOS_KILLS`` and ``CHAOS_ROUNDS`` set the number of kills and rounds in the tests that are marked thorough.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def test_jobs_that_are_killed_at_random_times(lake):
 
 
 @pytest.mark.thorough
-def test_jobs_that_run_at_once(lake):
+def test_concurrent_jobs(lake):
     for number in range(ROUNDS + 1):
         lake.insert((number, "x"))
         processes = [started(lake, "whole_job.py", lake.source, lake.target) for _ in range(3)]
@@ -89,7 +89,7 @@ def test_jobs_that_run_at_once(lake):
 
 
 def finished(lake, process):
-    """The exit code of a job: 0 or that of a lost race."""
+    """The exit code of a job: 0, or the code of a lost race."""
     out, err = process.communicate(timeout=300)
     assert process.returncode in (0, 3, 4), err
     assert process.returncode != 0 or json.loads(out)["action"] == "committed"

@@ -1,4 +1,4 @@
-"""The data files that a capture names hold exactly the rows of its SQL; where they would not, it names none."""
+"""A capture lists data files with exactly the rows of its SQL, or no files at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MERGE_ON_READ = "tblproperties ('write.delete.mode' = 'merge-on-read', 'write.up
 
 
 def captured(lake, *options):
-    """The source as it was captured; the run is given up."""
+    """The source as it was captured. The run is aborted."""
     answer = lake.capture(*options)
     assert answer.code == 0, answer.said
     lake.abort(answer)
@@ -57,7 +57,7 @@ def merged(outside, warehouse, tmp_path):
 
 def test_files_of_a_whole_table(lake):
     lake.insert((1, "a"), (2, "b"))
-    lake.sql("delete from {s} where id = 1")  # copy-on-write: the file is another one
+    lake.sql("delete from {s} where id = 1")  # copy-on-write: the file is replaced
     lake.insert((3, "c"))
     assert_exact(lake, rows=[(2, "b"), (3, "c")])
 
@@ -78,7 +78,7 @@ def test_files_of_appends_around_a_compaction(lake):
 
 
 @pytest.mark.parametrize("is_whole_file", [True, False])
-def test_rows_that_came_and_went_within_the_range(lake, is_whole_file):
+def test_rows_that_were_added_and_deleted_within_the_range(lake, is_whole_file):
     lake.insert((1, "a"))
     lake.run()
     lake.insert((2, "b"))
@@ -88,7 +88,7 @@ def test_rows_that_came_and_went_within_the_range(lake, is_whole_file):
 
 
 def test_an_expiry_by_pyiceberg_within_the_range(lake):
-    """It takes the parent away from the first snapshot that it leaves; older metadata files know it."""
+    """The first snapshot that is left loses its parent. Older metadata files still have it."""
     lake.insert((1, "a"))
     lake.run()
     lake.insert((2, "b"))
@@ -124,7 +124,7 @@ def test_changed_rows(table, request):
     assert_omitted(lake, Omitted.CHANGED_ROWS, "--on-source-rewrite=upserts", rows=[(2, "B"), (3, "c")])
     assert_exact(lake, "--on-source-rewrite=ignore", rows=[(3, "c")])
     lake.insert((4, "d"), (5, "e"))
-    lake.sql("delete from {s} where id = 5")  # the policy takes appended rows as they were appended
+    lake.sql("delete from {s} where id = 5")  # the policy reads appended rows as they were when they were appended
     assert_exact(lake, "--on-source-rewrite=ignore", rows=[(3, "c"), (4, "d"), (5, "e")])
 
 
@@ -143,7 +143,7 @@ def test_a_column_that_was_added(lake):
         ["alter table {s} add column w int", "alter table {s} alter column w type bigint"],
     ],
 )
-def test_columns_that_files_have_otherwise(lake, changes):
+def test_columns_that_differ_between_files(lake, changes):
     lake.insert((1, "a"))
     for change in changes:
         lake.sql(change)
@@ -165,7 +165,7 @@ def test_partitioned_files_have_their_columns(outside, warehouse, tmp_path):
     assert_exact(lake, rows=[(1, "a"), (2, "b/c"), (3, None)])
 
 
-def test_names_that_files_have_otherwise(lake):
+def test_column_names_that_differ_in_files(lake):
     lake.sql("drop table {s}")
     lake.sql("create table {s} (id bigint, `v w` string) using iceberg")
     lake.sql("insert into {s} values (1, 'a')")

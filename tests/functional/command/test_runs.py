@@ -1,4 +1,4 @@
-"""Runs of jobs by the command, on real tables: what is captured, written and committed, and what is refused."""
+"""Runs of jobs with the command, on real tables: captures, writes, commits and refusals."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_empty_source_and_its_first_rows(lake):
     assert lake.rows() == Counter([(1, "a")])
 
 
-def test_a_run_that_writes_nothing_has_to_say_so(lake):
+def test_a_run_that_writes_nothing_needs_an_option(lake):
     lake.insert((1, "a"))
     lake.run()
     lake.insert((2, "b"))
@@ -200,7 +200,7 @@ def test_a_compacted_target_keeps_its_checkpoint(lake):
 
 
 def test_a_rollback_of_the_target_takes_the_checkpoint_with_it(lake):
-    """Also where the run before was another engine's: its checkpoint is not taken for that of the rows after it."""
+    """Even if another engine wrote the previous run, its checkpoint is not used for later rows."""
     lake.insert((1, "a"))
     lake.sql("drop table {t}")
     with job(lake).run() as run:
@@ -217,7 +217,7 @@ def test_a_rollback_of_the_target_takes_the_checkpoint_with_it(lake):
     assert lake.rows("id") == Counter([(1,), (2,), (3,)])
 
 
-def test_a_branch_that_was_made_again_is_refused(lake):
+def test_a_recreated_branch_is_refused(lake):
     lake.insert((1, "a"))
     lake.run()
     lake.insert((2, "b"))
@@ -276,7 +276,7 @@ def test_a_policy_rebuilds(lake):
     assert lake.rows("id") == Counter([(7,)])
 
 
-def test_a_table_of_somebody_else_is_not_touched(lake):
+def test_a_foreign_table_is_not_changed(lake):
     lake.insert((1, "a"))
     lake.sql("insert into {t} values (9, 'z')")
     refused = lake.capture()
@@ -396,7 +396,7 @@ def test_a_model_of_dbt_continues_the_command_and_the_command_the_model(shop, wa
 
 
 def test_a_dbt_model_reads_the_table_of_the_command_as_its_source(lake):
-    """The snapshot that carries the checkpoint brings no rows to a reader, and takes none."""
+    """The snapshot that holds the checkpoint neither adds nor removes rows for a reader."""
     lake.insert((1, "a"))
     lake.run()
     downstream = Job(lake.session, f"{lake.schema}.downstream")

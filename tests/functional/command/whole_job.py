@@ -1,4 +1,4 @@
-"""A whole run of a job in a process of its own. Usage: python whole_job.py <source> <target> <options …>."""
+"""Runs a whole job in a separate process. Usage: python whole_job.py <source> <target> <options …>."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def job(source, target, *options):
             write(json.loads(text), properties)
             code, text = printed("commit", f"--run={file}", *options)
         except (CommitFailedException, ValueError):
-            code = OVERTAKEN  # another one commits to the table, or has dropped the branch
+            code = OVERTAKEN  # another process commits to the table, or has dropped the branch
         if code == OVERTAKEN:
             printed("abort", f"--run={file}", *options)
     sys.stdout.write(text)

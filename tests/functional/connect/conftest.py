@@ -1,4 +1,4 @@
-"""One Spark Connect server for all tests of the folder; each project and session has a schema of its own."""
+"""One Spark Connect server for all tests of the folder. Each project and each session has its own schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def server_settings(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any]) -> dict[str, str]:
-    """The catalogs of every server's tests, and that of the incremental ones, with Iceberg's cache on."""
+    """The settings of the server: the catalogs of `any_server` and the incremental tests, with Iceberg's cache on."""
     folder = tmp_path_factory.mktemp("connect_lakes")
     settings = any_server.settings(folder, embedded_target)
     settings |= servers.lake_settings(folder / CATALOG, CATALOG, embedded_target)
@@ -44,7 +44,7 @@ def port(tmp_path_factory: pytest.TempPathFactory, server_settings: dict[str, st
 
 
 def target_on(port: int) -> dict[str, Any]:
-    """The profile of a server, without a schema. Without TLS, a token is sent to `localhost` only."""
+    """The profile of a server, without a schema. Without TLS, the client sends a token to `localhost` only."""
     return {
         "type": "spark_iceberg",
         "method": "connect",
@@ -76,7 +76,7 @@ def connection(credentials: SparkIcebergCredentials) -> Iterator[ConnectSession]
 
 @pytest.fixture(scope="session")
 def outside(credentials: SparkIcebergCredentials) -> Iterator[ConnectSession]:
-    """A session apart from dbt's, as of another writer."""
+    """A separate session, for another writer."""
     opened = open_connect(credentials)
     yield opened
     opened.close()
@@ -84,11 +84,11 @@ def outside(credentials: SparkIcebergCredentials) -> Iterator[ConnectSession]:
 
 @pytest.fixture
 def shop(tmp_path: Path, target: dict[str, Any], outside: ConnectSession) -> Shop:
-    """An empty project with schemas of its own."""
+    """An empty project with its own schemas."""
     return Shop(tmp_path, target, f"shop_{next(_numbers)}", outside.session)
 
 
 @pytest.fixture(scope="module")
 def module_shop(tmp_path_factory: pytest.TempPathFactory, target: dict[str, Any], outside: ConnectSession) -> Shop:
-    """A project for all tests of a module, which look at what one run of many models came to."""
+    """A project for all tests of a module, which check the results of one run of many models."""
     return Shop(tmp_path_factory.mktemp("shop"), target, f"shop_{next(_numbers)}", outside.session)

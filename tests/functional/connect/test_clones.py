@@ -1,4 +1,4 @@
-"""Clones, and comparisons with rebuilds, on sessions of a Spark Connect server."""
+"""Clones and comparisons with rebuilds, in sessions of a Spark Connect server."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.functional.incremental.test_clones import (
     dev,  # noqa: F401 (a fixture)
     events,  # noqa: F401 (a fixture)
     test_a_clone_has_the_files_and_the_checkpoint_of_its_origin,  # noqa: F401
-    test_what_is_there_is_left_alone_unless_it_is_to_be_replaced,  # noqa: F401
+    test_existing_tables_are_replaced_only_on_request,  # noqa: F401
 )
 from tests.functional.incremental.test_verify import (
     test_values_of_all_types_are_compared,  # noqa: F401

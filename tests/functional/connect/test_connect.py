@@ -1,4 +1,4 @@
-"""The method `connect`, against a real Spark Connect server that wants a token."""
+"""The method `connect`, with a real Spark Connect server that requires a token."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ TYPES = (
 
 
 @pytest.mark.parametrize("value", TYPES)
-def test_values_come_as_from_a_session_of_this_process(connection, embedded_target, value):
+def test_values_equal_those_of_a_local_session(connection, embedded_target, value):
     from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 
     here = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
@@ -81,14 +81,14 @@ def test_values_come_as_from_a_session_of_this_process(connection, embedded_targ
     here.close()
 
 
-def test_the_profile_s_settings_are_in_the_session_and_in_no_other(target, connection):
+def test_settings_of_the_profile_apply_only_to_its_own_session(target, connection):
     own = opened({**target, "server_side_parameters": {"spark.sql.session.timeZone": "+05:00", "spark.cores.max": 9}})
     assert rows(own.handle, "select current_timezone()") == [("+05:00",)]
     assert rows(connection, "select current_timezone()") != [("+05:00",)]
     own.handle.close()
 
 
-def test_settings_are_readable_but_for_secrets_and_are_put_back(connection):
+def test_settings_can_be_read_except_for_secrets_and_are_restored(connection):
     zone, token = "spark.sql.session.timeZone", "spark.sql.catalog.lakehouse.token"
     before = connection.setting(zone)
     connection.configure(zone, "+05:00")
@@ -102,7 +102,7 @@ def test_settings_are_readable_but_for_secrets_and_are_put_back(connection):
     assert token not in connection.settings()
 
 
-def test_rows_are_held_as_they_were_computed_first(connection):
+def test_held_rows_are_computed_once(connection):
     connection.hold("held", "select uuid() as u from range(3)")
     connection.hold("others", "select 1 as u")
     first = rows(connection, "select u from held order by u")
@@ -124,7 +124,7 @@ def test_a_session_and_connect_work_in_one_process(connection, embedded_target):
 
 
 def test_a_statement_that_is_cancelled_leaves_no_task_behind(credentials, connection):
-    """Its two tasks would leave the server no place for others."""
+    """The statement has two tasks, which would use all cores of the server."""
     with closing(open_own_session(credentials)) as cancelled:
         cancel_stops_what_a_session_runs(cancelled)
     counting = "select count(*) from range(9)"
@@ -141,7 +141,7 @@ def opened(target: dict[str, Any]) -> Connection:
     return SparkIcebergConnectionManager.open(Connection(Identifier("spark_iceberg"), "one", credentials))
 
 
-def test_a_connection_string_is_as_good(target, port):
+def test_a_connection_string_works_too(target, port):
     connection = opened(
         {"method": "connect", "catalog": target["catalog"], "remote": f"sc://localhost:{port}/;token=let-me%3Bin"}
     )
@@ -164,7 +164,7 @@ def without(target: dict[str, Any], name: str) -> dict[str, Any]:
     ],
     ids=["no server", "wrong token", "no token", "no TLS there", "no such catalog"],
 )
-def test_what_keeps_a_connection_from_being_opened_is_said_with_what_to_do(target, change, said):
+def test_an_error_of_the_connection_states_the_cause_and_a_fix(target, change, said):
     with pytest.raises(DbtRuntimeError) as caught:
         opened(change(target))
     assert said in caught.value.msg

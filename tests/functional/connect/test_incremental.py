@@ -1,4 +1,4 @@
-"""The strategies, the order within a key, changed groups and the fence, on sessions of a Spark Connect server."""
+"""The strategies, sequence_by, changed groups and concurrent writers, in sessions of a Spark Connect server."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.functional.incremental.test_applied_changes import (
     test_zeros_of_both_signs_are_one_key,  # noqa: F401
 )
 from tests.functional.incremental.test_changed_groups import (
-    test_the_newest_row_of_each_key_whatever_comes_late,  # noqa: F401
+    test_the_newest_row_of_each_key_with_late_rows,  # noqa: F401
 )
 from tests.functional.incremental.test_fence import (
     events,  # noqa: F401 (a fixture)

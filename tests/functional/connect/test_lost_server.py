@@ -1,4 +1,4 @@
-"""A server that is killed while it runs a statement, and started again before the client has given up."""
+"""A server is killed while it runs a statement, and is restarted before the client gives up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.functional.metadata import servers
 from .conftest import target_on
 
 ROWS = 30
-# Each row takes as long as the variable says, in ms, so that the statement can be met while it runs.
+# Each row takes the variable's time in ms, so that the server can be killed while the statement runs.
 SLOW = """
     select id, v from {{ ip_changes(source('raw', 'events')) }}
     where reflect('java.lang.Thread', 'sleep', bigint({{ var('ms', 0) }})) is not null
@@ -21,7 +21,7 @@ SLOW = """
 
 
 @pytest.mark.thorough
-def test_a_run_that_lost_its_server_is_right_after_the_next_run(tmp_path, server_settings, outside):
+def test_the_next_run_repairs_a_run_that_lost_its_server(tmp_path, server_settings, outside):
     port, home = servers.free_port(), tmp_path / "server"
     shop = Shop(tmp_path / "shop", target_on(port), "lost", outside.session)
     events = shop.source("events")

@@ -1,4 +1,4 @@
-"""A terminal shows what the server reports of a long statement."""
+"""A terminal shows the progress of a long statement, as the server reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in Python on a session of a Spark Connect server, with the guarantees of those in SQL."""
+"""Python models in a session of a Spark Connect server, with the same guarantees as SQL models."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tests.functional.incremental.test_python_models import (
     python,
     test_an_error_of_the_code_shows_its_lines_and_commits_nothing,  # noqa: F401
     test_changes_of_rows_are_merged_and_groups_replaced,  # noqa: F401
-    test_integers_beside_null_stay_integers_in_pandas,  # noqa: F401
+    test_integers_in_columns_with_null_stay_integers_in_pandas,  # noqa: F401
     test_new_rows_are_appended_as_by_the_same_model_in_sql,  # noqa: F401
     test_the_code_runs_once_for_new_rows_and_not_without,  # noqa: F401
     test_values_of_pandas_stay_what_they_are,  # noqa: F401
 )
 
 
-def test_an_error_within_a_chain_shows_the_line_that_made_it(shop):
+def test_an_error_within_a_chain_shows_the_line_that_caused_it(shop):
     python(
         shop,
         "m",
@@ -88,7 +88,7 @@ def test_a_dataframe_of_another_session_is_refused(shop):
     assert "returned a DataFrame of another Spark session" in shop.fails()
 
 
-def test_the_code_of_a_model_leaves_pyspark_as_it_was(connection):
+def test_the_code_of_a_model_does_not_change_pyspark(connection):
     from pyspark.sql.utils import is_remote
 
     with connection.active("m.py"):

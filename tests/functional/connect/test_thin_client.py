@@ -1,4 +1,4 @@
-"""What ``pip install dbt-spark-iceberg[connect]`` brings is enough: no full PySpark, no Java."""
+"""The packages of ``pip install dbt-spark-iceberg[connect]`` are sufficient, without full PySpark or Java."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module", params=["3.10", "3.13"])
 def thin_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment with the extra, in the versions of this one where it has them."""
+    """The interpreter of a new environment with the extra. It has the package versions of this environment."""
     interpreter = find_python(request.param)
     if interpreter is None:
         pytest.skip(f"Python {request.param} is not installed")

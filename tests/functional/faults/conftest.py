@@ -1,4 +1,4 @@
-"""Projects whose dbt reaches a server through a proxy, and whose other writers reach it without."""
+"""Projects whose dbt reaches a server through a proxy. Other writers connect to the server directly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEYS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
 
 
 def with_catalog(target: Mapping[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
-    """A profile on a Spark that runs, with a catalog of these settings."""
+    """The profile of a running Spark, with a catalog that has these settings."""
     prefix = f"spark.sql.catalog.{CATALOG}"
     catalog = {prefix: CATALOG_CLASS, **{f"{prefix}.{key}": value for key, value in settings.items()}}
     parameters = {**target.get("server_side_parameters", {}), **catalog}
@@ -40,7 +40,7 @@ def with_catalog(target: Mapping[str, Any], settings: Mapping[str, str]) -> dict
 
 
 class Projects:
-    """Makes projects on a Spark, each in a schema and with another writer of its own."""
+    """Creates projects on a Spark. Each project has its own schema and its own other writer."""
 
     def __init__(self, folder: Path, target: Mapping[str, Any]) -> None:
         self._folder, self._target = folder, target
@@ -49,7 +49,7 @@ class Projects:
     def shop(
         self, name: str, settings: Mapping[str, str], beside: Mapping[str, str] | None = None, **profile: str
     ) -> Shop:
-        """A project. ``settings``: of its catalog. ``beside``: those for the other writer, where they are not these."""
+        """Create a project. ``settings``: of its catalog. ``beside``: those of the other writer, if they differ."""
         own = {**with_catalog(self._target, beside or settings), "schema": "beside"}
         writer = open_own_session(SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases(own)))
         self._writers.append(writer)
@@ -80,7 +80,7 @@ def rest_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 @pytest.fixture
 def rest_proxy(rest_port: int) -> Iterator[Proxy]:
-    """The proxy before the REST catalog."""
+    """The proxy in front of the REST catalog."""
     with closing(Proxy(rest_port)) as made:
         yield made
 
@@ -89,7 +89,7 @@ def rest(port: int) -> dict[str, str]:
     return {
         "type": "rest",
         "uri": f"http://{servers.HOST}:{port}",
-        # Iceberg's default of 5 waits for a minute, twice as long before each
+        # Iceberg's default of 5 retries waits for a minute, and doubles this time before each retry
         "rest.client.max-retries": "1",
         "rest.client.socket-timeout-ms": str(PATIENCE * 1000),
     }
@@ -133,7 +133,7 @@ def remote_projects(tmp_path: Path, connect_target: dict[str, Any]) -> Iterator[
 def postgresql_port() -> Iterator[int]:
     if servers.postgresql_programs() is None:
         pytest.skip("needs PostgreSQL: initdb and pg_ctl")
-    # not in pytest's folder: if we are root, PostgreSQL runs as another user, who has no access there
+    # not in pytest's folder: under root, PostgreSQL runs as another user, who has no access to that folder
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         with servers.postgresql(Path(folder) / "pg", PASSWORD) as port:
@@ -190,7 +190,7 @@ def bucket(port: int) -> Any:
 
 
 def s3(port: int, catalog: Path) -> dict[str, str]:
-    """A catalog on SQLite, whose tables are in the bucket."""
+    """A catalog on SQLite, with tables in the bucket."""
     return {
         "type": "jdbc",
         "uri": f"jdbc:sqlite:file:{catalog}",
@@ -202,7 +202,7 @@ def s3(port: int, catalog: Path) -> dict[str, str]:
         "s3.access-key-id": KEYS["aws_access_key_id"],
         "s3.secret-access-key": KEYS["aws_secret_access_key"],
         "client.region": "us-east-1",
-        # Iceberg's default of 5 waits for a minute, twice as long before each
+        # Iceberg's default of 5 retries waits for a minute, and doubles this time before each retry
         "s3.retry.num-retries": "1",
         "s3.retry.min-wait-ms": "100",
     }

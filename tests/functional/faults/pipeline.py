@@ -1,4 +1,4 @@
-"""Models of each strategy, whose rows are known at every point of their sources; and runs that something strikes."""
+"""Models of each strategy, with known rows for every position in their sources, and runs with faults."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.functional.incremental.shop import Outcome, Shop
 
 COLUMNS = "id int, part int, v int"
 OLD = 20
-"""Keys that are there from the start: -1 to -OLD."""
+"""The number of initial keys: -1 to -OLD."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """``rows``: the query of the rows that it must hold, of ``{source}`` as far as it has read that."""
+    """``rows``: the query of the expected rows; ``{source}`` is the part of the source that the model has read."""
 
     source: str
     sql: str
@@ -45,7 +45,7 @@ MODELS = {
         "select * from {{ ip_changelog(source('raw', 'accounts'), unique_key='id') }}",
         config={"incremental_strategy": "apply_changes", "unique_key": "id"},
     ),
-    # remembers deletions in a table of its own
+    # records deletions in a separate table
     "ordered": Model(
         "log",
         "select * from {{ ip_changes(source('raw', 'log')) }}",
@@ -58,21 +58,21 @@ MODELS = {
         "select * from {{ ip_changes(source('raw', 'accounts')) }}",
         config={"on_source_rewrite": "full_refresh"},
     ),
-    # CREATE TABLE AS: dropped before each run that something strikes
+    # CREATE TABLE AS: dropped before each run with faults
     "created": Model("events", "select * from {{ ip_changes(source('raw', 'events')) }}"),
 }
 
 
 @dataclass(frozen=True)
 class State:
-    """What a table has in its metadata: the position of its checkpoint in its source, and its branches."""
+    """The state in a table's metadata: the position of its checkpoint in its source, and its branches."""
 
     position: int | None
     branches: frozenset[str]
 
 
 class Pipeline:
-    """The models, their sources, and who commits to these."""
+    """The models and their sources, and commits to these sources."""
 
     def __init__(self, shop: Shop, models: Collection[str] = tuple(MODELS)) -> None:
         self.shop, self.landed = shop, 0
@@ -89,7 +89,7 @@ class Pipeline:
         self.require_whole(shop.run())
 
     def land(self) -> None:
-        """A commit to each source: new keys, a changed one, a deleted one, and a row that comes late."""
+        """Commit to each source: a new key, a changed key, a deleted key and a late row."""
         self.landed = n = self.landed + 1
         changed, gone = -(n % OLD) - 1, max(n - 3, 0)
         self.shop.insert(self.shop.raw("events"), f"({n}, {n % 3}, {n})", f"({changed}, {n % 2}, {n})")
@@ -107,9 +107,9 @@ class Pipeline:
         )
 
     def struck(self, by: AbstractContextManager[Any]) -> dict[str, str]:
-        """Run while something strikes; returns the messages of what failed, each of which says what to do.
+        """Run with faults; returns the messages of failed models. Each message must contain a fix.
 
-        Each model is whole then: its rows are those that its source had at its checkpoint.
+        Afterwards, the rows of each model must equal those of its source at the checkpoint.
         """
         self.land()
         self.shop.sql(f"drop table if exists {self.shop.built('created')}")
@@ -125,7 +125,7 @@ class Pipeline:
         return failed
 
     def finish(self) -> None:
-        """A run that nothing strikes: every model holds what its source has, and nothing else is left."""
+        """Run without faults. Every model must equal its source, and no branch other than main must be left."""
         self.land()
         found = self.shop.run()
         states = self.require_whole(found)
@@ -134,7 +134,7 @@ class Pipeline:
             assert states[name].branches == {"main"}, name
 
     def require_whole(self, found: Outcome) -> dict[str, State]:
-        """Each model that has a table holds the rows that its source had at its checkpoint. Returns their states."""
+        """Require that each existing table equals its source at the checkpoint; returns the state of each table."""
         states = self._states()
         pinned = {
             name: self.models[name].rows.format(source=f"{self._source(name)} version as of {state.position}")
@@ -149,7 +149,7 @@ class Pipeline:
         return self.shop.raw(self.models[name].source)
 
     def _rows(self, queries: dict[str, str]) -> dict[str, Counter[tuple[Any, ...]]]:
-        """The rows of queries by name, in one statement."""
+        """The rows of all queries by name, read in one statement."""
         rows: dict[str, Counter[tuple[Any, ...]]] = defaultdict(Counter)
         for name, *row in self._union(f"select '{name}', q.* from ({sql}) q" for name, sql in queries.items()):
             rows[name][tuple(row)] += 1

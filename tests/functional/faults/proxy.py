@@ -1,4 +1,4 @@
-"""A proxy before a server, which has faults when a test wants them: a network and a server as they are on a bad day."""
+"""A proxy in front of a server. It simulates faults of the network and the server when a test requests them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from enum import Enum
 
 HOST = "127.0.0.1"
 DELAY = 1.0
-"""Seconds that a slow server takes longer."""
+"""Additional seconds that a slow server takes."""
 PATIENCE = 4
-"""Seconds after which the clients of the tests give up."""
+"""Seconds after which the clients in the tests time out."""
 _CHUNK = 1 << 16
 _KEPT = 4096
-"""Bytes of a request by which it is known."""
+"""The number of bytes of a request that are recorded."""
 
 
 class Kind(Enum):
@@ -47,16 +47,16 @@ _STATUS = {
     Kind.GATEWAY_TIMEOUT: "504 Gateway Timeout",
 }
 _UNSEEN = (Kind.REFUSED, Kind.HALF_SENT, Kind.DOWN, Kind.UNAVAILABLE, Kind.ERROR)
-"""The server does not get the request, or not the whole of it."""
+"""The faults under which the server does not receive the complete request."""
 _LATE = {Kind.DELAYED: DELAY, Kind.AFTER_TIMEOUT: PATIENCE + 1}
 
 OF_ANY_SERVER = tuple(kind for kind in Kind if kind not in _STATUS)
-"""What happens to the requests of any protocol; the others answer by HTTP."""
+"""Faults for any protocol. All others answer over HTTP."""
 
 
 @dataclass
 class Fault:
-    """A fault of the requests that match: of number ``at``, counted from 1, and of ``times`` in a row."""
+    """A fault of matching requests, from number ``at``, counted from 1, for ``times`` requests in a row."""
 
     kind: Kind
     request: re.Pattern[bytes]
@@ -70,7 +70,7 @@ class Fault:
         return self.seen >= self.at
 
     def meets(self, chunk: bytes) -> bool:
-        """Whether what a client sends is a request that this fault is for. Counts."""
+        """Whether a chunk from a client is a request that this fault affects. Counts matching requests."""
         if self.request.search(chunk) is None:
             return False
         self.seen += 1
@@ -82,7 +82,7 @@ class Fault:
 
 
 class Proxy:
-    """Passes bytes between clients and a server on this machine."""
+    """Forwards bytes between clients and a server on this machine."""
 
     def __init__(self, port: int) -> None:
         self._server = port
@@ -97,7 +97,7 @@ class Proxy:
 
     @contextmanager
     def having(self, *faults: Fault) -> Iterator[None]:
-        """The faults are there in this block, which ends when no request is on its way any more."""
+        """Apply the faults within this block. It ends once no delayed request is left."""
         with self._lock:
             self._faults = faults
         try:
@@ -112,7 +112,7 @@ class Proxy:
 
     @contextmanager
     def recording(self) -> Iterator[list[bytes]]:
-        """The list gets the beginning of what clients send in this block, a request each."""
+        """Record the beginning of each request that clients send within this block."""
         with self._lock:
             requests: list[bytes] = []
             self._requests = requests
@@ -123,9 +123,9 @@ class Proxy:
                 self._requests = None
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # a thread may wait for a connection: it would go on to wait
+            self._listener.shutdown(socket.SHUT_RDWR)  # also wakes a thread that waits for a connection
         self._listener.close()
 
     def _start(self) -> None:
@@ -188,7 +188,7 @@ class Proxy:
 
 
 class _Answers:
-    """Passes the answers of one connection. ``instead``: what the client gets for the next one."""
+    """Forwards the responses of one connection. ``instead``: the fault that replaces the next response."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self._client, self._server = client, server
@@ -197,7 +197,7 @@ class _Answers:
     def run(self) -> None:
         with suppress(OSError):
             while chunk := self._server.recv(_CHUNK):
-                # 100 Continue asks for the rest of the request: the server has not done it yet
+                # 100 Continue requests the rest of the request, so the server has not executed it yet
                 if self.instead is not None and not chunk.startswith(b"HTTP/1.1 100"):
                     if self.instead is Kind.HALF_ANSWERED:
                         self._client.sendall(chunk[: len(chunk) // 2])
@@ -208,7 +208,7 @@ class _Answers:
             self._client.shutdown(socket.SHUT_RDWR)
 
     def end(self, kind: Kind) -> None:
-        """End the connection, with the status of this fault if it has one."""
+        """End the connection, with the HTTP status of this fault if it has one."""
         with suppress(OSError):
             if kind in _STATUS:
                 self._client.sendall(

@@ -1,4 +1,4 @@
-"""Strikes the requests of runs one after another, and counts what came of it."""
+"""Adds faults to the requests of one run after another, and counts the results."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .pipeline import Pipeline
 from .proxy import Fault, Kind, Proxy
 
 FAULTS = int(os.environ.get("CATALOG_FAULTS", "7"))
-"""How many faults each server has; ``make chaos`` sets it."""
+"""The number of faults for each server. ``make chaos`` sets it."""
 
 _logger = logging.getLogger(__name__)
 _LASTING = 20
-"""More requests in a row than a client tries."""
+"""More failed attempts than a client makes."""
 _ONE_AT_A_TIME = (Kind.DELAYED, Kind.AFTER_TIMEOUT, Kind.DOWN)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a proxy knows the requests for a table: patterns with ``{table}``. ``any``: all requests of a run."""
+    """Patterns for the requests of a table, with ``{table}``. ``any``: a pattern for all requests of a run."""
 
     name: str
     write: str
@@ -45,7 +45,7 @@ class Protocol:
 
 @dataclass
 class Tally:
-    """What a sweep has done."""
+    """The results of a sweep."""
 
     faults: int = 0
     runs: int = 0
@@ -62,7 +62,7 @@ class Tally:
 
 
 def sweep(pipeline: Pipeline, proxy: Proxy, protocol: Protocol, faults: int, seed: int = 5) -> Tally:
-    """Strike until so many faults were met, a few in each run: one for each model, or one for any request."""
+    """Run until this many faults were met. A run has one fault for each model, or a single fault for any request."""
     tally, rounds = Tally(), planned(pipeline, _healthy(pipeline, proxy), protocol, random.Random(seed))
     while tally.faults < faults:
         planted = next(rounds)
@@ -80,7 +80,7 @@ def sweep(pipeline: Pipeline, proxy: Proxy, protocol: Protocol, faults: int, see
 
 
 def _healthy(pipeline: Pipeline, proxy: Proxy) -> list[bytes]:
-    """The requests of a run that makes and continues each table."""
+    """The requests of a run without faults that creates and continues each table."""
     with proxy.recording() as requests:
         failed = pipeline.struck(proxy.having())
     assert not failed
@@ -90,7 +90,7 @@ def _healthy(pipeline: Pipeline, proxy: Proxy) -> list[bytes]:
 def planned(
     pipeline: Pipeline, requests: Sequence[bytes], protocol: Protocol, chance: random.Random
 ) -> Iterator[list[Fault]]:
-    """The faults of one run after another, given the requests of a healthy one; each fifth run has one, of any."""
+    """The faults of each run, given the requests of a healthy run. Every fifth run has one fault for any request."""
     kinds = [kind for kind in protocol.kinds if kind is not Kind.DOWN]  # it would end the run for all tables
     writes = [_endless(requests, protocol.writes(name), kinds, chance) for name in pipeline.models]
     reads = [_endless(requests, protocol.reads(name), kinds, chance) for name in pipeline.models]
@@ -102,7 +102,7 @@ def planned(
 def _endless(
     requests: Sequence[bytes], request: re.Pattern[bytes], kinds: Sequence[Kind], chance: random.Random
 ) -> Iterator[Fault]:
-    """Each kind at each place, in a random order: the places take turns."""
+    """Each kind of fault at each request, in random order. The positions of the requests take turns."""
     count = sum(request.search(each) is not None for each in requests)
     assert count, f"no request matches {request.pattern!r}"
     kinds_at = {at: itertools.cycle(chance.sample(kinds, len(kinds))) for at in range(1, count + 1)}

@@ -1,6 +1,6 @@
-"""Catalogs with faults: no row is lost or doubled, a failed run says what to do, and the next one is right.
+"""Catalogs with faults: no row is lost or duplicated, a failed run states a fix, and the next run is correct.
 
-``CATALOG_FAULTS`` sets how many faults each catalog has: a few in the ordinary tests, 250 in ``make chaos``.
+``CATALOG_FAULTS`` sets the number of faults for each catalog: a few in the ordinary tests, 250 in ``make chaos``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REST = Protocol(
     any=r"^(GET|HEAD|POST|DELETE) /v1/",
 )
 COMMIT_TO_MERGED, COMMIT_TO_CREATED = (re.compile(rb"^POST \S*/tables/%s " % name) for name in (b"merged", b"created"))
-# The protocol is binary; what a statement is about shows in its parameters.
+# The protocol is binary. The parameters of a statement show which table it concerns.
 POSTGRESQL = Protocol(
     name="PostgreSQL",
     write=r"/{table}(__ip_\w+)?/metadata/",
@@ -32,8 +32,8 @@ POSTGRESQL = Protocol(
 
 def test_a_rest_catalog_whose_answers_are_lost(shop_on_rest, rest_proxy):
     few = Pipeline(shop_on_rest, ("merged", "created"))
-    published = Fault(Kind.CUT, COMMIT_TO_MERGED, at=4)  # after the branch is made, the INSERT and the DELETE
-    made = Fault(Kind.UNAVAILABLE_AFTERWARDS, COMMIT_TO_CREATED)  # the client tries again, and finds the table there
+    published = Fault(Kind.CUT, COMMIT_TO_MERGED, at=4)  # after the creation of the branch, the INSERT and the DELETE
+    made = Fault(Kind.UNAVAILABLE_AFTERWARDS, COMMIT_TO_CREATED)  # the client retries, and finds that the table exists
 
     assert few.struck(rest_proxy.having(published, made)) == {}
 

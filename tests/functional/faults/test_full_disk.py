@@ -1,4 +1,4 @@
-"""A full disk, under the tables or under the SQLite catalog: as with other faults, nothing is lost or doubled."""
+"""A full disk with the tables or with the SQLite catalog. As with other faults, no row is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @contextmanager
 def filled(disk: Path, left: int) -> Iterator[None]:
-    """The disk has so many bytes left in this block."""
+    """Leave only this many bytes free on the disk within this block."""
     ballast = disk / "ballast"
     found = os.statvfs(disk)
     ballast.write_bytes(bytes(max(found.f_bavail * found.f_frsize - left, 0)))

@@ -1,4 +1,4 @@
-"""Tables on an S3-compatible server, written by S3FileIO and read by PyIceberg beside it; with faults, too."""
+"""Tables on an S3-compatible server, written with S3FileIO and also read with PyIceberg. Includes tests with faults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ S3 = Protocol(
     read=r"^(GET|HEAD) \S*/{table}(__ip_\w+)?/",
     any=r"^(GET|HEAD|PUT|POST|DELETE) /",
 )
-# Spark's requests are signed by Amazon's SDK for Java, PyIceberg's by Arrow, which has the one for C++.
+# Amazon's SDK for Java signs Spark's requests. Arrow signs PyIceberg's requests with the SDK for C++.
 READ_BY_PYICEBERG = [
     re.compile(rf"^GET \S*/{table}/metadata/\S*\.metadata\.json .*aws-sdk-cpp".encode(), re.DOTALL)
     for table in ("events", "appended", "merged", "applied")

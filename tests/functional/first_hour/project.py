@@ -1,4 +1,4 @@
-"""A new user's dbt project, and dbt as that user starts it: in a process, and so a Spark, of its own."""
+"""A new user's dbt project. Each dbt command runs in its own process, and so has its own Spark, as for this user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAREHOUSE = {"warehouse": "lakehouse"}
 
 
 def write(folder: Path, models: Mapping[str, str], profile: Mapping[str, Any]) -> Path:
-    """A project of models, with a profile."""
+    """Write a project with models and a profile."""
     output = {"type": "spark_iceberg", "schema": "analytics", "threads": 8, **profile}
     texts = {
         "dbt_project.yml": yaml.safe_dump({"name": "shop", "profile": "shop"}),
@@ -31,7 +31,7 @@ def write(folder: Path, models: Mapping[str, str], profile: Mapping[str, Any]) -
 
 
 def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
-    """Start dbt; its whole output is one text."""
+    """Start dbt. Standard output and errors form one text."""
     return subprocess.Popen(
         [*DBT, *command],
         cwd=project,
@@ -43,7 +43,7 @@ def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[
 
 
 def printed(process: subprocess.Popen[str], *, succeeds: bool = True) -> str:
-    """The output of dbt until it ended, which must have no stack trace."""
+    """The output of a dbt process until its end, which must not contain a stack trace."""
     text, _ = process.communicate(timeout=900)
     assert (process.returncode == 0) == succeeds, text
     assert "\tat " not in text
@@ -52,5 +52,5 @@ def printed(process: subprocess.Popen[str], *, succeeds: bool = True) -> str:
 
 
 def dbt(project: Path, *command: str, succeeds: bool = True, **environment: str) -> str:
-    """Run dbt, and return what it printed."""
+    """Run dbt; returns its output."""
     return printed(start(project, *command, **environment), succeeds=succeeds)

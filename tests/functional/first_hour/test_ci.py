@@ -1,4 +1,4 @@
-"""The guide to CI: its profile, its commands, its workflow and its macro, as they stand there."""
+"""The guide to CI: its profile, commands, workflow and macro, exactly as the page shows them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ FETCH = "#!/bin/sh\nmkdir -p $1 && cp ../prod/manifest.json $1/\n"
 
 
 def steps(job: str) -> list[str]:
-    """What a job of the workflow runs, once all is installed."""
+    """The commands that a job of the workflow runs after the installation."""
     commands = [str(step["run"]) for step in WORKFLOW["jobs"][job]["steps"] if "run" in step]
     assert commands[0].startswith(INSTALLED)
     return commands[1:]
 
 
 def shell(project: Path, commands: str, number: int) -> str:
-    """Run commands as GitHub's runners do."""
+    """Run commands in the same way as GitHub's runners."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PR_NUMBER": str(number)}
     outcome = subprocess.run(

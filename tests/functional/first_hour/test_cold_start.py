@@ -1,4 +1,4 @@
-"""The first command in a fresh embedded lakehouse, as a user types it, and what other programs then read there."""
+"""The first command in a new embedded lakehouse, as a user types it, and what other programs then read there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def models(side: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A project that two processes built at once from the start, and their output."""
+    """A project that two concurrent processes built from the start, and their output."""
     staged = {"left/flights_staged.sql": "{{ config(materialized='table') }} select 7 as id"}
     project = write(tmp_path_factory.mktemp("cold"), models("left") | models("right") | staged, WAREHOUSE)
     dbt(project, "parse")
@@ -73,7 +73,7 @@ def test_a_new_lakehouse_is_announced_once_with_its_path_and_git_ignores_it(buil
 
 
 @pytest.mark.parametrize("command", [["run", "--select", "flights_staged"], ["debug"]], ids=["run", "debug"])
-def test_a_command_that_is_started_in_another_folder_uses_the_lakehouse_of_the_project(built, tmp_path, command):
+def test_a_command_in_another_folder_uses_the_lakehouse_of_the_project(built, tmp_path, command):
     project, _ = built
     said = dbt(tmp_path, *command, "--project-dir", os.path.relpath(project, tmp_path), "--profiles-dir", str(project))
     assert "Creating a new lakehouse" not in said
@@ -82,8 +82,8 @@ def test_a_command_that_is_started_in_another_folder_uses_the_lakehouse_of_the_p
         assert f"schemas, lakehouse in {project / 'lakehouse'}\n" in said
 
 
-def test_python_code_of_models_runs_in_the_python_of_dbt(tmp_path):
-    """Though `python3` of the path is another, as without an activated environment."""
+def test_python_models_run_in_the_python_of_dbt(tmp_path):
+    """Even if `python3` on the path is a different one, as without an activated environment."""
     code = """
     def model(dbt, session):
         import sys
@@ -116,14 +116,14 @@ def test_a_project_that_does_not_parse_ends_at_once(built):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=["pyspark", "pyiceberg"])
-def test_what_the_docs_say_opens_the_lakehouse(built, snippet):
+def test_snippets_of_the_docs_open_the_lakehouse(built, snippet):
     project, _ = built
     done = subprocess.run([sys.executable, "-c", snippet], cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "7" in done.stdout
 
 
-def test_a_catalog_name_that_the_lakehouse_does_not_hold(built):
+def test_a_catalog_name_that_the_lakehouse_does_not_have(built):
     project, _ = built
     before = tables(project / "lakehouse")
     write(project, {}, {**WAREHOUSE, "catalog": "lakehose"})
@@ -139,6 +139,6 @@ def test_an_interrupted_run_ends_with_one_line(tmp_path):
     assert process.stdout is not None
     while "START sql table model" not in process.stdout.readline():
         assert process.poll() is None
-    time.sleep(1)  # some models are opening their connection, some are planning, some are running
+    time.sleep(1)  # some models are opening their connection, others are planning or running
     process.send_signal(signal.SIGINT)
     assert "Interrupted: the running Spark statements" in printed(process, succeeds=False)

@@ -1,4 +1,4 @@
-"""Typing errors and misunderstandings, and what their errors name."""
+"""Typing errors and misunderstandings, and the contents of their error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OURS = "iceberg_incremental_snapshot"
 
 
 def debug(folder: Path, **profile: Any) -> str:
-    """The output of `dbt debug` for a profile that cannot work."""
+    """The output of `dbt debug` for an invalid profile."""
     return dbt(write(folder, {}, profile), "debug", "--connection", succeeds=False)
 
 
@@ -38,7 +38,7 @@ def test_too_much_memory_for_the_driver(tmp_path):
     assert str(tmp_path / "lakehouse" / "spark.log") in said
 
 
-def test_jars_that_are_nowhere(tmp_path):
+def test_jars_that_do_not_exist(tmp_path):
     parameters = {"spark.jars.packages": "org.example:nowhere:1", "spark.jars.ivy": str(tmp_path / "ivy")}
     said = debug(tmp_path, **WAREHOUSE, server_side_parameters=parameters)
     assert "downloading 1 jar, once: org.example:nowhere:1" in said
@@ -46,7 +46,7 @@ def test_jars_that_are_nowhere(tmp_path):
     assert "spark.jars.repositories" in said
 
 
-def test_a_catalog_whose_database_is_not_reached(embedded_target, tmp_path):
+def test_a_catalog_whose_database_is_unreachable(embedded_target, tmp_path):
     uri = {"spark.sql.catalog.lakehouse.uri": f"jdbc:sqlite:file:{tmp_path}/nowhere/catalog.db"}
     parameters = {**embedded_target["server_side_parameters"], **uri}
     profile = {**embedded_target, "server_side_parameters": parameters, "schema": "s"}
@@ -72,7 +72,7 @@ class TestModels:
             "ours": {"typos.sql": config + "select * from {{ ip_changes(ref('source')) }}"},
         }
 
-    def test_each_error_names_the_way_on(self, project):
+    def test_each_error_names_a_fix(self, project):
         results = run_dbt(["run"], expect_pass=False)
         said = {result.node.name: str(result.message) for result in results}
         assert "incremental_stategy is not a config: did you mean incremental_strategy?" in said["typos"]

@@ -1,4 +1,4 @@
-"""The first part of docs/tutorial.md: its files and its commands, and the output that it shows."""
+"""The first part of docs/tutorial.md: its files, its commands and their output."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def test_the_first_part_of_the_tutorial(tmp_path):
     for line in FIRST:
         printed = dbt(project, *arguments(line))
     assert "captured lakehouse.raw.orders: 1 snapshot, 2 files, 100 rows, " in printed
-    assert "all rows are replaced, since finding the affected keys would cost more (estimated: at least 1.8" in printed
+    estimate = "since finding the affected keys would cost more (estimated CPU time: at least 1.8"
+    assert f"all rows are replaced, {estimate}" in printed
 
     (project / "models" / "sales.sql").write_text(MODEL.replace("'auto')", "'auto', rebuild_above=1)"))
     for line in SECOND:
         printed = dbt(project, *arguments(line))
     assert "captured lakehouse.raw.customers: 1 snapshot, 2 files, at most 100 rows, " in printed
-    assert "affected rows are replaced, since 8 keys of a table of 32 rows are affected (estimated: 2.0 s" in printed
+    estimate = "since 8 keys of a table of 32 rows are affected (estimated CPU time: 2.0 s"
+    assert f"affected rows are replaced, {estimate}" in printed
 
     (line,) = SHOW
     assert SHOWN[-1] in dbt(project, *arguments(line))

@@ -1,4 +1,4 @@
-"""The flights project from end to end, on the first landing days of the year."""
+"""The flights project from end to end, for the first landing days of the year."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCHES = {"first": 3, "second": 2, "third": 2, "fourth": 1}
 
 @dataclass(frozen=True)
 class Run:
-    """What one dbt command left behind."""
+    """The results of one dbt command."""
 
     success: bool
     results: dict[str, dict[str, Any]]
@@ -46,27 +46,27 @@ class Run:
 
 
 def name(unique_id: str) -> str:
-    """The name of a node; in a unit test, it follows the model's name."""
+    """The name of a node. The names of unit tests follow the name of the model."""
     kind, _, *names = unique_id.split(".")
     return names[1] if kind == "unit_test" else names[0]
 
 
 class Flights:
-    """A copy of the project in a folder of its own, with its lakehouse."""
+    """A copy of the project in its own folder, with its own lakehouse."""
 
     def __init__(self, folder: Path) -> None:
         self.project = folder / "project"
         shutil.copytree(
             PROJECT, self.project, ignore=shutil.ignore_patterns("target", "logs", "lakehouse", "__pycache__")
         )
-        self.invoke("debug")  # with the Spark that is already running
+        self.invoke("debug")  # connects to the Spark that is already running
         self.spark: SparkSession = land_flights.open_lakehouse(folder / "lakehouse")
         self.meter = ScanMeter(self.spark)
         self.batches: dict[str, Sequence[Landing]] = {}
         self.runs: dict[str, Run] = {}
 
     def land(self, name: str, landings: Sequence[Landing]) -> None:
-        """Commits a batch of landings to the source, one commit each."""
+        """Commits a batch of landings to the source, with one commit for each landing."""
         self.batches[name] = landings
         for landing in landings:
             land_flights.land(self.spark, f"{CATALOG}.ops", landing)
@@ -74,11 +74,11 @@ class Flights:
     def invoke(self, *args: str) -> bool:
         """Runs a dbt command and returns whether it succeeded."""
         where = ["--project-dir", str(self.project), "--profiles-dir", str(self.project)]
-        # dbt leaves its log file open after each command.
+        # dbt leaves its log file open after each command
         return dbtRunner().invoke([*args, *where, "--quiet", "--log-level-file", "none"]).success
 
     def dbt(self, step: str, *args: str) -> Run:
-        """Runs a dbt command and returns what it left behind."""
+        """Runs a dbt command and returns its results."""
         self.meter.mark()
         success = self.invoke(*args)
         target = self.project / "target"
@@ -116,7 +116,7 @@ class Flights:
         return self.history(SOURCE)[ends[name] - len(self.batches[name]) : ends[name]]
 
     def differences(self, model: str, rebuilt: str) -> list[Any]:
-        """The rows by which a model and its rebuild differ."""
+        """The rows that only a model or only its rebuild has."""
         ours, theirs = (
             self.spark.table(f"{CATALOG}.analytics.{model}"),
             self.spark.table(f"{CATALOG}.rebuild.{rebuilt}"),
@@ -126,7 +126,7 @@ class Flights:
 
 @pytest.fixture(scope="module")
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flights]:
-    """The project after a run for each batch, and after commands that must not disturb it."""
+    """The project after one run for each batch, and after commands that must not affect the results."""
     folder = tmp_path_factory.mktemp("flights")
     days = iter(land_flights.read_landings())
     with pytest.MonkeyPatch.context() as environment:
@@ -240,7 +240,7 @@ def test_the_first_run_reads_the_whole_table_once(flights: Flights) -> None:
 @pytest.mark.parametrize(
     ("name", "before"), [("first", None), ("second", "first"), ("third", "second"), ("fourth", "third")]
 )
-def test_run_results_tell_the_range(flights: Flights, name: str, before: str | None) -> None:
+def test_run_results_contain_the_range(flights: Flights, name: str, before: str | None) -> None:
     response = flights.runs[name].response("stg_flights")
     ip = response["ip"]
     assert response["rows_affected"] == sum(landing.flights.num_rows for landing in flights.batches[name])
@@ -293,7 +293,7 @@ def test_an_empty_run_commits_nothing(flights: Flights) -> None:
     assert {model: after.heads[model] for model in OURS} == {model: before.heads[model] for model in OURS}
 
 
-def test_a_failed_model_stays_where_it_was_and_a_retry_takes_up_its_range(flights: Flights) -> None:
+def test_a_failed_model_keeps_its_position_and_a_retry_reads_its_range(flights: Flights) -> None:
     failed, retried = flights.runs["third"], flights.runs["retry"]
     assert not failed.success
     assert {name: result["status"] for name, result in failed.results.items() if name in OURS} == {

@@ -1,7 +1,7 @@
 """Models over a changelog: filtered, projected, joined, and with another key than the changelog's.
 
-Rows of the changelog that the SQL keeps go into the table by their key. If the SQL keeps only old versions of a key's
-rows, the key is deleted.
+Rows of the changelog that the SQL keeps are written to the table by their key. If the SQL keeps only old versions of a
+key's rows, the key is deleted.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable
 from .kinds import ANY, Delta, Kind, Row, Rows, TwiceError
 
 Shape = Callable[[Row, Delta], Row | None]
-"""The result of a model's SQL for a row of the changelog, None where it leaves the row out."""
+"""The result of a model's SQL for a row of the changelog. None if the SQL filters the row out."""
 
 
 def applied(before: Rows, seen: Delta, shape: Shape, key: int = 1) -> Rows:
-    """The table after a changelog was applied, its first columns the key.
+    """The table after a changelog was applied. Its first columns are the key.
 
-    Raises TwiceError for a key of two kept rows, or of a kept row and a row of the table that nothing deletes.
+    Raises TwiceError if two kept rows have the same key, or if a kept row has the key of a row that nothing deletes.
     """
     held = {row[:key]: row for row in before.elements()}
-    for row in _shaped(seen.went, seen, shape):
+    for row in _shaped(seen.removed, seen, shape):
         held.pop(row[:key], None)
-    for row in _shaped(seen.came, seen, shape):
+    for row in _shaped(seen.added, seen, shape):
         if row[:key] in held:
             raise TwiceError
         held[row[:key]] = row
@@ -31,7 +31,7 @@ def applied(before: Rows, seen: Delta, shape: Shape, key: int = 1) -> Rows:
 
 
 def _shaped(rows: Rows, seen: Delta, shape: Shape) -> Iterable[Row]:
-    """What is kept of the rows."""
+    """The results of the SQL for these rows, without filtered rows."""
     return (made for row in rows.elements() if (made := shape(row, seen)) is not None)
 
 
@@ -58,7 +58,7 @@ def _mapped(row: Row, _: Delta) -> Row:
 
 
 def _swapped(row: Row, _: Delta) -> Row:
-    """Two neighbours have swapped keys while both have the value 12."""
+    """Two neighbours swap their keys while both have the value 12."""
     return (row[0] ^ 1 if row[3] == 12 else row[0], row[0], row[3])
 
 
@@ -77,9 +77,9 @@ def _of_k(row: Row, seen: Delta) -> int:
 
 
 def _signed(before: Rows, seen: Delta) -> Rows:
-    """What came is added, and what went is subtracted; a group without rows is deleted."""
+    """Added rows are added to the sums, and removed rows are subtracted. A group without rows is deleted."""
     held = {row[0]: row[1:] for row in before.elements()}
-    for rows, sign in ((seen.came, 1), (seen.went, -1)):
+    for rows, sign in ((seen.added, 1), (seen.removed, -1)):
         for row in rows.elements():
             count, known, total = held.get(row[1], (0, 0, 0))
             held[row[1]] = (count + sign, known + sign * (row[3] is not None), (total or 0) + sign * (row[3] or 0))

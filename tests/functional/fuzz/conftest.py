@@ -20,13 +20,13 @@ _numbers = itertools.count(1)
 
 @pytest.fixture
 def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
-    """An empty project with schemas of its own, on the Spark session of the incremental tests."""
+    """An empty project with its own schemas, on the Spark session of the incremental tests."""
     return Shop(tmp_path, embedded_target, f"fuzz_{next(_numbers)}", outside.session)
 
 
 @pytest.fixture
 def small_shop(shop: Shop, outside: SessionConnection) -> Iterator[Shop]:
-    """The same, for many tables of few rows."""
+    """The same, for many tables with few rows."""
     before = {key: str(outside.session.conf.get(key)) for key in SMALL}
     shop.configure(SMALL)
     for key, value in SMALL.items():

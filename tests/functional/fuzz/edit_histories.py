@@ -1,6 +1,6 @@
 """Random histories of one model whose text and configs are edited between its runs.
 
-A seed and a number always give the same history: a first model, and for each round what is done to it.
+A seed and a number always create the same history: a first model, and the actions of each round.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .edit_model import (
 from .edit_sources import LOG, MIRROR, STREAM
 
 BATCH = 30
-"""The number of histories that share sources and a project, and so each run of dbt."""
+"""The number of histories that share sources and a project, and so each dbt run."""
 
 _TYPES = ("int", "bigint", "string", "decimal(10,0)", "decimal(10,2)", "decimal(12,2)", "double", "float")
 _WIDE_TYPES = ("string", "string", "bigint", "decimal(12,2)", "double")
@@ -38,10 +38,10 @@ _CONDITIONS = ("", "v > 20", "v % 2 = 0", "k <> 2", "id is not null")
 
 @dataclass(frozen=True)
 class Round:
-    """What is done to a model in a round. ``edits``: kinds, each with a seed.
+    """The actions on a model in a round. ``edits``: kinds, each with a seed.
 
     ``accepts``: whether ``ip_set_checkpoint`` accepts the edit before the run. ``rebuilds``: whether a full refresh
-    follows the run. ``remedy``: what follows a run that failed.
+    follows the run. ``remedy``: the action after a failed run.
     """
 
     edits: tuple[tuple[str, int], ...]
@@ -52,7 +52,7 @@ class Round:
 
 @dataclass(frozen=True)
 class EditHistory:
-    """A model, and the rounds that it lives through."""
+    """A model and its rounds."""
 
     number: int
     first: Spec
@@ -61,14 +61,14 @@ class EditHistory:
 
 @dataclass(frozen=True)
 class BatchRound:
-    """What the models of a batch share. ``commits``: the number of commits by source; ``again``: a run follows."""
+    """The shared part of a batch's round. ``commits``: their number by source. ``again``: whether it runs twice."""
 
     commits: Mapping[str, int]
     again: bool
 
 
 def batch_rounds(seed: int, batch: int, rounds: int) -> list[BatchRound]:
-    """The rounds of the batch with this number; the first is followed by the first build."""
+    """The rounds of the batch with this number. The first build follows the first round."""
     rng = random.Random(f"{seed} batch {batch}")
     return [
         BatchRound(
@@ -129,7 +129,7 @@ def _moved(spec: Spec, rng: random.Random) -> Spec:
 
 
 def _retyped(spec: Spec, rng: random.Random) -> Spec:
-    """Most types hold what most others hold, so that not all such edits fail for that."""
+    """Most types can store the values of most other types, so that not every such edit fails for its type."""
     column = rng.choice(("id", "id", "k", "d", "d", "at", "at", "v"))
     type_ = rng.choice(_TYPES if rng.random() < 0.4 else _WIDE_TYPES)
     return replace(spec, types=tuple(sorted({**dict(spec.types), column: type_}.items())))
@@ -213,4 +213,4 @@ KINDS: Mapping[str, tuple[int, Callable[[Spec, random.Random], Spec]]] = {
     "layout": (6, _laid_out),
     "policy": (4, _with_other_policy),
 }
-"""The edits, with how often each is made."""
+"""The kinds of edits, with their weights."""

@@ -1,4 +1,4 @@
-"""Bugs that random edits of models must find. Each is planted in this process, in which dbt runs too."""
+"""Bugs that random edits of models must find. Each is planted in this process, in which dbt also runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from iceberg_incremental.write.columns import SchemaChanges
 
 
 def _fingerprint_of(monkeypatch: pytest.MonkeyPatch, part: Callable[[ModelLogic], ModelLogic]) -> None:
-    """Have the fingerprint be that of a part of the logic."""
+    """Compute the fingerprint from a part of the logic only."""
     whole: Any = vars(ModelLogic)["fingerprint"]
     monkeypatch.setattr(ModelLogic, "fingerprint", property(lambda logic: whole.fget(part(logic))))
 
@@ -59,14 +59,14 @@ def a_logic_is_recorded_without_rows(monkeypatch):
 
 
 def the_earlier_logic_is_forgotten(monkeypatch):
-    """A table of two logics is one of the later logic."""
+    """A table with rows of two logics counts as a table of the later logic."""
     monkeypatch.setattr(
         running, "recorded_logic", lambda logic, change, types: RecordedLogic(logic.fingerprint, None, types)
     )
 
 
 def edited_sql_is_not_analysed(monkeypatch):
-    """While nothing is new."""
+    """This concerns runs without new rows."""
     begin = ModelHooks.begin
 
     def careless(hooks, node):
@@ -81,7 +81,7 @@ def types_are_not_compared(monkeypatch):
 
 
 def keys_are_not_compared(monkeypatch):
-    """Under ``sequence_by``."""
+    """This concerns models with ``sequence_by``."""
     require = opening.require_same_order
 
     def careless(run, checkpoint):
@@ -96,7 +96,7 @@ def a_table_need_not_be_in_order(monkeypatch):
 
 
 def columns_that_the_sql_leaves_out_are_null(monkeypatch):
-    """Under any value of ``on_schema_change``, and new ones are left out."""
+    """This happens under any value of ``on_schema_change``. New columns are not added."""
 
     def careless(on_schema_change, given, target, *args):
         return SchemaChanges(passed_over=["new ones"])

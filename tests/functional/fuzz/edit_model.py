@@ -1,4 +1,4 @@
-"""A model as its project has it at one moment: what decides its rows, what decides nothing, and its files."""
+"""A model as its project has it at one time: the parts that affect its rows, the parts that do not, and its files."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SYNTAX, UNKNOWN_COLUMN = "syntax", "unknown column"
 
 @dataclass(frozen=True)
 class Spec:
-    """A model of columns id, k, d, v and at, and sometimes w.
+    """A model with the columns id, k, d, v and at, and sometimes w.
 
-    ``operation`` and ``operand``: how v is computed. ``place``: where the operand stands. ``types``: the columns that
-    are cast. ``images``: whether a changelog has the old versions of rows as such. ``noise``: what decides no row.
+    ``operation`` and ``operand``: how v is computed. ``place``: the place of the operand. ``types``: the columns with
+    casts. ``images``: whether a changelog contains old versions of rows. ``noise``: parts that affect no row.
     """
 
     number: int
@@ -52,12 +52,12 @@ class Spec:
 
     @property
     def reads_net(self) -> bool:
-        """Whether the model reads a changelog: all commits, as the difference that they made."""
+        """Whether the model reads a changelog, in which all commits form one net difference."""
         return self.strategy == APPLY and self.source == MIRROR
 
     @property
     def logic(self) -> object:
-        """What counts as the model's logic: specs of different logics have different ones."""
+        """The part that counts as the model's logic. Specs with different logics have different values."""
         return replace(
             self, noise=0, on_sql_change=None, on_schema_change=None, on_source_rewrite="", partitioned=False,
             key=tuple(sorted(self.key)) if self.is_keyed else (), images=self.images and self.reads_net,
@@ -75,28 +75,28 @@ class Spec:
         return {**found, "w": "int"} if self.has_w else found
 
     def returned(self, column: str) -> str:
-        """The name under which a column is returned."""
+        """The name that the SQL gives a column."""
         return self.value_name if column == "v" else column
 
     # The files
 
     @property
     def variables(self) -> dict[str, int]:
-        """The variables that the command is given; some that no SQL reads."""
+        """The variables in the command. No SQL reads some of them."""
         used = {f"n_{self.name}": self.operand} if self.place == VAR and self.operand != 1 else {}
         unused = {f"unused_{self.name}": self.noise} if self.noise % 3 == 1 else {}
         return {**used, **unused}
 
     @property
     def macro(self) -> str:
-        """The text of the macro, which the SQL calls or not."""
+        """The text of the macro. The SQL may call it."""
         operand = self.operand if self.place == MACRO else self.noise
         comment = ("", "{# as agreed #}", "-- as agreed\n", " ")[self.noise % 4]
         return f"{{% macro value_of_{self.name}(c) %}}{comment}{{{{ c }}}} * {operand}{{% endmacro %}}"
 
     @property
     def ephemeral(self) -> str:
-        """The text of the ephemeral model, which the SQL refers to or not."""
+        """The text of the ephemeral model. The SQL may refer to it."""
         operand = self.operand if self.place == EPHEMERAL else self.noise
         comment = ("", "/* as agreed */", "-- as agreed\n")[self.noise % 3]
         return f"{{{{ config(materialized='ephemeral') }}}} select {comment} {operand} as n"
@@ -154,13 +154,13 @@ class Spec:
         return f"{value} {self.operation} {operand}"
 
     def _from(self) -> str:
-        """Everything behind the columns, in one of many layouts."""
+        """The part after the columns, in one of many layouts."""
         quote = "'\""[self.noise % 2]
         source = f"source({quote}raw{quote}, {quote}{self.source}{quote})"
         key = f", unique_key={quote}id{quote}" if self.images else ""
         read = f"ip_changelog({source}{key})" if self.reads_net else f"ip_changes({source})"
         left, right = (("{{ ", " }}"), ("{{", "}}"), ("{{- ", " -}}"))[self.noise % 3]
-        # a dash takes the white space on its side away, so the SQL has a comment there
+        # a dash removes the white space on its side, so the SQL has a comment there
         before, after = ("/* new */", "/* rows */") if "-" in left else ("", "")
         lines = [f"from {before}{left}{read}{right}{after} as c"]
         if self.place == EPHEMERAL and self.operation != "/":
@@ -172,7 +172,7 @@ class Spec:
 
 
 def valid(spec: Spec) -> Spec:
-    """The nearest spec whose configs fit each other."""
+    """The nearest spec whose configs are compatible."""
     if spec.strategy == APPLY and spec.source not in (MIRROR, LOG):
         spec = replace(spec, strategy=MERGE)
     if spec.strategy == OVERWRITE:

@@ -1,7 +1,7 @@
-"""What must become of an edited model's table, worked out from the documented rules in plain Python.
+"""The expected table of an edited model, computed from the documented rules in plain Python.
 
-``EditedTable`` knows what a table holds, and by which logic, key and order. Its ``outcome`` says what a run must come
-to: the rows of a success, or the errors of which a failure must be one.
+``EditedTable`` stores the contents of a table, with the logic, key and order that wrote them. Its ``outcome`` is the
+expected result of a run: the rows after a success, or the possible errors of a failure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_KEY, NO_VALUE, TOO_NARROW, OUT_OF_SYNC = (
     "do not fit the values of",
     "are out of sync",
 )
-OTHER_TYPES, NOT_IN_TABLE = "returns other types than", "does not have all columns by which"
+OTHER_TYPES, NOT_IN_TABLE = "returns types that differ from those of", "does not have all columns by which"
 ALL_COLUMNS = "has sequence_by, but its SQL does not return"
 OTHER_PARTITIONS = "would replace the wrong rows"
 TWICE, TAKEN = "More than one new row of", "An inserted row of"
@@ -36,7 +36,7 @@ TIED, NO_PLACE = "the same sequence_by", "so their order is unknown"
 
 @dataclass(frozen=True)
 class Kept:
-    """By which columns a table was kept under ``sequence_by``, and the place of the last deletion of each key."""
+    """The key with which a table was kept under ``sequence_by``, and the sequence of each key's last deletion."""
 
     key: tuple[str, ...]
     deletions: Mapping[Key, Value] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Contents:
-    """A table: the types of its columns by name, its rows, whether it is partitioned; ``kept``: None without order."""
+    """A table: its columns' types by name, its rows, and whether it is partitioned. ``kept``: None without an order."""
 
     types: Mapping[str, str]
     rows: Sequence[Row]
@@ -57,7 +57,7 @@ class Contents:
         return Counter(tuple(row[name] for name in self.types) for row in self.rows)
 
     def altered(self, types: Mapping[str, str]) -> Contents:
-        """The same table with other columns."""
+        """The same rows with other columns."""
         rows = [
             {name: cast(row[name], type_) if name in row else None for name, type_ in types.items()}
             for row in self.rows
@@ -67,11 +67,11 @@ class Contents:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run must come to.
+    """The expected result of a run.
 
-    ``errors``: the run must fail with one of them, if there are any. ``may_fail``: it may fail with one of these
-    instead, where only the files show whether it can succeed. ``after``: the table after a success.
-    ``warns``: the epoch that a warning of an edit names, None for no warning.
+    ``errors``: if there are any, the run must fail with one of them. ``may_fail``: the run may fail with one of these
+    instead, if only the files show whether it can succeed. ``after``: the table after a success.
+    ``warns``: the epoch that a warning of an edit must name, or None for no warning.
     """
 
     errors: frozenset[str]
@@ -88,9 +88,9 @@ class _FailedError(Exception):
 
 @dataclass(frozen=True)
 class EditedTable:
-    """The table of a model, and what its checkpoint says.
+    """The table of a model, and the contents of its checkpoint.
 
-    ``contents``: None before the first build. ``position``: the number of the source's commits that it has read.
+    ``contents``: None before the first build. ``position``: the number of commits of the source that it has read.
     ``logic``: of the newest rows. ``changed_after``: the last epoch of rows of another logic. ``epoch``: as observed.
     """
 
@@ -101,11 +101,11 @@ class EditedTable:
     epoch: int = 0
 
     def changed(self, spec: Spec) -> int | None:
-        """The last epoch of rows that another logic wrote; None where there are none."""
+        """The last epoch of rows that another logic wrote, or None if there are none."""
         return self.changed_after if self.logic == spec.logic else self.epoch
 
     def shown(self, spec: Spec, source: SharedSource) -> int | None:
-        """What ``ip_status`` says of a model: ``logic_changed_since``."""
+        """The expected ``logic_changed_since`` in the status of a model."""
         opening = self._opening_errors(spec)
         rebuilds = self._calls_for_rebuild(spec, source)
         if self.contents is None or opening or rebuilds or spec.on_sql_change == "ignore":
@@ -113,7 +113,7 @@ class EditedTable:
         return self.changed(spec)
 
     def accepted(self, spec: Spec) -> EditedTable:
-        """The table after ``ip_set_checkpoint`` with ``accept_sql``: another order counts, another key does not."""
+        """The table after ``ip_set_checkpoint`` with ``accept_sql``. It accepts another order, but not another key."""
         assert self.contents is not None
         kept = self.contents.kept
         order = None if not spec.sequence else Kept(tuple(sorted(spec.key))) if kept is None else kept
@@ -121,7 +121,7 @@ class EditedTable:
         return replace(self, contents=contents, logic=spec.logic, changed_after=None)
 
     def outcome(self, spec: Spec, source: SharedSource, *, full_refresh: bool = False) -> Outcome:
-        """What the next run must come to."""
+        """The expected result of the next run."""
         if self.contents is None or full_refresh:
             return self._rebuilt(spec, source)
         opening = self._opening_errors(spec)
@@ -140,7 +140,7 @@ class EditedTable:
         return replace(found, may_fail=frozenset({REWRITTEN})) if refuses else found
 
     def _continued(self, spec: Spec, source: SharedSource) -> Outcome:
-        """What a run must come to that reads the commits since the position."""
+        """The expected result of a run that reads the commits since the position."""
         since = source.commits[self.position : source.head]
         is_new = self.logic != spec.logic
         changed = self.changed(spec)
@@ -162,16 +162,16 @@ class EditedTable:
         return Outcome(frozenset(), after, warns=warns, writes=True)
 
     def failed(self, spec: Spec, types: Mapping[str, str]) -> EditedTable | None:
-        """The table after a failure: as before, but it may have its new columns already; None where it has others."""
+        """The table after a failure: unchanged, or with its new columns. None if it has any other columns."""
         assert self.contents is not None
         if types == self.contents.types:
             return self
         return replace(self, contents=self.contents.altered(types)) if types == self._types_after(spec) else None
 
-    # What a run is refused for
+    # Refusals
 
     def _opening_errors(self, spec: Spec) -> set[str]:
-        """The errors for which no row is looked at."""
+        """The errors that are raised before any row is read."""
         if self.contents is None:
             return set()
         errors = set()
@@ -192,7 +192,7 @@ class EditedTable:
         return rewrites and not spec.reads_net and spec.on_source_rewrite == "full_refresh"
 
     def _analysis_errors(self, spec: Spec) -> Iterator[str]:
-        """The errors that need no row: of the SQL, the columns and the partitions."""
+        """The errors of the SQL, the columns and the partitions, which do not depend on rows."""
         assert self.contents is not None
         if spec.broken:
             yield PARSE if spec.broken == SYNTAX else UNRESOLVED
@@ -220,7 +220,7 @@ class EditedTable:
             yield OTHER_PARTITIONS
 
     def _apply_errors(self, spec: Spec) -> Iterator[str]:
-        """Further errors that a run finds which has rows to apply."""
+        """Further errors of a run that has rows to apply."""
         assert self.contents is not None
         left_out = self.contents.types.keys() - spec.types_by_column.keys()
         if spec.sequence and left_out and spec.on_schema_change == "append_new_columns":
@@ -258,7 +258,7 @@ class EditedTable:
         return _written(spec, table, list(_selected(spec, self._read(spec, source))))
 
     def _types_after(self, spec: Spec) -> Mapping[str, str]:
-        """The columns that a table has after the rows of a model were written into it."""
+        """The columns of a table after the rows of a model were written to it."""
         assert self.contents is not None
         given, types = spec.types_by_column, dict(self.contents.types)
         if spec.on_schema_change in ("append_new_columns", "sync_all_columns"):
@@ -272,12 +272,12 @@ class EditedTable:
         return types
 
     def _read(self, spec: Spec, source: SharedSource) -> list[tuple[bool, SourceRow]]:
-        """The rows that the model's macro returns, each with whether it is there now, or went."""
+        """The rows that the model's macro returns, each with False if it is a removed row."""
         since = source.commits[self.position : source.head]
         before, now = source.held[self.position], source.held[source.head]
         if spec.reads_net:
-            came, went = now - before, before - now
-            return [*((False, row) for row in went.elements()), *((True, row) for row in came.elements())]
+            added, removed = now - before, before - now
+            return [*((False, row) for row in removed.elements()), *((True, row) for row in added.elements())]
         rewrites = any(each.added is None for each in since)
         if rewrites and spec.on_source_rewrite in ("upserts", "fail"):  # "fail": only rows of the range were rewritten
             return [(True, row) for row in (now - before).elements()]
@@ -285,14 +285,14 @@ class EditedTable:
 
 
 def _compared(spec: Spec, contents: Contents) -> list[str]:
-    """The columns by which new rows find the rows that they replace."""
+    """The columns with which new rows find the rows that they replace."""
     if spec.is_keyed:
         return [*spec.key, "at"] if spec.sequence else [*spec.key]
     return ["d"] if spec.strategy == OVERWRITE and contents.partitioned else []
 
 
 def _selected(spec: Spec, rows: Iterable[tuple[bool, SourceRow]]) -> Iterator[tuple[bool, Row]]:
-    """What the model's SQL returns, each row with whether it is to be in the table."""
+    """The rows that the model's SQL returns, each with whether it belongs in the table."""
     for is_there, source_row in rows:
         row = plain(source_row)
         if _passes(spec, row):
@@ -364,7 +364,7 @@ def _replaced(
 
 
 def _ordered(spec: Spec, table: Contents, typed: list[tuple[bool, dict[str, Value]]]) -> Contents:
-    """The newest of each key, by ``at``, which no two rows of a key share. Raises _FailedError."""
+    """The newest row of each key by ``at``, which is unique within a key. Raises _FailedError."""
     assert table.kept is not None
     held: dict[Key, list[Row]] = {}  # an earlier logic may have written several rows of a key
     untouched: list[Row] = []
@@ -403,5 +403,5 @@ def _is_before(one: Value, other: Value) -> bool:
 
 
 def _key(spec: Spec, row: Row) -> Key:
-    """The values of the key, in one order."""
+    """The values of the key, in a fixed order."""
     return tuple(row[name] for name in sorted(spec.key))

@@ -1,4 +1,4 @@
-"""Histories of edited models played on real tables; after each run, each model is compared with the oracle.
+"""Plays histories of edited models on real tables. After each run, each model is compared with the oracle.
 
 All models of a batch are in one project and read the same sources, so that one dbt run serves them all.
 """
@@ -32,7 +32,7 @@ _RAW = re.compile(r"^\s*at [\w.$]+\(|Py4J|Traceback", re.MULTILINE)
 
 
 class EditedModel:
-    """A model of a history that is being played. ``before``: its last spec that a run succeeded with."""
+    """A model of a history that is being played. ``before``: the last spec of a successful run."""
 
     def __init__(self, history: EditHistory, shop: Shop) -> None:
         self.history = history
@@ -44,7 +44,7 @@ class EditedModel:
 
 
 class EditPipeline:
-    """Histories of one batch in one project."""
+    """The histories of one batch, in one project."""
 
     def __init__(self, shop: Shop, numbers: Iterable[int], seed: int, rounds: int, tally: Tally | None = None) -> None:
         histories = [edit_history(seed, number, rounds) for number in numbers]
@@ -62,7 +62,7 @@ class EditPipeline:
         self.models = [EditedModel(history, shop) for history in histories]
 
     def play(self) -> None:
-        """Play all histories to their ends. Raises WrongResultError where a model is not what it must be."""
+        """Play all histories to their ends. Raises WrongResultError if the result of a model is wrong."""
         self.shop.declare(*self.sources)
         for source in self.sources.values():
             self.shop.sql(source.create_sql())
@@ -71,7 +71,7 @@ class EditPipeline:
                 for _ in range(count):
                     self.shop.sql(self.sources[kind].commit())
             self._each(partial(self._edit, number))
-            if number:  # one by one: dbt has one invocation at a time in a process
+            if number:  # one by one: a process can have only one dbt invocation at a time
                 for model in [each for each in self._right if each.history.rounds[number].accepts]:
                     self._each(self._accept, [model])
             self._run()
@@ -87,14 +87,14 @@ class EditPipeline:
         return [model for model in self.models if model.history.number not in self.wrong]
 
     def _each(self, do: Callable[[EditedModel], object], models: Iterable[EditedModel] | None = None) -> None:
-        """Do something with each of the models that has been right so far."""
+        """Call a function for each of the models without a wrong result so far."""
 
         def guarded(model: EditedModel) -> None:
             try:
                 do(model)
             except WrongResultError as error:
                 self.wrong[model.history.number] = str(error)
-            except Exception as error:  # noqa: BLE001 (one history says what it came to; the others go on)
+            except Exception as error:  # noqa: BLE001 (one history reports its error; the others continue)
                 self.wrong[model.history.number] = str(self._wrong(model, f"It broke off: {error!r}"))
 
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -142,7 +142,7 @@ class EditPipeline:
         return self.shop.dbt(*arguments, "--quiet", "--vars", json.dumps(variables))
 
     def _run(self, full_refresh: Iterable[EditedModel] = ()) -> None:
-        """Run dbt, and compare each model that ran, and then what ``ip_status`` says of it."""
+        """Run dbt, and compare each model that ran, and then its status."""
         chosen = list(full_refresh)
         named = ["--full-refresh", "--select", *(model.spec.name for model in chosen)] if chosen else []
         excluded = [model.spec.name for model in self.models if model.history.number in self.wrong]
@@ -212,7 +212,7 @@ class EditPipeline:
         self.tally.add(self.tally.checks, how)
 
     def _check_warning(self, model: EditedModel, outcome: Outcome, results: Results, *, succeeded: bool) -> None:
-        """A warning names the epoch; a run that fails while its SQL is compiled does not get to it."""
+        """A warning must name the epoch. A run that fails while its SQL is compiled does not log it."""
         name = f"model.shop.{model.spec.name}"
         lines = (
             rf"The logic of {name} has changed since run (\d+)\. ",
@@ -232,7 +232,7 @@ class EditPipeline:
             )
 
     def _go_on(self, number: int) -> None:
-        """After a failure, do what the history says: take the edit back, accept it, rebuild, or wait."""
+        """After a failure, follow the history: revert the edit, accept it, rebuild, or wait."""
         rebuilt = []
         for model in self._right:
             played = model.history.rounds[number]
@@ -249,7 +249,7 @@ class EditPipeline:
         if rebuilt:
             self._run(full_refresh=rebuilt)
 
-    # Looking
+    # Inspection
 
     def _types(self, model: EditedModel) -> dict[str, str]:
         return dict(self.shop.frame(f"select * from {model.name}").dtypes)

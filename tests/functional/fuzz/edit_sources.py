@@ -1,6 +1,6 @@
-"""The sources of edited models: one that is only appended to, a mirror of a table, and a log of changes.
+"""The sources of edited models: an append-only table, a mirror of a table, and a log of changes.
 
-The histories of a batch share them. A seed and the number of the batch always give the same commits.
+The histories of a batch share them. A seed and the number of the batch always create the same commits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from .edit_values import Value
 
 SourceRow = tuple[int | None, int | None, int | None, int | None, int, str]
-"""id, k, d, v, at, op. ``at`` is larger in a later version of a row, and no two rows of a source have the same."""
+"""id, k, d, v, at, op. ``at`` increases with each version of a row, and is unique within a source."""
 COLUMNS = ("id", "k", "d", "v", "at", "op")
 STREAM, MIRROR, LOG = "stream", "mirror", "log"
 
@@ -22,7 +22,7 @@ _K, _D = (1, 2, 3, 10), (1, 2, 10)
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit: the statement, the rows that it appends, or None for one that changes or deletes rows."""
+    """A commit: its statement, and the rows that it appends, or None if it changes or deletes rows."""
 
     sql: str
     added: Counter[SourceRow] | None
@@ -30,7 +30,7 @@ class Commit:
 
 @dataclass
 class SharedSource:
-    """A source, and what it held after each of its commits."""
+    """A source, and its rows after each of its commits."""
 
     kind: str
     name: str
@@ -46,7 +46,7 @@ class SharedSource:
         return len(self.commits)
 
     def create_sql(self) -> str:
-        """The statement that creates the table, in one of Iceberg's formats and write modes."""
+        """The statement that creates the table, with one of Iceberg's formats and write modes."""
         mode = self.rng.choice(("copy-on-write", "merge-on-read"))
         modes = ", ".join(f"'write.{each}.mode'='{mode}'" for each in ("delete", "update", "merge"))
         return (
@@ -75,7 +75,7 @@ class SharedSource:
         return Commit(f"insert into {self.name} values {', '.join(map(_values, rows))}", Counter(rows))
 
     def _append(self) -> Commit:
-        """New ids in most cases, some that were there before, and NULL."""
+        """Mostly new ids, some existing ids, and NULL."""
         ids = self.rng.sample(range(1, 80), self.rng.randrange(1, 4))
         if self.rng.random() < 0.1:
             ids.append(ids[0])
@@ -83,7 +83,7 @@ class SharedSource:
         return self._insert(rows)
 
     def _log(self) -> Commit:
-        """Versions and deletions of a few ids; some come in a later commit than newer ones."""
+        """Versions and deletions of a few ids. Some arrive in a later commit than newer ones."""
         rows = [
             self._row(self.rng.randrange(1, 7), "D" if self.rng.random() < 0.2 else "I")
             for _ in range(self.rng.randrange(1, 4))
@@ -95,7 +95,7 @@ class SharedSource:
         return self._insert(rows)
 
     def _change(self) -> Commit:
-        """Rows whose ids are unique are inserted, updated, deleted or merged."""
+        """Insert, update, delete or merge rows with unique ids."""
         rng, now = self.rng, self.held[-1]
         known = sorted(row[0] for row in now if row[0] is not None)
         free = [each for each in range(1, 25) if each not in known]
@@ -105,8 +105,8 @@ class SharedSource:
             changes += [lambda: self._merge([rng.choice(known), rng.choice(free)])]
         return rng.choices(changes, weights=(5, 3, 2, 3)[: len(changes)])[0]()
 
-    def _replace(self, sql: str, gone: list[int], rows: list[SourceRow]) -> Commit:
-        kept = Counter({row: n for row, n in self.held[-1].items() if row[0] not in gone})
+    def _replace(self, sql: str, removed: list[int], rows: list[SourceRow]) -> Commit:
+        kept = Counter({row: n for row, n in self.held[-1].items() if row[0] not in removed})
         self.held.append(kept + Counter(rows))
         return Commit(sql, None)
 

@@ -1,7 +1,7 @@
-"""Spark's types and values in plain Python, as far as edited models use them: what a cast returns, what a column holds.
+"""Spark's types and values in plain Python, as far as edited models use them: the results of casts, and valid values.
 
-A value is None, an int, a Decimal, a float or a str, by its type. All floating-point values are multiples of a quarter,
-so that they are exact in each type.
+A value is None, an int, a Decimal, a float or a str, by its type. All floating-point values are multiples of a
+quarter, so that they are exact in each type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DIGITS = {"int": 10, "bigint": 19}
 
 
 def cast(value: Value, to: str) -> Value:
-    """What ``cast(value as to)`` returns; of a string that is a string. A number that a type cuts off loses digits."""
+    """The result of ``cast(value as to)``. Strings remain strings. Numbers lose digits that the type cannot store."""
     if value is None or to == "string":
         return None if value is None else str(value)
     if to in _DIGITS:
@@ -27,7 +27,7 @@ def cast(value: Value, to: str) -> Value:
 
 
 def holds(given: str, column: str) -> bool:
-    """Whether a column keeps every value of a type."""
+    """Whether a column can store every value of a type."""
     if given == column or column == "string":
         return True
     if column == "double":
@@ -43,19 +43,19 @@ def holds(given: str, column: str) -> bool:
 
 
 def widens(column: str, to: str) -> bool:
-    """Whether Iceberg can change the type of a column."""
+    """Whether Iceberg can change the type of a column in this way."""
     if _is_decimal(column) and _is_decimal(to):
         return _scale(column) == _scale(to) and _precision(column) <= _precision(to)
     return (column, to) in (("int", "bigint"), ("float", "double"))
 
 
 def compare_alike(one: str, other: str) -> bool:
-    """Whether values compare by one type as they do by the other: types that differ only in how large a number is."""
+    """Whether values compare equally in both types, which then differ only in the size of numbers."""
     return one == other or (_family(one) is not None and _family(one) == _family(other))
 
 
 def _family(type_: str) -> int | None:
-    """The digits after the point of an exact number."""
+    """The number of digits after the decimal point, or None for inexact types."""
     if type_ in _DIGITS:
         return 0
     return _scale(type_) if _is_decimal(type_) else None

@@ -1,7 +1,7 @@
-"""Random histories: what happens to a source, to the tables built from it, and which models read them.
+"""Random histories: the steps of a source and of the tables built from it, and the models that read them.
 
-A seed and a number always give the same history. Nothing here knows Spark: a step is a kind and a few random numbers,
-by which ``sources.py`` and ``pipeline.py`` choose among the rows, partitions and snapshots of that moment.
+A seed and a number always create the same history. This module does not use Spark. A step is a kind and a few random
+numbers, with which ``sources.py`` and ``pipeline.py`` choose rows, partitions and snapshots.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CALM: Weights = {**GROWTH, **NO_CHANGES, **SCHEMA, "expire": 1, "delete": 1}
 LIVELY: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, "expire": 1}
 WILD: Weights = {**GROWTH, **REWRITES, **NO_CHANGES, **SCHEMA, **BREAKS, **TARGETS}
 TEMPERS = (CALM, LIVELY, WILD, WILD)
-# More steps, of all tempers.
+# More steps, for all tempers.
 FURTHER_STEPS: Weights = {"update_pair": 3, "add_file": 3, "evolve_target": 4, "wap_off_target": 2, "modes_target": 2}
 
 
@@ -72,7 +72,7 @@ PHRASES = (
     ("delete", "undelete"),
     ("update_same", "delete", "undelete", "merge"),
 )
-"""Steps of a source that follow one another: rows are deleted twice over, moved in between, or come back."""
+"""Sequences of steps of a source in which rows are deleted twice, moved in between, or inserted again."""
 
 OWN_PHRASES = (
     ("append_more", "delete_newest"),
@@ -83,7 +83,7 @@ OWN_PHRASES = (
     ("append_more", "delete_newest", "rewrite_deletes", "update_newest"),
     ("append", "delete_newest", "delete_newest"),
 )
-"""Steps of a source that change mostly rows that they have added."""
+"""Sequences of steps of a source that mostly change rows that they have added."""
 
 MOVES: Weights = {
     "append": 4,
@@ -106,21 +106,21 @@ MOVES: Weights = {
     "upgrade": 1,
     "change_modes": 1,
 }
-"""Steps of histories that are about how net changes are read."""
+"""Steps of histories that test how net changes are read."""
 
 LONG = 4
-"""Rounds: the further ones of a longer history end with a phrase."""
+"""The number of rounds after which the rounds of a longer history end with a phrase."""
 
 FURTHER_KINDS = CHANGELOG_KINDS + OTHER_KINDS + STAR_KINDS
-"""Kinds of models of which each history has one besides the others."""
+"""Kinds of models. Each history has one of them in addition to its other models."""
 
-WAYS_ON = ("full_refresh", "full_refresh", "set_checkpoint", "set_checkpoint", "wait")
-"""What to do after a run that failed as it should."""
+REMEDIES = ("full_refresh", "full_refresh", "set_checkpoint", "set_checkpoint", "wait")
+"""The actions after a run that failed as expected."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens; ``numbers`` decide what the kind leaves open."""
+    """A step of a history. ``numbers`` determine the details that the kind leaves open."""
 
     kind: str
     numbers: tuple[int, ...]
@@ -128,10 +128,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Variant:
-    """The properties of a source. ``keyed``: its ``id`` is unique; otherwise it holds duplicates and NULLs.
+    """The properties of a source. ``keyed``: whether its ``id`` is unique; otherwise it has duplicates and NULLs.
 
-    ``id``, ``k``: how their values are written. ``has_bounds``: whether the metadata of its files has bounds for them.
-    ``has_twins``: it has a column ``K`` beside ``k``.
+    ``id``, ``k``: the spelling of their values. ``has_bounds``: whether the metadata of its files has bounds for them.
+    ``has_twins``: whether it has a column ``K`` in addition to ``k``.
     """
 
     version: int
@@ -148,7 +148,7 @@ class Variant:
 class ModelChoice:
     """A model of a history: its kind, its policies, and the first-stage model that a second-stage one reads.
 
-    ``limit``: the most commits with rows that a run takes.
+    ``limit``: the maximum number of commits with rows per run.
     """
 
     kind: Kind
@@ -158,21 +158,21 @@ class ModelChoice:
     parent: int | None = None
 
     def reads_net(self, name: str) -> bool:
-        """Whether it reads net changes of one of its inputs, so that no position is set back by hand."""
+        """Whether it reads net changes of an input. If so, the position there is never set back manually."""
         macros = {"source": self.kind.source, "parent": self.kind.parent}[name]
         return self.on_source_rewrite == "upserts" or "changelog" in macros
 
 
 @dataclass(frozen=True)
 class Round:
-    """Steps, and a dbt run after them; ``way_on``: what to do for a model that failed as it should."""
+    """Steps, and a dbt run after them. ``remedy``: the action for a model that failed as expected."""
 
     steps: tuple[Step, ...]
-    way_on: str
+    remedy: str
 
 
 def window(seed: int, number: int) -> tuple[int, int] | None:
-    """The first and last of the days that are processed again after a round's run; None after most rounds."""
+    """The first and last of the days that are processed again after a round's run. None after most rounds."""
     if number % 4 != 2:
         return None
     choose = random.Random(f"{seed}/window/{number}")
@@ -182,7 +182,7 @@ def window(seed: int, number: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class History:
-    """One history. ``wap_off``: its models have a pre-hook that takes staging from their tables."""
+    """A history. ``wap_off``: its models have a pre-hook that disables staging for their tables."""
 
     number: int
     variant: Variant
@@ -194,12 +194,12 @@ class History:
 
     @property
     def name(self) -> str:
-        """The first part of the names of its tables."""
+        """The prefix of the names of its tables."""
         return f"h{self.number}"
 
 
 def history(seed: int, number: int, rounds: int) -> History:
-    """The history of this number. Variants rotate, so that a few histories have them all."""
+    """The history with this number. Variants rotate, so that a few histories cover all of them."""
     choose = random.Random(f"{seed}/{number}")
     variant = Variant(
         version=2 + number % 2,
@@ -213,7 +213,7 @@ def history(seed: int, number: int, rounds: int) -> History:
     rest = [
         tuple(_step(choose, temper) for _ in range(choose.choice((0, 1, 1, 2, 2, 3, 4)))) for _ in range(rounds - 1)
     ]
-    ways_on = [choose.choice(WAYS_ON) for _ in range(rounds)]
+    remedies = [choose.choice(REMEDIES) for _ in range(rounds)]
 
     choose = random.Random(f"{seed}/further/{number}")
     further = _further_model(choose, number, variant)
@@ -225,7 +225,7 @@ def history(seed: int, number: int, rounds: int) -> History:
         rest[-1] += (_step(choose, {"replace_by_rows": 1}),)
     if rest and further.kind.is_star:
         rest[0] += (_step(choose, {"rename_column": 1, "add_column": 1}), _step(choose, {"append": 1}))
-    if rest and variant.partition is None and not variant.keyed:  # the one kind of source that may have a file twice
+    if rest and variant.partition is None and not variant.keyed:  # the only kind of source that may have a file twice
         rest[0] += (_step(choose, {"add_file": 1}), _step(choose, {"add_file": 1}))
         rest[-1] += (_step(choose, {"update": 1, "delete": 1}),)
     choose = random.Random(f"{seed}/phrases/{number}")
@@ -235,7 +235,7 @@ def history(seed: int, number: int, rounds: int) -> History:
         number,
         variant,
         (*models, further, *_sums(number), *_newest(number, variant)),
-        tuple(Round(steps, way_on) for steps, way_on in zip((first, *rest), ways_on, strict=True)),
+        tuple(Round(steps, remedy) for steps, remedy in zip((first, *rest), remedies, strict=True)),
         settings_of(number),
         wap_off=number % 8 == 3,
         reading=random.Random(f"{seed}/reading/{number}").choice(list(Reading)),
@@ -243,7 +243,7 @@ def history(seed: int, number: int, rounds: int) -> History:
 
 
 def moves(seed: int, number: int, rounds: int) -> History:
-    """A history without models, in which rows are moved, deleted and brought back. Variants rotate."""
+    """A history without models, in which rows are moved, deleted and inserted again. Variants rotate."""
     choose = random.Random(f"{seed}/moves/{number}")
     keyed = number % 4 < 3
     variant = Variant(
@@ -256,7 +256,7 @@ def moves(seed: int, number: int, rounds: int) -> History:
     rest = [
         tuple(_step(choose, MOVES) for _ in range(choose.randrange(3))) + _phrase(choose) for _ in range(rounds - 1)
     ]
-    if number % 7 == 0:  # none of those that a planted bug is known to need
+    if number % 7 == 0:  # not for the histories that must find the planted bugs
         choose = random.Random(f"{seed}/equality/{number}")
         rest = [(_step(choose, {"delete_by_equality": 1}), *steps) for steps in rest]
     files = () if keyed else tuple(_step(choose, {"add_file": 1}) for _ in range(3))
@@ -265,7 +265,7 @@ def moves(seed: int, number: int, rounds: int) -> History:
 
 
 def own_rows(seed: int, number: int, rounds: int) -> History:
-    """A history without models, in which mostly rows are changed that were added just before. Variants rotate."""
+    """A history without models that mostly changes recently added rows. Variants rotate."""
     choose = random.Random(f"{seed}/own/{number}")
     variant = Variant(
         version=2 + number % 2,
@@ -289,12 +289,12 @@ def _further_model(choose: random.Random, number: int, variant: Variant) -> Mode
 
 
 def _sums(number: int) -> tuple[ModelChoice, ...]:
-    """The model of signed sums that some histories also have: none of those that a planted bug is known to need."""
+    """The model of signed sums that some histories also have, except those that must find the planted bugs."""
     return (ModelChoice(SIGNED_SUMS, "fail", None, limit=1 if number % 2 else None),) if number % 7 == 0 else ()
 
 
 def _newest(number: int, variant: Variant) -> tuple[ModelChoice, ...]:
-    """The model of the newest rows that some histories also have: none of those that a planted bug is known to need."""
+    """The model of the newest rows that some histories also have, except those that must find the planted bugs."""
     if number % 3 or not variant.keyed:
         return ()
     return (ModelChoice(NEWEST, NEWEST.policies[number // 3 % 4], None, limit=1 if number % 2 else None),)
@@ -306,7 +306,7 @@ def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequen
     k = spellings.OF_K[number % len(spellings.OF_K)]
     id_ = spellings.OF_ID[number % len(spellings.OF_ID)]
     if settings.has_twins:
-        k = spellings.NUMBER  # as its twin is
+        k = spellings.NUMBER  # like its twin
     elif any(kind.name == "ks_in_range" for kind in kinds):
         is_time = "spark.sql.timestampType" in settings.values
         k = spellings.TIME if is_time else spellings.OF_RANGES[number // 2 % len(spellings.OF_RANGES)]
@@ -323,7 +323,7 @@ def _spelled(choose: random.Random, number: int, variant: Variant, kinds: Sequen
 
 
 def _models(choose: random.Random, number: int, variant: Variant) -> tuple[ModelChoice, ...]:
-    """Two models that read the source and one or two that read these models; their kinds rotate too."""
+    """Two models that read the source, and one or two that read these models. Their kinds rotate too."""
     fitting = [kind for kind in FIRST_STAGE if variant.keyed or not kind.needs_key]
     first = [_model(choose, fitting[number % len(fitting)]), _model(choose, choose.choice(fitting))]
     second: list[ModelChoice] = []
@@ -338,7 +338,7 @@ def _models(choose: random.Random, number: int, variant: Variant) -> tuple[Model
 
 def _model(choose: random.Random, kind: Kind, parent: int | None = None) -> ModelChoice:
     policy, on_break = choose.choice(kind.policies), choose.choice((None, None, None, "fail", "full_refresh"))
-    # a run may make one or two commits to a first-stage table, and a limit of 1 takes both
+    # a run may make one or two commits to a first-stage table, and a limit of 1 reads both
     limit = choose.choice((None, None, None, 1, 2 if parent is None else 1))
     return ModelChoice(kind, policy, on_break, limit, parent)
 

@@ -1,7 +1,7 @@
-"""Bugs that this package once had, to be planted again: each was silent, or its error named no way on.
+"""Bugs that this package once had, to be planted again. Each was silent, or its error stated no fix.
 
-Paths are text, since the patched names are no interface. One bug is left out: with more than a million new keys, there
-was no check for duplicates; ``keys_are_checked_in_a_join_only`` is the same for any number.
+Paths are text, since the patched names are not public. One bug is left out: more than a million new keys were not
+checked for duplicates. ``keys_are_checked_in_a_join_only`` is the same bug for any number of keys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Wrap = Callable[[Any], Any]
 
 
 def _patch(monkeypatch: pytest.MonkeyPatch, path: str, wrap: Wrap) -> None:
-    """Replace something in a module of the package with the result of ``wrap``."""
+    """Replace an object in a module of the package with the result of ``wrap``."""
     module_name, _, name = path.partition(":")
     holder: Any = import_module(module_name)
     *parts, last = name.split(".")
@@ -27,12 +27,12 @@ def _patch(monkeypatch: pytest.MonkeyPatch, path: str, wrap: Wrap) -> None:
 
 
 def _instead(value: Any) -> Wrap:
-    """A function that returns this value for all arguments."""
+    """Return a function that returns this value for all arguments."""
     return lambda _: lambda *args, **kwargs: value
 
 
-def what_a_filter_takes_out_stays(monkeypatch):
-    """The old version of an updated row deletes nothing: 1."""
+def rows_that_a_filter_removes_stay(monkeypatch):
+    """The old version of an updated row does not delete the row."""
 
     def careless(changelog_sql):
         return lambda *args: f"(select * from {changelog_sql(*args)} where _change_type <> 'UPDATE_BEFORE')"
@@ -41,7 +41,7 @@ def what_a_filter_takes_out_stays(monkeypatch):
 
 
 def keys_may_come_twice(monkeypatch):
-    """Only Spark's own check of a MERGE is left: 2."""
+    """Only Spark's own check of a MERGE is left."""
     _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.model:ModelHooks.is_keyed", _instead(False))
     for module in ("unique_keys", "apply_changes"):
         _patch(monkeypatch, f"iceberg_incremental.write.{module}:raise_sql", _instead("true"))
@@ -49,18 +49,18 @@ def keys_may_come_twice(monkeypatch):
 
 
 def keys_are_checked_in_a_join_only(monkeypatch):
-    """Not before rows are inserted that replace others: 5."""
+    """Keys are not checked before the insertion of rows that replace others."""
     _patch(monkeypatch, "iceberg_incremental.write.writer:Writer._require_sound", _instead(None))
 
 
 def files_of_older_partitions_stay(monkeypatch):
-    """An INSERT OVERWRITE leaves rows of another partition spec: 3."""
+    """An INSERT OVERWRITE leaves rows of another partition spec."""
     _patch(monkeypatch, "iceberg_incremental.table.partitions:has_older", _instead(False))
     _patch(monkeypatch, "iceberg_incremental.publish.fence:Fence.require_one_spec", _instead(None))
 
 
-def bounds_of_strings_are_believed(monkeypatch):
-    """Also where Iceberg could not decode their bytes: 4."""
+def bounds_of_strings_are_trusted(monkeypatch):
+    """Even if Iceberg could not decode their bytes."""
     for path in (
         "iceberg_incremental.table.intervals:safe_lower",
         "iceberg_incremental.table.intervals:safe_upper",
@@ -71,7 +71,7 @@ def bounds_of_strings_are_believed(monkeypatch):
 
 
 def rows_are_staged_on_main(monkeypatch):
-    """As if somebody had turned staging off: 6."""
+    """As if another user had turned staging off."""
     _patch(
         monkeypatch,
         "dbt.adapters.spark_iceberg.hooks.model:ModelHooks.staged",
@@ -80,12 +80,12 @@ def rows_are_staged_on_main(monkeypatch):
 
 
 def partitions_of_nan_are_unequal(monkeypatch):
-    """So that their deletes apply to no file: 7."""
+    """Deletes in such partitions apply to no file."""
     _patch(monkeypatch, "iceberg_incremental.metadata.manifest_files:_equal_to_itself", lambda _: lambda value: value)
 
 
 def nan_is_left_out_of_ranges(monkeypatch):
-    """8, in a column of doubles."""
+    """The bounds of a column of doubles ignore NaN."""
 
     def careless(from_row):
         return lambda column, kind, row: from_row(column, kind, [each if each != "NaN" else "1" for each in row])
@@ -94,7 +94,7 @@ def nan_is_left_out_of_ranges(monkeypatch):
 
 
 def times_of_ranges_have_no_offset(monkeypatch):
-    """8, in a column of times."""
+    """The bounds of a column of times depend on the time zone."""
 
     def careless(literal):
         return lambda value, type_: literal(value, type_).replace("+00:00", "")
@@ -103,7 +103,7 @@ def times_of_ranges_have_no_offset(monkeypatch):
 
 
 def a_file_is_in_a_table_once(monkeypatch):
-    """9."""
+    """A file that the table has twice counts once."""
 
     def careless(difference):
         return lambda **files: difference(**{**files, "has_repeated": False})
@@ -112,7 +112,7 @@ def a_file_is_in_a_table_once(monkeypatch):
 
 
 def columns_are_the_same_in_any_case(monkeypatch):
-    """The bounds of one restrict the groups of the other: 10."""
+    """The bounds of one column restrict the groups of another column."""
     bounds_sql = import_module("iceberg_incremental.expose.bounds").bounds_sql
 
     def bounds_of(files, columns):
@@ -127,19 +127,19 @@ def columns_are_the_same_in_any_case(monkeypatch):
         _patch(monkeypatch, path, lambda _: bounds_of)
 
 
-def settings_are_not_looked_at(monkeypatch):
-    """11."""
+def settings_are_not_checked(monkeypatch):
+    """Session settings that the package does not support are not refused."""
     _patch(monkeypatch, "iceberg_incremental.plan.session_settings:refused_in", _instead([]))
 
 
-def a_first_build_says_all_that_is_read(monkeypatch):
-    """Reads of a model in its incremental branch are not detected: 12."""
+def reads_of_later_runs_are_not_detected(monkeypatch):
+    """Reads in the incremental branch of a model are not detected."""
     reads = import_module("iceberg_incremental.plan.conditional_reads").ConditionalReads()
     _patch(monkeypatch, "dbt.adapters.spark_iceberg.hooks.invocation:reads_of", _instead(reads))
 
 
-def columns_may_go(monkeypatch):
-    """Columns of the table that the model's SQL no longer returns are NULL: 13."""
+def missing_columns_become_null(monkeypatch):
+    """Columns of the table that the model's SQL no longer returns become NULL."""
     none = import_module("iceberg_incremental.write.columns").SchemaChanges()
 
     def careless(schema_changes):
@@ -149,7 +149,7 @@ def columns_may_go(monkeypatch):
 
 
 def deleted_rows_count(monkeypatch):
-    """14."""
+    """Row counts include deleted rows."""
 
     def careless(rows_at):
         def counted(history, snapshot):
@@ -163,7 +163,7 @@ def deleted_rows_count(monkeypatch):
 
 
 def a_changed_key_keeps_its_old_row(monkeypatch):
-    """One of those that a changelog changes is left out of the DELETE."""
+    """The DELETE omits one of the keys that a changelog changes."""
 
     def careless(keys_sql):
         return lambda *args: f"(select * from {keys_sql(*args)} order by 1 offset 1)"
@@ -172,7 +172,7 @@ def a_changed_key_keeps_its_old_row(monkeypatch):
 
 
 def no_row_of_a_changelog_is_kept(monkeypatch):
-    """What was just inserted is deleted with what it replaces."""
+    """A row that was just inserted is deleted together with the row that it replaces."""
 
     def careless(summary_of):
         return lambda *args: replace(summary_of(*args), kept=0)

@@ -1,4 +1,4 @@
-"""The kinds of models, each with its SQL and with the effect that a run must have on its table, in plain Python.
+"""The kinds of models. Each has its SQL, and the effect that a run must have on its table, in plain Python.
 
 First-stage models read the source (``id``, ``k``, ``day``, ``v``), second-stage models the table of a first-stage one.
 """
@@ -17,38 +17,37 @@ POLICIES = ("fail", "upserts", "ignore", "full_refresh")
 
 
 class TwiceError(Exception):
-    """A key occurs twice among rows of which a table may hold only one per key."""
+    """A key occurs twice in rows of which a table may contain only one per key."""
 
 
 @dataclass(frozen=True)
 class Delta:
-    """The changes that a run sees of one relation, up to a position: in a first build, everything is new.
+    """The changes that a run reads from a relation, up to a position. In a first build, all rows are new.
 
-    ``new``: the rows that ``ip_changes`` gives under the model's policy. ``came``, ``went``: the exact difference
-    between what the model last saw and ``end``.
+    ``new``: the rows that ``ip_changes`` returns under the model's policy. ``added``, ``removed``: the exact difference
+    between ``end`` and the rows that the model last read.
     """
 
     position: int | None
     end: Rows
     new: Rows = field(default_factory=Counter)
-    came: Rows = field(default_factory=Counter)
-    went: Rows = field(default_factory=Counter)
+    added: Rows = field(default_factory=Counter)
+    removed: Rows = field(default_factory=Counter)
 
 
 Fold = Callable[..., Rows]
-"""The rows of the table after a run, given the rows before it and what the run sees of each relation."""
+"""The rows of the table after a run, given the rows before it and the changes of each relation."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of model. ``reads``: the kinds of first-stage models that a second-stage one can stand on.
+    """A kind of model. ``reads``: the kinds of first-stage models that a second-stage one can read.
 
-    ``source``, ``parent``: the macros by which it reads the two, without ``ip_``. ``leaves_emptied``: whether days
-    whose rows are all deleted stay as they were, since nothing overwrites their partitions; such a kind may also write
-    days again in which nothing changed, so no position is set by hand. ``day_at``: the place of ``day``, the event
-    time, among the columns of the table; None where it has no such column. ``plain_id``: whether it calculates
-    with ``id``. ``is_exact``: whether its table can be what a rebuild would give. ``is_star``: it takes all columns.
-    ``excuse``: an error with which it may always fail.
+    ``source``, ``parent``: the macros with which it reads, without ``ip_``. ``leaves_emptied``: if True, days whose
+    rows are all deleted stay as they were, since nothing overwrites their partitions. Such a kind may also rewrite days
+    without changes, so no position is set manually. ``day_at``: the index of ``day``, the event time, among the table's
+    columns, or None. ``plain_id``: whether it uses ``id`` as a number. ``is_exact``: whether it can equal a rebuild.
+    ``is_star``: whether it selects all columns. ``excuse``: an error with which it may always fail.
     """
 
     name: str
@@ -69,14 +68,14 @@ class Kind:
 
     @property
     def may_reprocess(self) -> bool:
-        """Whether it takes an event-time window."""
+        """Whether it supports an event-time window."""
         return self.day_at is not None and self.config.get("incremental_strategy") in ("merge", "insert_overwrite")
 
 
-def put(before: Rows, rows: Iterable[Row], gone: Iterable[Row] = ()) -> Rows:
+def put(before: Rows, rows: Iterable[Row], removed_rows: Iterable[Row] = ()) -> Rows:
     """The rows by their first column, after some were deleted and others replaced."""
     held = {row[0]: row for row in before.elements()}
-    for row in gone:
+    for row in removed_rows:
         held.pop(row[0], None)
     held.update((row[0], row) for row in rows)
     return Counter(held.values())
@@ -95,14 +94,14 @@ def _merge(before: Rows, seen: Delta) -> Rows:
 
 
 def _mirror(before: Rows, seen: Delta) -> Rows:
-    return put(before, seen.came, seen.went)
+    return put(before, seen.added, seen.removed)
 
 
 def _even(before: Rows, seen: Delta) -> Rows:
     def even(rows: Rows) -> list[Row]:
         return [row for row in rows if row[3] is not None and row[3] % 2 == 0]
 
-    return put(before, even(seen.came), even(seen.went))
+    return put(before, even(seen.added), even(seen.removed))
 
 
 def _latest(before: Rows, seen: Delta) -> Rows:
@@ -123,7 +122,7 @@ def _day(rows: Rows, day: Any) -> Row:
 
 
 def changed(seen: Delta, at: int) -> set[Any]:
-    return {row[at] for row in (*seen.came, *seen.went)}
+    return {row[at] for row in (*seen.added, *seen.removed)}
 
 
 def _without(before: Rows, keys: set[Any]) -> Rows:
@@ -140,13 +139,13 @@ def _days_changed(before: Rows, seen: Delta) -> Rows:
 
 
 def _days_in_range(before: Rows, seen: Delta) -> Rows:
-    """Days of the range in which nothing changed stay as they were."""
+    """Days of the range without changes stay as they were."""
     there = {row[2] for row in seen.end}
     return put(before, (_day(seen.end, day) for day in changed(seen, 2) & there))
 
 
 def _grouped(before: Rows, seen: Delta, at: int, least: int = 1) -> Rows:
-    """The groups by a column that have at least that many rows."""
+    """The groups by a column that have at least ``least`` rows."""
     keys = changed(seen, at)
     kept = _without(before, keys)
     for key in keys:
@@ -225,7 +224,7 @@ BY_K = {"incremental_strategy": "merge", "unique_key": "k"}
 BY_K_AND_DAY = {"incremental_strategy": "merge", "unique_key": ["k", "day"]}
 WITH_WHOLE = ("changelog", "as_of")
 CHANGES_BY_ID = {"incremental_strategy": "apply_changes", "unique_key": "id"}
-# A changelog shows every rewrite, whatever the policy.
+# A changelog contains every rewrite, whatever the policy.
 ANY = ("fail", "full_refresh")
 
 FIRST_STAGE = (
@@ -245,7 +244,7 @@ FIRST_STAGE = (
     ),
     Kind(
         "latest", "select k, max(id) as last_id, count(*) as n from {{ ip_changes(SOURCE) }} as c group by k",
-        # not under upserts: a row that was set to its own values may be read again, and would count
+        # not under upserts: a row that was set to its own values may be read again, and would count twice
         _latest, {**BY_K, "aggregates_of_changes": "allow"},
         source=("changes",), policies=("fail", "ignore", "full_refresh"),
     ),
@@ -262,7 +261,7 @@ FIRST_STAGE = (
         _even, CHANGES_BY_ID, source=("changelog",), policies=ANY, needs_key=True, day_at=2,
     ),
     Kind("groups", GROUPS.replace("RELATION", "SOURCE"), _groups, BY_K, source=WITH_WHOLE, policies=ANY),
-    # without keys there are NULLs among the ids
+    # without keys, some ids are NULL
     Kind("groups_by_id", GROUPS_BY_ID, _groups_by_id, BY_ID, source=WITH_WHOLE, policies=ANY),
     Kind("subgroups", SUBGROUPS, _subgroups, BY_K_AND_DAY, source=WITH_WHOLE, policies=ANY, day_at=1),
     Kind(

@@ -1,4 +1,4 @@
-"""What other writers do by Iceberg's own library, for which SQL has no statement."""
+"""Actions of other writers with Iceberg's own library, for which there is no SQL statement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def undo_deletes(session: Any, name: str) -> bool:
-    """Take the delete files of a table's last commit out again; False where it did anything but delete in place."""
+    """Remove the delete files of a table's last commit. False if the commit did anything other than delete in place."""
     table = session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session._jsparkSession, name)
     last, io = table.currentSnapshot(), table.io()
     added, before = list(_each(last.addedDeleteFiles(io))), list(_each(last.removedDeleteFiles(io)))
@@ -16,17 +16,17 @@ def undo_deletes(session: Any, name: str) -> bool:
     delta = table.newRowDelta().validateFromSnapshot(last.snapshotId())
     for file in added:
         delta.removeDeletes(file)
-    for file in before:  # of one data file, format v3 has one delete vector at a time
+    for file in before:  # format v3 has one deletion vector per data file
         delta.addDeletes(file)
     delta.commit()
     return True
 
 
 def delete_equal(session: Any, name: str, ids: Iterable[int], *, columns: Sequence[str] = ("id",)) -> bool:
-    """Delete the rows of these ids by an equality delete, as streaming writers do; Spark writes none.
+    """Delete the rows with these ids with an equality delete, as streaming writers do. Spark writes no such deletes.
 
-    Such a file is like a data file of a table that has the compared columns, of which ``id`` is the first. It compares
-    all ``columns``, of which it has NULL in the others.
+    The delete file has the format of a data file of a table with the compared columns, of which ``id`` is the first. It
+    compares all ``columns``. Its values of the other columns are NULL.
     """
     keys = f"{name}_equal"
     session.sql(f"create or replace table {keys} (id int) using iceberg")

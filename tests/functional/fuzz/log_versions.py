@@ -1,4 +1,4 @@
-"""Random logs of events, each with a model that keeps their versions, and what its table must have."""
+"""Random logs of events, each with a model that keeps their versions, and the expected contents of its table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Event = Mapping[str, Any]
 
 
 def replayed(events: Sequence[Event], keys: Sequence[str], deletes: str, checked: Sequence[str]) -> Counter[Any]:
-    """The versions that events make, in the order of their sequence: values, begin, end, time of the values, deleted.
+    """The versions from events, in the order of their sequence: values, begin, end, time of the values, deleted.
 
-    ``checked``: the columns of which a change makes a version.
+    ``checked``: a change of these columns creates a version.
     """
     found: Counter[Any] = Counter()
     for key in {tuple(each[name] for name in keys) for each in events}:
@@ -31,11 +31,11 @@ def replayed(events: Sequence[Event], keys: Sequence[str], deletes: str, checked
 
 def _of_key(events: Sequence[Event], deletes: str, checked: Sequence[str]) -> list[Any]:
     rows = {each["s"]: each for each in events if each["op"] in ("INSERT", "UPDATE_AFTER")}
-    gone = {each["s"] for each in events} - rows.keys()
+    deletions = {each["s"] for each in events} - rows.keys()
     versions: list[list[Any]] = []
     valid: Event | None = None
     is_deleted = False
-    for at in sorted({*rows, *gone}):
+    for at in sorted({*rows, *deletions}):
         row = rows.get(at)
         if row is None:
             if valid is None or is_deleted or deletes == "ignore":
@@ -75,7 +75,7 @@ class LogKept:
     checks: int = 0
 
     def begin(self) -> None:
-        """Make the log and the model, and choose the events in the order in which they will come."""
+        """Create the log and the model, and choose the events in the order of their arrival."""
         choose = self.random.choice
         self.is_time = choose([True, False])
         mode = choose(["copy-on-write", "merge-on-read"])
@@ -101,7 +101,7 @@ class LogKept:
         self.pending = self._events()
 
     def _events(self) -> list[Event]:
-        """Events of each key, one as of each time, mostly in their order; some come twice."""
+        """Events of each key, one at each time, mostly in order. Some occur twice."""
         found: list[Event] = []
         for k in [*range(5), None]:
             for at in self.random.sample(range(60), self.random.randint(2, 14)):
@@ -120,9 +120,9 @@ class LogKept:
         return f"timestamp_seconds({at})" if self.is_time else str(at)
 
     def send(self, count: int) -> None:
-        """Write some of the events that are to come, in one commit."""
+        """Commit the next events."""
         events, self.pending = self.pending[:count], self.pending[count:]
-        if self.has_x:  # what comes again comes as it was
+        if self.has_x:  # repeated events do not change
             events = [each if each in self.sent else {**each, "x": self.random.randint(0, 1)} for each in _once(events)]
             known = {(each["k"], each["s"], each["op"]): each for each in [*events, *self.sent]}
             self.pending = [known.get((each["k"], each["s"], each["op"]), each) for each in self.pending]
@@ -139,10 +139,10 @@ class LogKept:
         rows = ", ".join(f"({', '.join(value(each, name) for name in names)})" for each in events)
         self.shop.sql(f"insert into {self.table} ({', '.join(names)}) values {rows}")
 
-    # What may happen between runs
+    # Steps between runs
 
     def arrive(self, *, before: str, rounds: int) -> None:
-        """Send a share of the events before a run, after what else happens ``before`` it. ``rounds``: that are left."""
+        """Send a share of the events before a run, after the step ``before`` it. ``rounds``: how many are left."""
         share = len(self.pending) // rounds
         if before == "compact" and self.random.random() < 0.6:
             self.compact()
@@ -152,13 +152,13 @@ class LogKept:
         self.send(share - share // 2 if rounds > 1 else len(self.pending))
 
     def add_column(self) -> None:
-        """The log gets a column."""
+        """Add a column to the log."""
         if not self.has_x and self.sent:
             self.has_x = True
             self.shop.sql(f"alter table {self.table} add column x int")
 
     def compact(self) -> None:
-        """All tables are compacted, and old snapshots of them expire; nothing has been sent since the last run."""
+        """Compact all tables and expire their old snapshots. No event has been sent since the last run."""
         beside = self.shop.built(f"of_{self.name}__ip_deleted")
         for table in (self.table, self.shop.built(f"of_{self.name}"), beside):
             if self.shop.session.catalog.tableExists(table):
@@ -170,7 +170,7 @@ class LogKept:
                 )
 
     def check(self) -> None:
-        """Compare the table with what the events make. Raises WrongVersionsError."""
+        """Compare the table with the expected versions. Raises WrongVersionsError."""
         built = self.shop.built(f"of_{self.name}")
         columns = self.shop.frame(f"select * from {built}").columns
         deleted = "dbt_is_deleted = 'True'" if self.deletes == "new_record" else "false"
@@ -198,7 +198,7 @@ class LogKept:
 
 
 def _once(events: Sequence[Event]) -> list[Event]:
-    """Events without those that are the same."""
+    """The events without duplicates."""
     found: list[Event] = []
     for each in events:
         if each not in found:

@@ -1,4 +1,4 @@
-"""What Iceberg's own library says of a table, in the process of Spark."""
+"""A table's metadata, read with Iceberg's own library in the process of Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .tables import Metadata
 
 
 def metadata(session: Any, name: str) -> Metadata:
-    """The metadata of a table with this name of three parts; empty where there is none."""
+    """The metadata of a table with this three-part name. Empty if the table does not exist."""
     jvm, gateway = session._jvm, session.sparkContext._gateway
     catalog, schema, table = name.split(".")
     namespace = gateway.new_array(jvm.java.lang.String, 1)

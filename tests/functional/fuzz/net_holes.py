@@ -1,4 +1,4 @@
-"""Bugs of reading net changes, to be planted: each leaves out, or shows, rows of one kind only."""
+"""Bugs in reading net changes, to be planted. Each omits, or adds, rows of one kind only."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .holes import _instead, _patch
 
 
 def rows_deleted_at_both_ends_count(monkeypatch):
-    """The deleted rows of the start are not taken from those of the end."""
+    """The deleted rows of the start are not subtracted from those of the end."""
     _patch(monkeypatch, "expose.parts:_without", lambda _: lambda range_, part, before: part)
 
 
 def deleted_rows_are_the_same_by_their_keys(monkeypatch):
-    """Not by their positions: a row that was updated twice, or inserted again, is not deleted again."""
+    """Not by their positions, so a row that was updated twice, or inserted again, is not deleted again."""
 
     def careless(without):
         def by_key(range_, part, before):
@@ -30,8 +30,8 @@ def deleted_rows_are_the_same_by_their_keys(monkeypatch):
     _patch(monkeypatch, "expose.parts:_without", careless)
 
 
-def rows_that_came_and_went_again_are_gone(monkeypatch):
-    """In files that came, deleted rows count too: those of a row that was updated twice."""
+def rows_added_and_deleted_in_the_range_count(monkeypatch):
+    """In added files, deleted rows count too, such as old versions of a row that was updated twice."""
 
     def careless(of_named_files):
         return lambda *args: [_with_new_deleted(part) for part in of_named_files(*args)]
@@ -47,8 +47,8 @@ def _with_new_deleted(part: parts.Part) -> parts.Part:
     return replace(part, rows=replace(part.rows, conditions=tuple(conditions)))
 
 
-def what_a_compaction_wrote_was_there(monkeypatch):
-    """Though it also wrote what was replaced before it in the same range."""
+def files_of_compactions_are_ignored(monkeypatch):
+    """Although the compaction also wrote rows that the same range had changed before."""
 
     def careless(changed):
         def without_compacted(evidence, found):
@@ -62,18 +62,18 @@ def what_a_compaction_wrote_was_there(monkeypatch):
     _patch(monkeypatch, "capture.source_policy:_changed", careless)
 
 
-def moved_rows_are_gone(monkeypatch):
-    """Those that are at both ends are not taken from the rows of the files that went."""
+def moved_rows_count_as_removed(monkeypatch):
+    """Rows at both ends are not subtracted from the rows of the removed files."""
     _patch(monkeypatch, "expose.parts:_gone", lambda _: lambda range_, at_start, at_end: parts.Part(at_start, "-1"))
 
 
 def moved_rows_share_their_bits(monkeypatch):
-    """A row of which another one has the bit counts as moved."""
+    """A row counts as moved if another row has its bit."""
     _patch(monkeypatch, "expose.parts:_gone", _with_join("& 63", "& 3"))
 
 
 def moved_rows_are_in_smaller_blocks(monkeypatch):
-    """Those that are looked for, not those that are known."""
+    """This concerns the rows that are searched for, not the known rows."""
 
     def careless(gone):
         def other_blocks(*args):
@@ -87,7 +87,7 @@ def moved_rows_are_in_smaller_blocks(monkeypatch):
 
 
 def updated_rows_count_as_moved(monkeypatch):
-    """Rows that the end holds in another version are taken from those that went."""
+    """Rows with another version at the end are subtracted from the removed rows."""
     _patch(monkeypatch, "expose.parts:_gone", _with_join("_last_updated_sequence_number <=", "0 <="))
 
 
@@ -102,28 +102,28 @@ def _with_join(old: str, new: str):
     return careless
 
 
-def a_stretch_is_left_out(monkeypatch):
-    """The last one between compactions."""
+def a_segment_is_left_out(monkeypatch):
+    """The last segment between compactions is omitted."""
     _patch(monkeypatch, "capture.source_policy:segments_of", lambda segments_of: lambda found: segments_of(found)[:-1])
 
 
-def a_stretch_begins_a_commit_late(monkeypatch):
-    """If it has more than one."""
+def a_segment_begins_a_commit_late(monkeypatch):
+    """This concerns segments with more than one commit."""
 
-    def later(stretch):
-        if len(stretch.commits) == 1:
-            return stretch
-        return replace(stretch, position=position_at(stretch.history.table_uuid, stretch.commits[0]))
+    def later(segment):
+        if len(segment.commits) == 1:
+            return segment
+        return replace(segment, position=position_at(segment.history.table_uuid, segment.commits[0]))
 
     _patch(
         monkeypatch,
         "capture.source_policy:segments_of",
-        lambda segments_of: lambda found: [later(stretch) for stretch in segments_of(found)],
+        lambda segments_of: lambda found: [later(segment) for segment in segments_of(found)],
     )
 
 
-def stretches_are_not_summed(monkeypatch):
-    """A row that was updated in two of them is shown with what it was between."""
+def segments_are_not_summed(monkeypatch):
+    """A row that was updated in two segments is also returned with its value in between."""
 
     def careless(changelog_sql):
         def one_by_one(range_, *args):
@@ -135,46 +135,46 @@ def stretches_are_not_summed(monkeypatch):
     _patch(monkeypatch, "expose.net:changelog_sql", careless)
 
 
-def stretches_have_one_name(monkeypatch):
-    """Spark resolves it once, with the options of the first; this was so once."""
+def segments_have_one_name(monkeypatch):
+    """Spark resolves the name once, with the options of the first segment. The package once had this bug."""
     _patch(monkeypatch, "expose.parts:changelog_name", _instead("CHANGES"))
 
 
 def nothing_brings_rows_back(monkeypatch):
-    """Delete files may only be added."""
+    """As if delete files could only be added."""
     _patch(monkeypatch, "plan.net_changes:may_undelete", _instead(False))
 
 
-def keys_are_those_of_rows_that_came(monkeypatch):
-    """Those of deleted rows are left out."""
+def keys_are_those_of_added_rows(monkeypatch):
+    """Keys of deleted rows are left out."""
 
     def careless(parts_of):
-        def came(range_, exact, *, apart=False):
+        def added_only(range_, exact, *, apart=False):
             found = parts_of(range_, exact, apart=apart)
             return [replace(part, rows=part.rows.where(f"({part.sign}) = 1")) for part in found] if apart else found
 
-        return came
+        return added_only
 
     _patch(monkeypatch, "expose.parts:parts_of", careless)
 
 
-def rows_are_others_wherever_they_are(monkeypatch):
-    """Keys of rows that were only moved are taken for changed."""
+def keys_of_moved_rows_count_as_changed(monkeypatch):
+    """Keys of rows that were only moved count as changed."""
     _patch(monkeypatch, "plan.ranges:NetRange.tells_rows_apart", lambda _: property(lambda range_: True))
 
 
-def files_that_went_do_not_matter(monkeypatch):
-    """A range only adds rows, although files of the start are gone."""
+def removed_files_are_ignored(monkeypatch):
+    """A range counts as adding only, although files of the start were removed."""
     _patch(monkeypatch, "capture.source_policy:only_adds", _without(at_start=()))
 
 
-def rows_deleted_in_place_do_not_matter(monkeypatch):
-    """A range only adds rows, although rows were deleted from files of the start."""
+def rows_deleted_in_place_are_ignored(monkeypatch):
+    """A range counts as adding only, although rows were deleted from files of the start."""
     _patch(monkeypatch, "capture.source_policy:only_adds", _without(with_other_deletes=()))
 
 
 def _without(**ignored):
-    """What looks at changed files does not see some of them."""
+    """Hide some of the changed files from the code that checks whether a range only adds rows."""
 
     def careless(only_adds):
         def blind(changed):

@@ -1,4 +1,4 @@
-"""What must hold after a run, in plain Python, which shares no code with the product."""
+"""The expected results of runs, in plain Python, which shares no code with the product."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Records = dict[str, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A possible outcome of a run: these rows, by a rebuild or not, and these positions; or a failure.
+    """A possible outcome of a run: rows, positions and whether it is a rebuild; or a failure.
 
-    ``records``: the number of rows that it reports to have read of each relation, by the kind of the range.
-    ``columns``: those of a table that takes all columns of its source.
+    ``records``: the number of rows that the run reports to have read from each relation, by the kind of the range.
+    ``columns``: those of a table that has all columns of its source.
     """
 
     rows: Rows = field(default_factory=Counter)
@@ -53,14 +53,14 @@ TOO_NARROW = "do not fit the values of"
 
 
 class Rebuild:
-    """A policy has the model rebuilt."""
+    """A policy rebuilds the model."""
 
 
 Seen = Delta | Failure | Rebuild
 
 
 def seen_of(table: Table, position: int | None, macros: tuple[str, ...], choice: ModelChoice) -> list[Seen]:
-    """What a model may see of a table since a position.
+    """The changes that a model may read from a table since a position.
 
     If snapshots have expired, there are several possibilities: a run may still find the rows, or fail.
     """
@@ -85,7 +85,7 @@ def _seen_within(
     commits: list[int],
     taken: list[int],
 ) -> list[Seen]:
-    """What a model may see that reads that many of the commits since a position."""
+    """The changes that a model may read if it reads these commits since a position."""
     has_gap = any(commit not in table.seen.parents for commit in commits)
     end = taken[-1] if taken else table.head
     if position is NO_SNAPSHOT:
@@ -97,31 +97,31 @@ def _seen_within(
         return [*([expired] if has_gap else []), Failure(REWRITTEN), *_remaining(table, position, end, choice)]
     ignores = "changes" in macros and choice.on_source_rewrite == "ignore"
     before, now = table.held[position], table.held[end]
-    came, went = table.projected(now - before, choice.kind), table.projected(before - now, choice.kind)
-    new = table.projected(table.added(taken), choice.kind) if ignores else came
-    found = Delta(end, table.projected(now, choice.kind), new, came, went)
+    added, removed = table.projected(now - before, choice.kind), table.projected(before - now, choice.kind)
+    new = table.projected(table.added(taken), choice.kind) if ignores else added
+    found = Delta(end, table.projected(now, choice.kind), new, added, removed)
     may_be: list[Seen] = [found]
     is_expired = position not in table.seen.parents
     if has_gap or (table.rewrites(taken) and not ignores and is_expired):
         may_be.append(expired)
     if (table.is_altered or is_expired) and any(table.commits[each].is_overwrite for each in taken):
-        may_be.append(Failure(UNREADABLE))  # there may be delete files; with them, Iceberg does not show such rows
+        may_be.append(Failure(UNREADABLE))  # there may be delete files, with which Iceberg does not show such rows
     return may_be
 
 
 def _remaining(table: Table, position: int | None, end: int | None, choice: ModelChoice) -> list[Seen]:
-    """What a range may still be read for that deletes only rows that it has added; the oracle knows no files."""
+    """The possible reads of a range that deletes only rows that it has added. The oracle does not know files."""
     before, now = table.held[position], table.held[end]
     if before - now or position not in table.seen.parents:
         return []
-    came = table.projected(now - before, choice.kind)
-    return [Delta(end, table.projected(now, choice.kind), came, came)]
+    added = table.projected(now - before, choice.kind)
+    return [Delta(end, table.projected(now, choice.kind), added, added)]
 
 
 def within_window(
     table: Table, position: int | None, macros: tuple[str, ...], choice: ModelChoice, window: tuple[date, date]
 ) -> list[Seen]:
-    """What a model may see that processes the days of a window again: the table as the model has consumed it."""
+    """The changes that a model may read if it processes the days of a window again, from the rows that it has read."""
     commits = table.since(position)
     if commits is None:
         assert position is not NO_SNAPSHOT
@@ -143,15 +143,15 @@ def within_window(
 
 
 def whole(table: Table, end: int | None, kind: Kind) -> Delta:
-    """What the first build of a model sees of a table."""
+    """The rows that the first build of a model reads from a table."""
     rows = table.projected(table.held[end], kind)
     return Delta(end, rows, rows, rows)
 
 
 def _within(table: Table, commits: list[int], limit: int | None) -> list[list[int]]:
-    """The commits that a run reads with a limit of commits that moved rows; other commits do not count.
+    """The commits that a run reads with a limit. Commits that moved no rows do not count.
 
-    There is more than one answer if it is not known of all commits whether they moved rows.
+    There is more than one result if it is unknown whether some commits moved rows.
     """
     if limit is None:
         return [commits]
@@ -184,9 +184,9 @@ def _broken(table: Table, position: int, choice: ModelChoice, *, is_replaced: bo
 
 @dataclass(frozen=True)
 class State:
-    """How far a model has read its relations, by ``source`` and ``parent``.
+    """The positions up to which a model has read its relations, by ``source`` and ``parent``.
 
-    ``adopted``: a position was set by hand, so the table need not be what a rebuild would give.
+    ``adopted``: whether a position was set manually, so that the table need not equal a rebuild.
     """
 
     positions: dict[str, int | None]
@@ -197,10 +197,10 @@ class State:
 class Model:
     """A model and its table. ``state`` is None before the first build.
 
-    ``states``: those with which the snapshots of its table were committed. ``mirrored``: the state that was last
-    written to the table's property, and the head then. ``source``: the one that it reads, itself or through a parent.
-    ``refused``: the error that settings may cause. ``partitions``: those of its table, if it overwrites partitions;
-    ``is_evolved``: somebody has changed them. ``columns``: as in an Outcome.
+    ``states``: those with which the snapshots of its table were committed. ``mirrored``: the last state in the table's
+    property, and the head at that time. ``source``: the source that it reads, maybe through a parent. ``refused``:
+    the error that settings may cause. ``partitions``: those of its table, if it overwrites partitions. ``is_evolved``:
+    whether another writer has changed them. ``columns``: as in an Outcome.
     """
 
     name: str
@@ -298,7 +298,7 @@ class Model:
         return Outcome(rows, positions, self._records(deltas))
 
     def _records(self, deltas: Iterable[Delta]) -> dict[str, Records]:
-        """The counts that must be exact: whole tables, and rows that were only added."""
+        """The counts that must be exact: those of whole tables, and of ranges that only add rows."""
         counted = [{"full": each.end.total(), "append": each.new.total()} for each in deltas]
         return dict(zip(self.inputs, counted, strict=True))
 
@@ -317,7 +317,7 @@ class Model:
         return found
 
     def _whole(self, ends: dict[str, int | None]) -> Outcome:
-        """A build from the relations as they were at these snapshots."""
+        """A build from the relations at these snapshots."""
         seen = [whole(table, ends[name], self.choice.kind) for name, table in self.inputs.items()]
         try:
             rows = self.choice.kind.fold(Counter(), *seen)
@@ -326,7 +326,7 @@ class Model:
         return Outcome(rows, ends, self._records(seen), is_rebuild=True)
 
     def _without_empty_days(self, rows: Rows) -> Rows:
-        """A day whose rows are all deleted stays as a count of 0, since insert_overwrite removes no partition."""
+        """A day whose rows are all deleted remains as a count of 0, since insert_overwrite removes no partition."""
         if not self.choice.kind.name.startswith("days"):
             return rows
         return Counter({row: n for row, n in rows.items() if row[1] != 0})
@@ -350,13 +350,13 @@ class Model:
         self.state, self.columns = state, outcome.columns
 
     def adopt(self, name: str, position: int) -> None:
-        """A position was set by hand."""
+        """Record that a position was set manually."""
         assert self.state is not None
         self.state = State({**self.state.positions, name: position}, adopted=True)
         self.mirrored = (self.table.head, self.state)
 
     def rolled_back(self, seen: Metadata) -> None:
-        """The table was rolled back to a snapshot that a run committed; its checkpoint goes back with it."""
+        """Record that the table was rolled back to a snapshot of a run, together with its checkpoint."""
         self.table.observe(seen)
         self.state = self.states[seen.head]
         if self.mirrored is not None and self.mirrored[0] == seen.head:

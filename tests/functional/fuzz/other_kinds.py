@@ -1,4 +1,4 @@
-"""Models whose keys may occur twice, that read changes only when they continue their table, or that read a range."""
+"""Models whose keys may occur twice, models that read changes only in later runs, and models that read a range."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _some(row: Row) -> bool:
 
 
 def _merged(before: Rows, seen: Delta, update: Callable[[Row, Row], Row | None]) -> Rows:
-    """A merge by the first column. ``update``: the new form of a matched row, None where it does not match after all.
+    """A merge by the first column. ``update``: the new form of a matched row, or None if it does not match after all.
 
     NULL matches nothing. Raises TwiceError.
     """

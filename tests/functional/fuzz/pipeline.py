@@ -1,6 +1,6 @@
-"""Histories played on real tables, with dbt runs in between; after each run, each model is compared with the oracle.
+"""Plays histories on real tables, with dbt runs in between. After each run, each model is compared with the oracle.
 
-One project has the sources and models of several histories, so that one dbt run serves them all.
+One project contains the sources and models of several histories, so that one dbt run serves them all.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _JAVA = re.compile(r"^\s*at [\w.$]+\(|Py4J|java\.lang\.|Traceback", re.MULTILINE
 
 
 class WrongResultError(AssertionError):
-    """A model is not what it must be; the message has everything that leads there."""
+    """The result of a model is wrong. The message contains all steps that lead to it."""
 
 
 class Played:
-    """A history being played: its source, its models in the order in which dbt builds them, and what was done."""
+    """A history that is being played: its source, its models in the order in which dbt builds them, and a log."""
 
     def __init__(self, history: History, shop: Shop) -> None:
         self.history = history
@@ -81,7 +81,7 @@ class Played:
 
 
 class Pipeline:
-    """Some histories in one project."""
+    """Several histories in one project."""
 
     def __init__(self, shop: Shop, histories: Iterable[History], seed: int, tally: Tally | None = None) -> None:
         self.shop = shop
@@ -94,9 +94,9 @@ class Pipeline:
         shop.configure(self.settings.of_profile)
 
     def play(self) -> None:
-        """Play all histories to their ends. Raises WrongResultError where a model is not what it must be.
+        """Play all histories to their ends. Raises WrongResultError if the result of a model is wrong.
 
-        A history ends with its first such model; the others are played on.
+        A history ends with its first wrong model. The other histories continue.
         """
         self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
         self.shop.sql(f"set spark.sql.caseSensitive = {str(self.settings.has_twins).lower()}")
@@ -133,14 +133,14 @@ class Pipeline:
             self._process_again(number)
 
     def _each(self, do: Callable[[Played], object]) -> None:
-        """Do something with each history that has been right so far."""
+        """Call a function for each history without a wrong result so far."""
 
         def guarded(each: Played) -> None:
             try:
                 do(each)
             except WrongResultError as error:
                 self.wrong[each.history.number] = str(error)
-            except Exception as error:  # noqa: BLE001 (one history says what it came to; the others go on)
+            except Exception as error:  # noqa: BLE001 (one history reports its error; the others continue)
                 self.wrong[each.history.number] = str(self._wrong(each, f"It broke off: {error!r}"))
 
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -221,7 +221,7 @@ class Pipeline:
     # Runs
 
     def _run(self, full_refresh: Iterable[Model] = ()) -> list[tuple[Played, Model, Failure]]:
-        """Run dbt, and compare each model that ran; returns those that failed as they should."""
+        """Run dbt, and compare each model that ran; returns the models that failed as expected."""
         chosen = [model.name for model in full_refresh]
         arguments = ["run", "--quiet", *(["--full-refresh", "--select", *chosen] if chosen else [])]
         announced = {} if chosen else self.shop.statuses()
@@ -246,9 +246,9 @@ class Pipeline:
         return failed
 
     def _was_announced(self, each: Played, model: Model, announced: str, results: Results) -> None:
-        """Compare what ``ip_status`` said with what the run did, for a model of sources alone.
+        """Compare the next run that ``ip_status`` announced with the actual run. For models that read sources alone.
 
-        A run may fail for what no metadata shows, such as two rows of one key.
+        A run may fail for reasons that the metadata do not show, such as two rows with one key.
         """
         if results.nodes[model.name].status == "success":
             action = results.action(model.name)
@@ -256,7 +256,7 @@ class Pipeline:
                 raise self._wrong(each, f"{model.name} was announced as '{announced}', and its run came to '{action}'")
 
     def _process_again(self, number: int) -> None:
-        """After some rounds, have all models that can do so process days again; a model that fails stays as it is."""
+        """After some rounds, process days again in all models that support it. A model that fails stays unchanged."""
         days = window(self.seed, number)
         if days is None:
             return
@@ -290,7 +290,7 @@ class Pipeline:
         *,
         is_again: bool = False,
     ) -> Failure | None:
-        """Compare a model with the possible outcomes of its run. ``is_again``: it commits even if nothing is new."""
+        """Compare a model with the possible outcomes of its run. ``is_again``: it commits even without new rows."""
         if model.name not in results.nodes:
             raise WrongResultError(f"dbt did not get to {model.name}: {results.exception}\n{results.printed[-3000:]}")
         status, message = str(results.nodes[model.name].status), results.message(model.name)
@@ -326,7 +326,7 @@ class Pipeline:
         return None
 
     def _count(self, each: Played, model: Model, outcome: Outcome, said: dict[str, dict[str, Any]]) -> None:
-        """Compare the number of rows that a run reports to have read with the real one."""
+        """Compare the number of rows that a run reports as read with the correct number."""
         for name, records in outcome.records.items():
             found = said[model.inputs[name].name]
             expected = records.get(found["kind"], found["records"])
@@ -348,10 +348,10 @@ class Pipeline:
         raise self._wrong(each, f"{model.name} failed: {message}", None, outcomes)
 
     def _go_on(self, number: int, failed: list[tuple[Played, Model, Failure]]) -> None:
-        """Do one of the things that the error names; the next round continues from there."""
+        """Apply one of the fixes that the error names. The next round continues from there."""
         rebuilt = []
         for each, model, failure in failed:
-            way = each.history.rounds[number].way_on
+            way = each.history.rounds[number].remedy
             if each.history.number in self.wrong:
                 continue
             name = next((name for name, table in model.inputs.items() if table is failure.table), None)
@@ -371,10 +371,10 @@ class Pipeline:
         if rebuilt:
             self._run(full_refresh=rebuilt)
 
-    # Looking
+    # Inspection
 
     def _rows(self, each: Played, table: Table, *, is_star: bool = False) -> Rows:
-        """The rows of a table, with keys as the numbers that they stand for. ``is_star``: with the column names."""
+        """The rows of a table, with numbers in place of spelled keys. ``is_star``: with the column names."""
         variant = each.history.variant
         spelled = {"id": variant.id, "last_id": variant.id, "k": variant.k}
         names = [name for name in self.shop.frame(f"select * from {table.name}").columns if name != "K"]

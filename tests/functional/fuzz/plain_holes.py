@@ -1,4 +1,4 @@
-"""Steps of the rule of plain SQL, to be left out one at a time: each makes some tables wrong without an error."""
+"""Steps of the update of plain SQL, to be disabled one at a time. Without them, some tables are silently wrong."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def _changes() -> Any:
 
 
 def optional_sides_are_not_followed(monkeypatch):
-    """A partner that appeared or vanished on the right of a LEFT JOIN changes nothing."""
+    """A partner that is added or removed on the right of a LEFT JOIN affects nothing."""
     monkeypatch.setattr(_changes(), "_of_optional", lambda *_: iter(()))
 
 
 def subqueries_are_not_followed(monkeypatch):
-    """A change of what EXISTS, IN or a scalar subquery reads changes nothing."""
+    """A change of the rows that EXISTS, IN or a scalar subquery reads affects nothing."""
     monkeypatch.setattr(_changes(), "_of_subquery", lambda *_: iter(()))
 
 
@@ -56,7 +56,7 @@ def rows_of_the_old_state_do_not_count(monkeypatch):
 
 
 def rows_of_the_new_state_do_not_count(monkeypatch):
-    """A row that was added, or has another key now, affects nothing."""
+    """A row that was added, or now has another key, affects nothing."""
     state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
 
     def careless(changes: Any, *select: Any) -> Any:
@@ -72,7 +72,7 @@ def groups_in_doubt_are_updated(monkeypatch):
 
 
 def joins_read_one_state_only(monkeypatch):
-    """The changes of each relation of a join are joined with the new state of all others: some count twice."""
+    """The changes of each relation of a join are joined with the new state of all others, so some count twice."""
     module = import_module("iceberg_incremental.query.differences")
     state = module.State
     careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, CAME=state.CAME, GONE=state.GONE)
@@ -109,4 +109,4 @@ SHOWN_BY = {
     relations_that_are_left_out_are_not_followed: r" join .* join ",
     where_is_part_of_an_optional_join: r"left join .* where ",
 }
-"""The bugs, each with a pattern of the SQL that can show it."""
+"""The bugs, each with a pattern for SQL that can show it."""

@@ -1,7 +1,7 @@
-"""Net changes without dbt: the ranges of a history, read in every way, against the difference of what the table held.
+"""Net changes without dbt: reads ranges of a history in all ways, and compares them with the expected difference.
 
-It takes a second where a run of dbt takes ten, and asks for ranges between any two snapshots of a table, so this is
-where bugs in reading net changes are found first.
+A range takes a second, whereas a dbt run takes ten. Any two snapshots of a table form a range. So these tests are the
+fastest to find bugs in reading net changes.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from .tally import Tally
 
 _THREADS = 3
 _NEAR = 4
-"""Commits: how many lie in most of the ranges that are read."""
+"""The number of commits in most ranges that are read."""
 
 LEFT = "of what is left of additions"
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The rows by which the ends of a range differ.
+    """The difference between the ends of a range.
 
-    ``touched``: the ids of rows that a commit of the range wrote, maybe as they were, or deleted.
+    ``touched``: the ids of rows that a commit of the range wrote, possibly unchanged, or deleted.
     """
 
-    came: Rows
-    went: Rows
+    added: Rows
+    removed: Rows
     touched: set[int | None]
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a range, by the name of a macro."""
+    """A query of a range, and the name of its macro."""
 
     start: int
     end: int
@@ -60,19 +60,19 @@ class Question:
     changes: Changes
 
     def is_answered(self, found: Rows) -> bool:
-        """Whether these rows are right. Keys may also be those of rows that were set to what they were."""
-        came, went = self.changes.came, self.changes.went
+        """Whether these rows are correct. Keys may include those of rows that were set to their own values."""
+        added, removed = self.changes.added, self.changes.removed
         if self.macro == "keys":
-            return {row[0] for row in (*came, *went)} <= {row[0] for row in found} <= self.changes.touched
+            return {row[0] for row in (*added, *removed)} <= {row[0] for row in found} <= self.changes.touched
         if self.macro == "signed changes":
             sums: Counter[Row] = Counter()
             for row, n in found.items():
                 sums[row[:-1]] += n * row[-1]
-            return (+sums, -sums) == (came, went)
+            return (+sums, -sums) == (added, removed)
         by_side = {
             side: Counter({row[:-1]: n for row, n in found.items() if row[-1] == side}) for side in ("came", "went")
         }
-        return by_side == {"came": came, "went": Counter() if self.macro == "changes" else went}
+        return by_side == {"came": added, "went": Counter() if self.macro == "changes" else removed}
 
 
 class Ranges:
@@ -85,7 +85,7 @@ class Ranges:
         self.source = self.played.source
 
     def play(self, most: int) -> None:
-        """Play the history, and read some of its ranges. Raises WrongResultError for one that is read wrongly."""
+        """Play the history, and read some of its ranges. Raises WrongResultError if a result is wrong."""
         self.pipeline.steps_only()
         scans = StagedScans(self.shop.session)
         try:
@@ -124,7 +124,7 @@ class Ranges:
                 yield Question(start, end, reading, macro, sql, changes)
 
     def _remaining(self, start: int, end: int) -> Range | None:
-        """How the range is read under ``fail`` although commits changed or deleted rows; None where it is not."""
+        """The range under ``fail``, if it can be read although commits changed or deleted rows; otherwise None."""
         planned = self._planned(start, end, changelog=False)
         return planned if isinstance(planned, NetChanges | Nothing) else None
 
@@ -149,7 +149,7 @@ class Ranges:
         return Changes(now - before, before - now, touched)
 
     def _columns(self, snapshot: int, end: int) -> Rows:
-        """The rows of a snapshot in the columns of the range's end."""
+        """The rows of a snapshot, in the columns of the end of the range."""
         width = len(self.source.columns_at(end)[-1])
         found: Rows = Counter()
         for row, n in self.source.held[snapshot].items():

@@ -1,7 +1,7 @@
-"""How the models of a history read net changes: the rows must be the same by every way that the product has.
+"""The ways in which the models of a history read net changes. All ways must return the same rows.
 
-The fuzz runs in ``method: session``, where data files are read by themselves. Other connections read by plain SQL,
-which names the files, or says nothing of them where the list would be too long.
+The fuzz runs in ``method: session``, which can read individual data files. Other connections use plain SQL, which
+contains the names of the files, or no names if the list would be too long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Reading(Enum):
 
 @contextmanager
 def read_as(readings: Mapping[str, Reading], tally: Tally) -> Iterator[None]:
-    """Have models read tables in these ways, given by the first part of their names; counts what was read how."""
+    """Have models read tables in these ways, by the prefix of their names. Counts the ways that were used."""
     current = threading.local()
 
     def chosen(read: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The steps of a source that add, change or delete rows, and those that would if there were any."""
+"""The steps of a source that add, change or delete rows, and the statements that match no rows."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _some(source: Source, numbers: Numbers) -> tuple[str, Callable[[Row], bool]]
 
 
 def _is_one_of(spelling: Spelling, ids: Iterable[int]) -> str:
-    """Whether a row has one of these ids, in a form that Iceberg does not decide by its bounds, which may be wrong."""
+    """Whether a row has one of these ids. Iceberg cannot evaluate this form with its bounds, which may be wrong."""
     listed = ", ".join(f"'{spelling.value(each)}'" for each in (-1, *ids))
     return f"string({spelling.shown.format('id')}) in ({listed})"
 
 
-# Rows that are added
+# Added rows
 
 
 def append(source: Source, numbers: Numbers) -> Effect:
@@ -42,12 +42,12 @@ def append(source: Source, numbers: Numbers) -> Effect:
 
 
 def append_more(source: Source, numbers: Numbers) -> Effect:
-    """Enough rows for a file of which most statements leave some as they are."""
+    """Enough rows for a file in which most statements leave some rows unchanged."""
     return source.insert(source.fresh(numbers))
 
 
 def insert_again(source: Source, numbers: Numbers) -> Effect:
-    """Ids that were deleted come back."""
+    """Insert ids again that were deleted."""
     gone = sorted(set(range(1, source.last_id + 1)) - {row[0] for row in source.rows})
     if not source.variant.keyed or not gone:
         return append(source, numbers)
@@ -60,7 +60,7 @@ def merge_new(source: Source, numbers: Numbers) -> Effect:
 
 
 def overwrite_empty(source: Source, numbers: Numbers) -> Effect:
-    """An overwrite of a partition that never existed: it only adds rows."""
+    """Overwrite a partition that never existed, which only adds rows."""
     partition = source.variant.partition
     if partition is None:
         return append(source, numbers)
@@ -70,7 +70,7 @@ def overwrite_empty(source: Source, numbers: Numbers) -> Effect:
 
 
 def add_file(source: Source, numbers: Numbers) -> Effect | None:
-    """Another writer's file is added; if rows may repeat, sometimes one that is already in the table."""
+    """Add another writer's file. If rows may repeat, it is sometimes a file that the table already has."""
     if source.variant.partition is not None or source.is_altered:
         return None
     # Iceberg refuses every write to a table with a deletion vector that is older than its file
@@ -90,11 +90,11 @@ def add_file(source: Source, numbers: Numbers) -> Effect | None:
     return Effect(sql, source.rows + rows, Commit(rows), first=first)
 
 
-# Rows that are changed or deleted
+# Changed or deleted rows
 
 
 def update_pair(source: Source, numbers: Numbers) -> Effect:
-    """Two neighbours get the value with which a model swaps their keys, or another value if they already have it."""
+    """Set two neighbours to the value with which a model swaps their keys, or to another if they have it already."""
     known = source.known()
     id_ = known[numbers[0] % len(known)][0] if known else 0
     pair = [id_ & ~1, id_ | 1]
@@ -112,14 +112,14 @@ def update(source: Source, numbers: Numbers) -> Effect:
 
 def update_same(source: Source, numbers: Numbers) -> Effect:
     predicate, is_one = _some(source, numbers)
-    # a copy of the row: the same values, but rewritten
+    # a copy of the row, with the same values, but rewritten
     return source.changed(
         f"update {source.name} set v = v where {predicate}", lambda row: with_values(row) if is_one(row) else row
     )
 
 
 def update_back(source: Source, numbers: Numbers) -> Effect | None:
-    """Rows get the values back that they had a commit or two ago."""
+    """Set rows back to the values of one or two commits ago."""
     older = source.ancestors(source.head)[1:3]
     if not source.variant.keyed or not older:
         return None
@@ -136,7 +136,7 @@ def update_back(source: Source, numbers: Numbers) -> Effect | None:
 
 
 def undelete(source: Source, numbers: Numbers) -> Effect | None:
-    """Another writer takes back what the last commit deleted in place."""
+    """As another writer, restore the rows that the last commit deleted in place."""
     last = source.ancestors(source.head)[:2]
     if source.has_a_file_twice or len(last) < 2 or source.commits[last[0]] is not REWRITE or last[1] not in source.held:
         return None
@@ -159,7 +159,7 @@ def update_partition(source: Source, numbers: Numbers) -> Effect:
 
 
 def update_unread(source: Source, numbers: Numbers) -> Effect:
-    """Columns change that no model reads."""
+    """Change columns that no model reads."""
     predicate, is_one = _some(source, numbers)
     name, column = ("w", "w") if source.has_added and numbers[2] % 2 else ("u", source.unread)
     sql = f"update {source.name} set {column} = 'x{numbers[3] % 3}' where {predicate}"
@@ -184,12 +184,12 @@ def update_newest(source: Source, numbers: Numbers) -> Effect:
 
 
 def _newest(source: Source, numbers: Numbers) -> set[int]:
-    """One to three of the ids that were given last."""
+    """One to three of the newest ids."""
     return {source.last_id - each for each in range(1 + numbers[0] % 3)}
 
 
 def delete_by_equality(source: Source, numbers: Numbers) -> Effect | None:
-    """Another writer deletes rows by their ids, without a look at the files that have them."""
+    """As another writer, delete rows by their ids, without searching the files for them."""
     ids = {row[0] for row in source.known()[numbers[0] % 3 :: 3]}
     if source.variant.partition is not None or not ids:
         return None
@@ -227,7 +227,7 @@ def merge_delete(source: Source, numbers: Numbers) -> Effect | None:
 
 
 def overwrite(source: Source, numbers: Numbers) -> Effect:
-    """Overwrites a partition that has rows, or the whole table where it has no partitions."""
+    """Overwrite a partition that has rows, or the whole table if it has no partitions."""
     partition = source.variant.partition
     if not source.rows:
         return append(source, numbers)
@@ -275,7 +275,7 @@ def _overwrite(source: Source, rows: list[Row]) -> Effect:
     return replace(effect, commit=replace(effect.commit, is_overwrite=True))
 
 
-# Statements that find no rows
+# Statements that match no rows
 
 
 def insert_nothing(source: Source, numbers: Numbers) -> Effect:

@@ -1,4 +1,4 @@
-"""Bugs of the order within a key, to be planted."""
+"""Bugs in the order within a key, to be planted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .holes import _patch
 
 
 def late_rows_replace_newer_ones(monkeypatch):
-    """New rows are compared with each other, and not with those of the table."""
+    """New rows are compared with each other, but not with rows of the table."""
 
     def careless(known_sql):
         return lambda read, ordered, known: known_sql(read, ordered, replace(known, snapshot_id=None))

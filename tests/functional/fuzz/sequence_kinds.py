@@ -1,6 +1,6 @@
-"""A model that keeps the newest row of each ``k``, by ``sequence_by``: a row that comes late replaces nothing.
+"""A model with ``sequence_by`` that keeps the newest row of each ``k``. A late row replaces nothing.
 
-Rows come in any order, as ``v`` is random.
+Rows arrive in any order, because ``v`` is random.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _newest(before: Rows, seen: Delta) -> Rows:
-    """Rows with a NULL in the key replace none, and none replaces them."""
+    """Rows with NULL in the key replace no rows, and no rows replace them."""
     new = Counter(_shaped(row) for row in seen.new.elements())
     held: dict[Any, Row] = {}
     for row in (*before, *new):

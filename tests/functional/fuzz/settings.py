@@ -1,4 +1,4 @@
-"""Session settings that change what SQL means: a model is as exact under them as without, or refuses them by name."""
+"""Session settings that change the meaning of SQL. A model is exact under them, or refuses them by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BATCH = 6
 class Settings:
     """Settings of a user. ``by_hook``: set in a pre-hook of every model, otherwise in the profile.
 
-    ``has_twins``: there are columns whose names differ only in case. ``refused``: the error with which a model may
+    ``has_twins``: whether some column names differ only in case. ``refused``: the error with which a model may
     fail instead, in most cases the name of the setting.
     """
 
@@ -56,5 +56,5 @@ TABLE = (
 
 
 def settings_of(number: int) -> Settings:
-    """The settings of a history: those of its batch, which rotate."""
+    """The settings of a history. All histories of a batch share them, and they rotate."""
     return TABLE[number // BATCH % len(TABLE)]

@@ -1,4 +1,4 @@
-"""Random histories of a source, of which dbt's snapshots are taken, and of the snapshots' tables."""
+"""Random histories of a source with dbt snapshots, and of the snapshots' tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 KEYS = 12
-"""Ids from 1 to this number come, change, go and come back."""
+"""Rows with ids from 1 to this number are inserted, changed, deleted and inserted again."""
 
 COLUMNS = "id int, part string, name string, amount decimal(10, 2), updated_at timestamp"
 QUERIES = (
@@ -30,14 +30,14 @@ _LAYOUTS = [
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot: its query, its config, and how its table's rows are ended."""
+    """A snapshot: its name, its query and its config."""
 
     name: str
     query: str
     config: dict[str, Any]
 
     def edited(self, choice: random.Random) -> Taken:
-        """With another query, or another way to treat rows that were deleted."""
+        """Change the query, or the treatment of deleted rows."""
         if choice.random() < 0.5:
             return replace(self, query=choice.choice(QUERIES))
         return replace(self, config={**self.config, "hard_deletes": choice.choice(["ignore", "invalidate"])})
@@ -45,7 +45,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Step:
-    """Statements on the source, ``{source}``, or on a snapshot's table, ``{target}``, of the snapshot ``of``."""
+    """Statements on the source, ``{source}``, or on the table, ``{target}``, of the snapshot ``of``."""
 
     kind: str
     statements: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SnapshotHistory:
-    """One history: how the source is laid out, the snapshots of it, and the steps before each run."""
+    """A history: the layout of the source, its snapshots, and the steps before each run."""
 
     number: int
     layout: dict[str, str]
@@ -64,7 +64,7 @@ class SnapshotHistory:
 
 
 def snapshot_history(seed: int, number: int, rounds: int) -> SnapshotHistory:
-    """The history of a number."""
+    """The history with this number."""
     choice = random.Random(f"{seed} {number}")
     taken = tuple(_taken(choice, f"h{number}_s{place}") for place in range(2))
     steps = _Steps(choice, [each.name for each in taken], wild=number % 3 == 2)
@@ -96,7 +96,7 @@ def _taken(choice: random.Random, name: str) -> Taken:
 
 
 class _Steps:
-    """Makes steps. ``wild``: also those after which dbt itself may fail, or take versions for others."""
+    """Creates steps. ``wild``: includes steps after which dbt itself may fail or mix up versions."""
 
     def __init__(self, choice: random.Random, targets: list[str], *, wild: bool) -> None:
         self._choice = choice
@@ -119,7 +119,7 @@ class _Steps:
             yield kind()
 
     def insert(self, count: int = 2) -> Step:
-        """New ids, or such as were deleted; none that the source has."""
+        """Insert new or deleted ids, but none that the source has."""
         rows = ", ".join(self._row(key) for key in self._keys(count))
         return Step(
             "insert",
@@ -137,11 +137,11 @@ class _Steps:
         return Step("update", (f"update {{source}} set {column} = {value}{at} where {self._some()}",))
 
     def touch(self) -> Step:
-        """A commit that writes rows as they are."""
+        """A commit that writes rows unchanged."""
         return Step("touch", (f"update {{source}} set name = name where {self._some()}",))
 
     def delete(self) -> Step:
-        """Deleted rows, of which some come back at once, or later, as they were; others as ``insert`` makes them."""
+        """Delete rows. Some are inserted again unchanged, at once or later; others as in ``insert``."""
         if self._choice.random() < 0.25:
             return Step(
                 "move",
@@ -163,7 +163,7 @@ class _Steps:
         return Step("delete", (f"delete from {{source}} where {self._some()}",))
 
     def bring_back(self) -> Step:
-        """The rows that were put aside last, with the values and the times that they had."""
+        """Insert the rows that were last put aside, with their earlier values and times."""
         listed = "id, part, name, amount, updated_at"
         return Step(
             "bring_back",
@@ -199,7 +199,7 @@ class _Steps:
         return Step("compact", (_COMPACT.format("{plain}"),))
 
     def expire(self) -> Step:
-        """Only the newest snapshot stays."""
+        """Keep only the newest snapshot."""
         return Step("expire", (_EXPIRE.format("{plain}"),))
 
     def replace(self) -> Step:
@@ -223,7 +223,7 @@ class _Steps:
         )
 
     def alter(self) -> Step:
-        """A column of the same name that has no values, without a commit."""
+        """Replace a column with an empty one of the same name, without a commit."""
         return Step(
             "alter", ("alter table {source} drop column name", "alter table {source} add columns (name string)")
         )
@@ -248,7 +248,7 @@ class _Steps:
         return Step("edit", (), self._choice.choice(self._targets))
 
     def repeat(self) -> Step:
-        """A second row of an id."""
+        """Insert a second row with an existing id."""
         return Step(
             "repeat",
             (f"insert into {{source}} (id, part, name, amount, updated_at) values {self._row(self._keys(1)[0])}",),
@@ -283,7 +283,7 @@ class _Steps:
         return f"cast({'null' if value is None else value} as decimal(10, 2))"
 
     def _time(self) -> str:
-        """Few of them, so that a row has one that it had before."""
+        """One of few times, so that a row can have a time again that it had before."""
         if self._choice.random() < 0.05:
             return "cast(null as timestamp)"
         return f"timestamp '2020-01-0{self._choice.randint(1, 6)}'"

@@ -1,4 +1,4 @@
-"""Bugs of dbt's snapshots by what changed, planted on purpose."""
+"""Bugs in incremental snapshots, planted deliberately."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from iceberg_incremental.write import dbt_snapshot as sql
 from iceberg_incremental.write.snapshot_writer import SnapshotWriter
 
 
-def rows_that_went_do_not_count(monkeypatch):
-    """Deletions, and rows that leave the filter, are not seen."""
+def removed_rows_are_ignored(monkeypatch):
+    """Deletions, and rows that no longer pass the filter, are ignored."""
     keys_sql = sql.keys_sql
-    monkeypatch.setattr(sql, "keys_sql", lambda key, came, gone: keys_sql(key, came, f"select * from ({gone}) limit 0"))
+    monkeypatch.setattr(sql, "keys_sql", lambda key, new, old: keys_sql(key, new, f"select * from ({old}) limit 0"))
 
 
 def versions_are_not_looked_up(monkeypatch):
-    """A row that comes back with the time of an earlier version gets that version twice."""
+    """A row that returns with the time of an earlier version adds that version again."""
     new_sql = sql.new_sql
     monkeypatch.setattr(sql, "new_sql", lambda *args: new_sql(*args[:3], None))
 
 
 def versions_of_new_keys_are_not_looked_up(monkeypatch):
-    """Versions with the ids of new keys are looked for at other times."""
+    """Versions with the ids of new keys are searched at other times."""
     places_sql, time = sql.places_sql, "ip_staged.`dbt_updated_at`"
     is_new = f"coalesce({sql._KEYS}.{sql._GONE} = 0, false)"
     later = f"if({is_new}, timestampadd(day, 99, {time}), {time}) as `dbt_updated_at`"
@@ -30,7 +30,7 @@ def versions_of_new_keys_are_not_looked_up(monkeypatch):
 
 
 def other_writers_are_not_noticed(monkeypatch):
-    """Rows that somebody has deleted from the table, or changed in it, do not come back."""
+    """Rows that another writer has deleted or changed in the table are not restored."""
     monkeypatch.setattr(opened, "same_rows", lambda history, start, end: True)
 
 
@@ -40,7 +40,7 @@ def altered_columns_are_not_noticed(monkeypatch):
 
 
 def edits_are_not_noticed(monkeypatch):
-    """Another query, or another treatment of deleted rows, concerns changed keys only."""
+    """Another query, or another treatment of deleted rows, affects changed keys only."""
     of_table = opened._of_table
 
     def unchanged(plan, checkpoint, history, reader, source):
@@ -51,7 +51,7 @@ def edits_are_not_noticed(monkeypatch):
 
 
 def repeated_keys_are_not_noticed(monkeypatch):
-    """A row of a key came beside one that stayed."""
+    """A second row of a key was added next to an unchanged row."""
     monkeypatch.setattr(sql, "repeated_sql", lambda query, key, keys=None: "select 1, 0, 0")
 
 
@@ -66,7 +66,7 @@ def closed_versions_stay_open(monkeypatch):
 
 
 SHOWN_BY = {
-    rows_that_went_do_not_count: ("delete", "put_aside"),
+    removed_rows_are_ignored: ("delete", "put_aside"),
     versions_are_not_looked_up: ("bring_back",),
     versions_of_new_keys_are_not_looked_up: ("bring_back",),
     other_writers_are_not_noticed: ("target_delete", "target_update"),
@@ -78,4 +78,4 @@ SHOWN_BY = {
 """The bugs, each with the steps that can show it."""
 
 OF_TIMES = {versions_are_not_looked_up, versions_of_new_keys_are_not_looked_up}
-"""The bugs that concern only versions whose ids follow from a time of the source."""
+"""The bugs that affect only versions whose ids depend on a time of the source."""

@@ -1,4 +1,4 @@
-"""Plays histories of snapshots: each snapshot is taken by what changed, and beside it as dbt compares whole tables."""
+"""Plays histories of snapshots. Each snapshot has a twin for which dbt compares whole tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHOLE = "_whole"
 
 @dataclass
 class SnapshotTally:
-    """What was played: runs by their kind, steps by theirs."""
+    """Counts runs by their kind, and steps by theirs."""
 
     runs: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
@@ -47,7 +47,7 @@ class SnapshotPipeline:
         self._source = shop.raw(self._name)
 
     def begin(self) -> None:
-        """Make the source and the snapshots."""
+        """Create the source and the snapshots."""
         self._shop.source(self._name, COLUMNS, f"tblproperties ({self._properties})")
         for step in self._history.first:
             self._do(step)
@@ -55,14 +55,14 @@ class SnapshotPipeline:
             self._write(each)
 
     def some_steps(self, number: int) -> None:
-        """Take the steps of a round."""
+        """Play the steps of a round."""
         for step in self._history.rounds[number]:
             self._do(step)
 
     def check(self, found: Outcome, begun: Sequence[Any], number: int | None) -> None:
         """Compare the tables after a run. Raises WrongResultError for the first that differs.
 
-        ``begun``: when all runs so far began. ``number``: of the round; None for the first run.
+        ``begun``: the start times of all runs so far. ``number``: of the round, or None for the first run.
         """
         steps = [] if number is None else [step.kind for step in self._history.rounds[number]]
         for name, taken in self._taken.items():
@@ -148,7 +148,7 @@ class SnapshotPipeline:
 
 
 def _plain(value: Any, begun: Sequence[Any]) -> Any:
-    """A value; of a time of the clock, the run in which it was."""
+    """A value. Current times are replaced with the number of their run."""
     if hasattr(value, "year") and 2021 < value.year < 9999:
         return f"run {sum(each <= value for each in begun)}"
     return value
@@ -167,7 +167,7 @@ def _logged(printed: str, name: str) -> str:
 
 
 def play(shop: Shop, histories: Sequence[SnapshotHistory], seed: int) -> SnapshotTally:
-    """Play histories of as many rounds in one project. Raises WrongResultError for the first that is wrong."""
+    """Play histories of as many rounds in one project. Raises WrongResultError for the first wrong result."""
     played = [SnapshotPipeline(shop, each, seed) for each in histories]
     begun: list[Any] = []
     with at_once() as call:

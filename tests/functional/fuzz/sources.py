@@ -1,4 +1,4 @@
-"""A source table, and the parts of its steps: statements with the rows that they leave, computed without Spark."""
+"""A source table, and the parts of its steps: statements and the resulting rows, computed without Spark."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .star_kinds import Columns
 from .tables import NOTHING, REWRITE, Commit, Metadata, Table
 
 READ = 4
-"""Models read the first columns: id, k, day, v. The others, u and an added w, only make rows differ."""
+"""The number of columns that models read: id, k, day, v. The others, u and an added w, only make rows differ."""
 DAYS = 5
 FIRST_DAY = date(2026, 1, 1)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The rows that a statement leaves, and its commit, if it makes one.
+    """The rows after a statement, and its commit, if it makes one.
 
     ``back_to``: the snapshot to which the table is set instead. ``first``: a statement that prepares it.
-    ``by_library``: what is done in a session by Iceberg's own library instead of SQL; gives whether it did anything.
-    ``touched``: the ids of rows that were written again, maybe as they were, or deleted.
+    ``by_library``: an action with Iceberg's own library instead of SQL; returns whether it did anything.
+    ``touched``: the ids of rows that were rewritten, possibly unchanged, or deleted.
     """
 
     sql: str
@@ -39,10 +39,10 @@ class Effect:
 
 
 class Source(Table):
-    """A source as its steps have left it. A step that does not find what it needs does nothing."""
+    """A source after its steps. A step whose preconditions are not met does nothing."""
 
     def __init__(self, name: str, variant: Variant, folder: Path) -> None:
-        """``folder``: the place for data files of other writers."""
+        """``folder``: the location of data files of other writers."""
         super().__init__(name, READ, day_at=2)
         self.variant = variant
         self.folder = folder
@@ -64,7 +64,7 @@ class Source(Table):
 
     @property
     def rewrites_a_file_twice(self) -> bool:
-        """Whether a change of rows may have a result that no oracle knows.
+        """Whether a change of rows may have a result that the oracle cannot predict.
 
         If a table has a file twice, Iceberg's copy-on-write removes one entry, or both.
         """
@@ -72,7 +72,7 @@ class Source(Table):
 
     @property
     def may_count_too_many(self) -> bool:
-        """Whether the commits that brought a file a second time have expired, so that no summary shows it."""
+        """Whether the commits that added a file again have expired, so that no summary shows it."""
         parents = self.seen.parents
         return self.has_a_file_twice and any(parent not in (None, *parents) for parent in parents.values())
 
@@ -87,14 +87,14 @@ class Source(Table):
         return ", ".join([*self.columns, *(["K"] if self.variant.has_twins else [])])
 
     def columns_at(self, snapshot: int | None) -> list[Columns]:
-        """The columns that a reader of a snapshot may find: those of its time, or the current ones."""
+        """The columns that a reader of a snapshot may find: those of the snapshot, or the current ones."""
         return list(dict.fromkeys([self._schema(), self._schemas.get(snapshot, self._schema())]))
 
     def _schema(self) -> Columns:
         return tuple((name, "bigint" if name == "v" and self.is_wide else "") for name in self.columns)
 
     def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
-        """As of any table; also records the columns of a snapshot."""
+        """In addition to the base class, records the columns of a snapshot."""
         if seen.head is not None and seen.head not in self.held:
             assert seen.parents[seen.head] in (None, self.head), f"{self.name}: more than one commit"
         super().record(seen, rows, commit)
@@ -117,7 +117,7 @@ class Source(Table):
     # Rows
 
     def fresh(self, numbers: Iterable[int], day: date | None = None, k: int | None = None) -> list[Row]:
-        """New rows: with new ids in a keyed table; otherwise with few values, so that rows repeat."""
+        """New rows. In a keyed table they have new ids; otherwise they have few values, so that rows repeat."""
         rows = []
         for number in numbers:
             value = None if number % 11 == 0 else number % 13
@@ -151,7 +151,7 @@ class Source(Table):
         return Effect(sql, self.rows + Counter(rows), Commit(Counter(rows)))
 
     def changed(self, sql: str, change: Callable[[Row], Row | None], rows: Rows | None = None) -> Effect:
-        """The effect of a statement that changes rows; the function returns a row's new form, None if it is deleted."""
+        """The effect of a statement that changes rows. ``change`` returns a row's new form, None if deleted."""
         after: Rows = Counter()
         touched = set()
         for row in self.rows.elements():
@@ -177,14 +177,14 @@ StepFunction = Callable[[Source, Numbers], "Effect | None"]
 
 
 def literal(value: object) -> str:
-    """A value, in SQL, of a column without a spelling."""
+    """The SQL literal of a value in a column without a spelling."""
     if isinstance(value, date):
         return f"date '{value}'"
     return "null" if value is None else repr(value)
 
 
 def day_of(number: int) -> date:
-    """The days are numbered from 0."""
+    """The day with this number, counted from 0."""
     return FIRST_DAY + timedelta(days=number)
 
 
@@ -194,5 +194,5 @@ def with_values(row: Row, **columns: Any) -> Row:
 
 
 def whole(row: Row) -> Row:
-    """A row as the oracle has it, with values for columns that the table does not have yet."""
+    """A row as the oracle stores it, with values for columns that the table does not have yet."""
     return row + (None,) * (len(_NAMES) - len(row))

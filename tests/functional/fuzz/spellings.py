@@ -1,8 +1,8 @@
-"""How the numbers of a history are written in its tables: as numbers, or as values that are hard to compare.
+"""How the numbers of a history are stored in its tables: as numbers, or as values that are hard to compare.
 
-A history has the keys 0, 1, 2 …, whatever their type, so that the oracle need not know any type. A spelling gives the
-SQL literal of a number, and gets the number back from the value in a table. Different numbers are different values to
-Spark.
+Histories have the keys 0, 1, 2 …, whatever the type, so that the oracle does not depend on types. A spelling converts a
+number to an SQL literal, and the value in a table back to the number. To Spark, different numbers are different
+values.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from functools import cached_property
 from typing import Any
 
 _MOST = 2_000
-"""No history has greater numbers."""
+"""The maximum of all numbers in histories."""
 
 
 @dataclass(frozen=True, repr=False)
 class Spelling:
-    """One way to write numbers. ``shown``: how to select a column to get the ``value`` of its numbers.
+    """A way to store numbers. ``shown``: the expression that selects a column as the ``value`` of its numbers.
 
-    ``is_ordered``: whether greater numbers are greater values. ``in_partitions``: whether a table may be partitioned
-    by such values. Iceberg itself keeps partition values that are not UTF-8 as other values.
+    ``is_ordered``: whether greater numbers are greater values. ``in_partitions``: whether a table may be partitioned by
+    such values. Iceberg itself changes partition values that are not UTF-8.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Spelling:
         return self.name
 
     def literal(self, number: int | None) -> str:
-        """A number in SQL, the same under all session settings."""
+        """The SQL literal of a number, which is the same under all session settings."""
         return "null" if number is None else self.write(number)
 
     def number(self, value: Any) -> int | None:
@@ -51,7 +51,7 @@ class Spelling:
 
 
 def _listed(values: list[Any], further: Callable[[int], Any]) -> Callable[[int], Any]:
-    """The values of the first numbers, which most rows have, and the values of all others."""
+    """A function that lists the values of the first numbers, which most rows have, and computes all others."""
     return lambda number: values[number] if 0 <= number < len(values) else further(number)
 
 
@@ -66,14 +66,14 @@ def _string(name: str, bytes_of: Callable[[int], bytes], *, is_ordered: bool, in
 
 
 def _rising(number: int) -> bytes:
-    """Strings in the order of their numbers; Iceberg keeps U+FFFD for the bytes that are not UTF-8."""
+    """Strings in the order of their numbers. Iceberg stores U+FFFD for bytes that are not UTF-8."""
     starts = (b"a", b"\x80", "\ufffd".encode(), "\U0010ffff".encode() * 17, b"\xff")
     return starts[max(0, min(number // 3, len(starts) - 1))] + b"%05d" % (number + 1)
 
 
 _ODD = [b"\x80", "\ufffd".encode(), b"\xff" + b"x" * 20, "\U0010ffff".encode() * 20]
 _QUOTED = [b"it's", b"a\\b", b"${x}\\'", b"longer than any bound of a string"]
-# In Europe/Berlin the second and the third have the same clock time.
+# In Europe/Berlin, the second and the third have the same local time.
 _TIMES = [-500_000, 1_793_493_000_000_000, 1_793_496_600_000_000, 1_774_746_000_000_000]
 _DOUBLES = [float("nan"), -0.0, float("inf"), 1.5]
 
@@ -116,8 +116,8 @@ DECIMAL = Spelling(
 )
 
 OF_K = (NUMBER, ODD_BYTES, DOUBLE, NUMBER, TIME, DOUBLE, QUOTED)
-"""How ``k`` is written; it varies from history to history."""
+"""The spellings of ``k``, which rotate over histories."""
 OF_RANGES = (DOUBLE, QUOTED, TIME, DOUBLE, ODD_BYTES)
-"""How ``k`` is written if a model reads a range of it."""
+"""The spellings of ``k`` if a model reads a range of it."""
 OF_ID = (NUMBER, NUMBER, RISING_BYTES, NUMBER, DECIMAL)
-"""How ``id`` is written; in order, since a model takes the greatest."""
+"""The spellings of ``id``. They are ordered, because a model selects the maximum."""

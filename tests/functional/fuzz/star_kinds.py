@@ -1,6 +1,6 @@
-"""Models that take all columns of a source that is altered, and the columns of their tables.
+"""Models that select all columns of a source that is altered, and the columns of their tables.
 
-Rows of such a table are the pairs of the columns' names and values, sorted by name.
+Rows of such a table are pairs of column names and values, sorted by name.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 from .kinds import Kind, Row, Rows
 
 Columns = tuple[tuple[str, str], ...]
-"""Names and types."""
+"""Names and types of columns."""
 
 
 def named(values: dict[str, Any], columns: Columns) -> Row:
-    """A row by its columns' names; NULL where there is no value."""
+    """A row by its columns' names. Missing values are NULL."""
     return tuple(sorted((name, values.get(name)) for name, _ in columns))
 
 
 def altered(columns: Columns, now: Columns, policy: str) -> Columns | None:
-    """The columns of a table after rows with other columns were written; None where the policy is to fail."""
+    """The columns of a table after rows with other columns were written. None if the policy is to fail."""
     theirs, ours = dict(now), dict(columns)
     new = tuple(each for each in now if each[0] not in ours)
     if policy == "ignore":
@@ -33,7 +33,7 @@ def altered(columns: Columns, now: Columns, policy: str) -> Columns | None:
 
 
 def written(before: Rows, columns: Columns, rows: Rows, now: Columns, kind: Kind) -> tuple[Rows, Columns] | None:
-    """The table after the kind has written these rows of the source; None where it must fail."""
+    """The table after the kind has written these rows of the source. None if it must fail."""
     result = altered(columns, now, kind.config["on_schema_change"])
     if result is None:
         return None
@@ -41,7 +41,7 @@ def written(before: Rows, columns: Columns, rows: Rows, now: Columns, kind: Kind
     new = [dict(zip((name for name, _ in now), row, strict=False)) for row in rows.elements()]
     if kind.config["incremental_strategy"] == "merge":
         held = {row["id"]: row for row in old}
-        for row in new:  # a column that the rows do not have keeps its value
+        for row in new:  # columns that the rows lack keep their values
             held[row["id"]] = {**held.get(row["id"], {}), **row}
         return Counter(named(row, result) for row in held.values()), result
     return Counter(named(row, result) for row in (*old, *new)), result

@@ -11,13 +11,13 @@ from .tables import Table
 
 
 def compact(source: Source, numbers: Numbers) -> Effect | None:
-    if source.has_a_file_twice:  # which Iceberg's compaction refuses
+    if source.has_a_file_twice:  # Iceberg's compaction refuses such a table
         return None
     return Effect(compact_sql(source), source.rows)
 
 
 def compact_some(source: Source, numbers: Numbers) -> Effect | None:
-    """Rewrites the files that have deletes; delete files may stay that no longer delete anything."""
+    """Rewrite the files that have deletes. Delete files may remain that no longer delete anything."""
     if source.has_a_file_twice:
         return None
     options = "options => map('delete-file-threshold', '1')"
@@ -25,7 +25,7 @@ def compact_some(source: Source, numbers: Numbers) -> Effect | None:
 
 
 def rewrite_deletes(source: Source, numbers: Numbers) -> Effect:
-    """Rewrites the files of position deletes, without those that no longer delete anything."""
+    """Rewrite the files of position deletes, without deletes that no longer apply."""
     options = "options => map('rewrite-all', 'true')"
     procedure = f"{source.catalog}.system.rewrite_position_delete_files"
     return Effect(f"call {procedure}(table => '{source.name}', {options})", source.rows)
@@ -84,9 +84,9 @@ def rollback(source: Source, numbers: Numbers) -> Effect | None:
 
 
 def restore(source: Source, numbers: Numbers) -> Effect | None:
-    """Sets the table to any snapshot that it still has, on any line of its history."""
+    """Set the table to any existing snapshot, on any branch of its history."""
     others = [each for each in source.seen.parents if each != source.head]
-    if source.is_altered:  # a replaced table has other columns, even if their names are the same
+    if source.is_altered:  # a replaced table has different columns, even if their names are the same
         others = [each for each in others if source.generation[each] == source.generations]
     others.sort(key=lambda each: source.order[each])
     return _set_to(source, "set_current_snapshot", others[numbers[0] % len(others)]) if others else None
@@ -114,7 +114,7 @@ def _set_to(source: Source, procedure: str, snapshot: int) -> Effect:
 
 
 def expire_sql(table: Table, keep: int) -> str:
-    """Expires all but the last snapshots of a table."""
+    """Expire all snapshots of a table except the last ones."""
     return (
         f"call {table.catalog}.system.expire_snapshots(table => '{table.name}', "
         f"older_than => timestamp'2100-01-01', retain_last => {keep})"
@@ -122,7 +122,7 @@ def expire_sql(table: Table, keep: int) -> str:
 
 
 def compact_sql(table: Table) -> str:
-    """Rewrites all files of a table."""
+    """Rewrite all files of a table."""
     options = "options => map('rewrite-all', 'true')"
     return f"call {table.catalog}.system.rewrite_data_files(table => '{table.name}', {options})"
 

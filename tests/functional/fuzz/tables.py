@@ -1,6 +1,6 @@
-"""A table of a history: what it held at each of its snapshots, including expired ones, and what each commit did.
+"""A table of a history: its rows at each of its snapshots, including expired ones, and the effect of each commit.
 
-Iceberg's own metadata shows the snapshots and their parents; the steps and the models determine what they hold.
+Iceberg's own metadata show the snapshots and their parents. The steps and the models determine the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NO_SNAPSHOT = None
 
 @dataclass(frozen=True)
 class Metadata:
-    """A table as Iceberg shows it: the head, the parent of each snapshot that has not expired, and the checkpoint."""
+    """A table's metadata from Iceberg: the head, the parent of each existing snapshot, and the checkpoint."""
 
     head: int | None
     parents: dict[int, int | None]
@@ -26,9 +26,9 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Commit:
-    """What a commit did: its rows, if it only added rows; None if it changed or deleted rows, or may have.
+    """The effect of a commit: its rows, if it only added rows. None if it changed or deleted rows, or may have.
 
-    ``is_overwrite``: whether it added them by an overwrite. ``may_be_empty``: whether it may have moved no row at all.
+    ``is_overwrite``: whether it added them with an overwrite. ``may_be_empty``: whether it may have moved no row.
     """
 
     added: Rows | None
@@ -41,10 +41,10 @@ REWRITE = Commit(None)
 
 
 class Table:
-    """What a table holds, and held before. ``read``: how many of its columns models read; None for all.
+    """The current and former rows of a table. ``read``: the number of columns that models read, or None for all.
 
-    ``day_at``: the place of the event time among them, if there is one. ``is_altered``: whether its columns have
-    changed since it was created. ``was_widened``: whether ``v`` ever got a wider type.
+    ``day_at``: the index of the event time among them, if any. ``is_altered``: whether the columns have changed
+    since it was created. ``was_widened``: whether ``v`` ever got a wider type.
     """
 
     def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
@@ -88,11 +88,11 @@ class Table:
 
     @property
     def may_count_too_many(self) -> bool:
-        """Whether the metadata cannot show how many rows there are, and not that they cannot."""
+        """Whether the row count from the metadata may be too high without a sign of it."""
         return False
 
     def record(self, seen: Metadata, rows: Rows, commit: Commit) -> None:
-        """Record the metadata after a step or a run that left these rows, with or without a commit.
+        """Record the metadata and the rows after a step or a run, with or without a commit.
 
         Its earlier commits count as parts of its last one.
         """
@@ -115,7 +115,7 @@ class Table:
         self.seen = seen
 
     def ancestors(self, snapshot: int | None) -> list[int]:
-        """A snapshot and its ancestors, newest first, as far as they have not expired."""
+        """A snapshot and its existing ancestors, newest first."""
         found = []
         while snapshot in self.seen.parents:
             found.append(snapshot)
@@ -123,7 +123,7 @@ class Table:
         return found
 
     def since(self, position: int | None) -> list[int] | None:
-        """The commits from a position to the head, oldest first, including expired ones; None where none lead there."""
+        """The commits from a position to the head, oldest first, including expired ones. None if none lead there."""
         found = []
         snapshot = self.head
         while snapshot is not None and snapshot != position:
@@ -147,7 +147,7 @@ class Table:
         return next((each for each in self.ancestors(position) if each in ours), None)
 
     def replaced(self, position: int) -> list[bool]:
-        """Whether the table began again after a position; both answers, if it did and this can no longer be seen."""
+        """Whether the table was replaced after a position. Both answers, if it was and this is no longer visible."""
         if self.head is None:
             return [True]
         line = [self.head]

@@ -1,4 +1,4 @@
-"""What was played and checked, counted from any thread."""
+"""Thread-safe counts of what was played and checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Tally:
-    """What was played, and ``what`` was checked."""
+    """Counts of steps, runs and histories. ``what``: what was checked."""
 
     what: str = "models"
     histories: int = 0

@@ -1,4 +1,4 @@
-"""What somebody does to the models' tables between runs."""
+"""Steps of other writers on the models' tables between runs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .tables import Table
 
 
 def rollback_sql(table: Table, snapshot: int) -> str:
-    """Rolls a table back to one of its ancestors."""
+    """Roll a table back to one of its ancestors."""
     return f"call {table.catalog}.system.rollback_to_snapshot('{table.name}', {snapshot})"
 
 
 def target_sql(table: Table, step: Step) -> str:
-    """The statement of a step that leaves the rows as they are."""
+    """The statement of a step that does not change the rows."""
     number = step.numbers[1]
     match step.kind:
         case "compact_target":
@@ -31,9 +31,9 @@ def target_sql(table: Table, step: Step) -> str:
 
 
 def evolve_sql(model: Model, number: int) -> list[str]:
-    """Changes the partitioning of the table of a model that overwrites days, or partitions it by days again.
+    """Change the partitioning of the table of a model that overwrites days, or partition it by days again.
 
-    Files may have been rewritten meanwhile, and are then in partitions that the table no longer has.
+    Files may be rewritten in between, and then belong to partitions that the table no longer has.
     """
     there = model.partitions
     model.is_evolved = True

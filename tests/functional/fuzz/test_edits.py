@@ -1,7 +1,7 @@
-"""Random edits of models between their runs: each is noticed, and no row is silently lost, duplicated or stale.
+"""Random edits of models between their runs. Each is detected, and no row is silently lost, duplicated or stale.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
-those to play again, which must be of one batch.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set the number, length and seed of the histories. ``FUZZ_ONLY``
+lists the histories to repeat, which must be in one batch.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_the_fixed_histories_have_everything():
     assert {each.first.on_sql_change for each in histories} == {None, "warn", "fail", "full_refresh", "ignore"}
 
 
-def test_the_generator_knows_which_edits_are_none():
+def test_the_generator_knows_which_edits_do_not_count():
     for number in range(200):
         history = h.edit_history(FIXED_SEED, number, FIXED_ROUNDS)
         laid_out = h.edited(history.first, "layout", number)
@@ -71,22 +71,22 @@ def nightly(plant: Callable[[pytest.MonkeyPatch], None], number: int):
 @pytest.mark.parametrize(
     ("plant", "number"),
     [
-        # what counts
+        # logic
         thorough(holes.macros_do_not_count, 34),
         nightly(holes.ephemeral_models_do_not_count, 62),
         nightly(holes.variables_do_not_count, 56),
         nightly(holes.configs_do_not_count, 27),
         nightly(holes.layout_counts, 3),
-        # what is recorded
+        # records
         nightly(holes.a_logic_is_recorded_without_rows, 691),
         nightly(holes.the_earlier_logic_is_forgotten, 4),
-        # what is refused
+        # refusals
         nightly(holes.edited_sql_is_not_analysed, 55),
         thorough(holes.types_are_not_compared, 20),
         nightly(holes.keys_are_not_compared, 281),
         nightly(holes.a_table_need_not_be_in_order, 13),
         nightly(holes.columns_that_the_sql_leaves_out_are_null, 25),
-        # what dbt makes of the SQL
+        # compiled SQL
         nightly(holes.a_range_has_a_with_outside_of_parentheses, 45),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",

@@ -1,7 +1,7 @@
-"""Random histories on real tables: after each run a model is what it must be, or it failed and nothing has changed.
+"""Random histories on real tables. After each run, a model has the expected rows, or it failed without any effect.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
-those to play again. ``make fuzz`` takes a new seed each time.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set the number, length and seed of the histories. ``FUZZ_ONLY``
+lists the histories to repeat. ``make fuzz`` uses a new seed each time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .settings import BATCH, TABLE
 from .spellings import OF_ID, OF_K
 from .tally import Tally
 
-# With this seed, 30 histories of 4 rounds have every kind of source, step and model.
+# With this seed, 30 histories of 4 rounds contain every kind of source, step and model.
 FIXED_SEED = 297
 FIXED_COUNT, FIXED_ROUNDS = 30, 4
 SEED = int(os.environ.get("FUZZ_SEED", FIXED_SEED))
@@ -39,7 +39,7 @@ def tally():
     return Tally()
 
 
-# one batch is enough to see that the fuzz itself works
+# one batch is enough to show that the fuzz itself works
 CHOSEN = [BATCHES[0], *(pytest.param(batch, marks=pytest.mark.thorough) for batch in BATCHES[1:])]
 
 

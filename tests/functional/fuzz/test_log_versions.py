@@ -1,6 +1,6 @@
-"""Random logs: whatever the order in which events come, a table has the versions that their sequence makes.
+"""Random logs. Whatever the order in which events arrive, a table has the versions that their sequence defines.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; see ``test_versions``.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set the number, length and seed; see ``test_versions``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEFORE_RUN = ("", "crash", "compact", "", "add_column", "refresh")
 
 
 class Logs:
-    """Some logs that are played together."""
+    """Several logs that are played together."""
 
     def __init__(self, shop: Any, numbers: Sequence[int], seed: int = SEED) -> None:
         self.shop = shop
@@ -64,7 +64,7 @@ def test_a_table_has_the_versions_that_the_events_make(small_shop, monkeypatch, 
 
 
 def hidden_events_are_forgotten(monkeypatch):
-    """Events without a change that counts are not remembered."""
+    """Events without a change of checked columns are not recorded."""
     hidden_sql = log_writer.hidden_sql
     monkeypatch.setattr(
         log_writer, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type <> 'INSERT'"
@@ -72,15 +72,15 @@ def hidden_events_are_forgotten(monkeypatch):
 
 
 def deletions_are_forgotten(monkeypatch):
-    """Deletions are not remembered."""
+    """Deletions are not recorded."""
     hidden_sql = log_writer.hidden_sql
     monkeypatch.setattr(
         log_writer, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type = 'INSERT'"
     )
 
 
-def late_events_are_passed_over(monkeypatch):
-    """Events that are older than a version of their key are left out."""
+def late_events_are_ignored(monkeypatch):
+    """Events that are older than a version of their key are ignored."""
     line_sql = log_writer.line_sql
 
     def careless(events: str, rows: Any, known: Any = None, hidden: Any = None) -> str:
@@ -92,8 +92,8 @@ def late_events_are_passed_over(monkeypatch):
     monkeypatch.setattr(log_writer, "line_sql", careless)
 
 
-def what_is_remembered_is_not_read(monkeypatch):
-    """Runs know the versions and the new events alone."""
+def recorded_events_are_not_read(monkeypatch):
+    """Runs read only the versions and the new events."""
     line_sql = log_writer.line_sql
     monkeypatch.setattr(log_writer, "line_sql", lambda events, rows, known=None, _=None: line_sql(events, rows, known))
 
@@ -104,8 +104,8 @@ def what_is_remembered_is_not_read(monkeypatch):
     [
         hidden_events_are_forgotten,
         deletions_are_forgotten,
-        late_events_are_passed_over,
-        what_is_remembered_is_not_read,
+        late_events_are_ignored,
+        recorded_events_are_not_read,
     ],
     ids=lambda plant: plant.__name__,
 )

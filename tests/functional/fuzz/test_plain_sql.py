@@ -1,8 +1,8 @@
-"""Random plain SQL, kept up to date: after each run a table equals its rebuild, or the model was refused by name.
+"""Random plain SQL with the strategy ``auto``. After each run a table equals its rebuild, or its SQL was refused.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
-those to play again, which must be of one batch. ``FUZZ_QUERIES``: how many models each history has. ``FUZZ_REDUCE=1``
-makes the queries smaller whose tables are wrong. ``FUZZ_STRATEGY=table`` tests the fuzz itself.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set the number, length and seed of the histories. ``FUZZ_ONLY``
+lists the histories to repeat, which must be in one batch. ``FUZZ_QUERIES``: the number of models per history.
+``FUZZ_REDUCE=1`` reduces queries with wrong results. ``FUZZ_STRATEGY=table`` tests the fuzz itself.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def tally():
 
 
 @pytest.fixture(autouse=True)
-def small_tables_are_written_as_large_ones(monkeypatch):
-    """Tables have few rows here, and runs take the ways of larger ones about as often."""
+def small_tables_are_written_like_large_ones(monkeypatch):
+    """The tables have few rows, but runs should choose the code paths for large tables about as often."""
     monkeypatch.setattr(selective_key, "_FEWEST_ROWS", 2)
     monkeypatch.setattr(plain_sources, "_FEW_OF", 1)
     monkeypatch.setattr(continued_groups, "MOST_REWRITTEN", 3)
@@ -54,7 +54,7 @@ def small_tables_are_written_as_large_ones(monkeypatch):
 
 @pytest.fixture
 def new_shop(shop, embedded_target, outside):
-    """Further projects, each with schemas of its own."""
+    """Creates further projects, each with its own schemas."""
     numbers = itertools.count(1)
 
     def make():
@@ -115,7 +115,7 @@ def test_values_are_compared_as_group_by_compares_them():
 
 
 def histories_with(pattern: str) -> list[PlainHistory]:
-    """The histories of the fixed seed that have the most models whose SQL can show a bug, and which never rebuild."""
+    """The histories of the fixed seed that have the most models whose SQL can show a bug, and that never rebuild."""
 
     def count(history: PlainHistory) -> int:
         always = [model for model in history.models if dict(model.config).get("rebuild_above") == 1]

@@ -1,6 +1,6 @@
-"""What the fuzz is worth: fixed histories must find each of these bugs.
+"""Planted bugs that fixed histories must find, as a test of the fuzz itself.
 
-A bug is planted in this process, in which dbt runs too. ``number`` is a history that is known to find it.
+A bug is planted in this process, in which dbt also runs. ``number`` is a history that is known to find it.
 ``make test-ci`` plants some of them, ``make fuzz`` all.
 """
 
@@ -82,7 +82,7 @@ def the_checkpoint_stays_where_it_was(monkeypatch):
 
 
 def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
-    """Commits that limits leave to the next run count as read."""
+    """Commits that a limit leaves to the next run count as read."""
     taken, next_checkpoint, ends = reads._taken, RunPlan.next_checkpoint, {}
 
     def remembering(run, cuts, source):
@@ -104,7 +104,7 @@ def the_checkpoint_is_ahead_of_the_rows(monkeypatch):
 
 
 def the_checkpoint_is_only_a_property(monkeypatch):
-    """The property is believed whatever the table's history, as if it were written with the rows."""
+    """The property is trusted whatever the table's history, as if it were written with the rows."""
     target_checkpoint = fence.target_checkpoint
 
     def careless(target, reader):
@@ -116,7 +116,7 @@ def the_checkpoint_is_only_a_property(monkeypatch):
 
 
 def emptied_groups_stay(monkeypatch):
-    """Only what the model's SQL returns is replaced."""
+    """Only rows that the model's SQL returns are replaced."""
     delete_sql = writer.delete_sql
 
     def careless(new, replacement, *exact):
@@ -179,25 +179,25 @@ def test_a_planted_bug_is_found(shop, monkeypatch, plant: Plant, number):
 @pytest.mark.parametrize(
     ("plant", "number"),
     [
-        thorough(holes.what_a_filter_takes_out_stays, 3),
+        thorough(holes.rows_that_a_filter_removes_stay, 3),
         nightly(holes.keys_may_come_twice, 64),
         nightly(holes.keys_are_checked_in_a_join_only, 45),
         nightly(holes.files_of_older_partitions_stay, 52),
-        nightly(holes.bounds_of_strings_are_believed, 1),
+        nightly(holes.bounds_of_strings_are_trusted, 1),
         nightly(holes.rows_are_staged_on_main, 11),
         nightly(holes.partitions_of_nan_are_unequal, 166),
         nightly(holes.nan_is_left_out_of_ranges, 36),
         nightly(holes.times_of_ranges_have_no_offset, 9),
         nightly(holes.a_file_is_in_a_table_once, 374),
         nightly(holes.columns_are_the_same_in_any_case, 20),
-        nightly(holes.settings_are_not_looked_at, 34),
-        nightly(holes.a_first_build_says_all_that_is_read, 8),
-        nightly(holes.columns_may_go, 24),
+        nightly(holes.settings_are_not_checked, 34),
+        nightly(holes.reads_of_later_runs_are_not_detected, 8),
+        nightly(holes.missing_columns_become_null, 24),
         nightly(holes.deleted_rows_count, 3),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_a_hole_that_was_there_once_is_found(shop, monkeypatch, plant: Plant, number):
+def test_a_former_bug_is_found(shop, monkeypatch, plant: Plant, number):
     plant(monkeypatch)
     with pytest.raises(WrongResultError, match=r"was (continued|rebuilt|committed to)|failed|says that it read"):
         Pipeline(shop, [h.history(FIXED_SEED, number, FIXED_ROUNDS)], FIXED_SEED).play()

@@ -1,6 +1,6 @@
-"""Ranges of random histories, each read in every way: the rows are the difference between the two ends.
+"""Ranges of random histories, each read in every way. The rows must equal the difference between the two ends.
 
-``FUZZ_MOVES``, ``FUZZ_SEED`` set how many histories, and which; ``FUZZ_ONLY`` has the numbers of those to play again.
+``FUZZ_MOVES`` and ``FUZZ_SEED`` set the number and the seed of the histories. ``FUZZ_ONLY`` lists histories to repeat.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def reader(warehouse):
 
 @pytest.fixture
 def ranges_of(shop, reader, tally):
-    """Gives the ranges of a history of moves."""
+    """Returns the ranges of a history that moves rows."""
     return lambda seed, number: Ranges(shop, moves(seed, number, ROUNDS), seed, reader, tally)
 
 
@@ -51,7 +51,7 @@ def test_every_range_is_exact_in_every_way(ranges_of, tally, number, record_prop
 
 @pytest.fixture
 def ranges_of_own_rows(shop, reader, tally):
-    """Gives the ranges of a history in which mostly new rows are changed."""
+    """Returns the ranges of a history that mostly changes new rows."""
     return lambda seed, number: Ranges(shop, own_rows(seed, number, ROUNDS + 1), seed, reader, tally)
 
 
@@ -65,10 +65,10 @@ def test_a_range_that_changes_rows_of_its_own_is_exact_without_net_changes(range
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("plant", "number"),
-    [(net_holes.files_that_went_do_not_matter, 2), (net_holes.rows_deleted_in_place_do_not_matter, 0)],
+    [(net_holes.removed_files_are_ignored, 2), (net_holes.rows_deleted_in_place_are_ignored, 0)],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_a_planted_bug_in_what_is_left_is_found(ranges_of_own_rows, monkeypatch, plant: Plant, number):
+def test_a_planted_bug_in_remaining_additions_is_found(ranges_of_own_rows, monkeypatch, plant: Plant, number):
     plant(monkeypatch)
     with pytest.raises(WrongResultError, match=r"additions .* is wrong"):
         ranges_of_own_rows(FIXED_SEED, number).play(3 * MOST)
@@ -83,20 +83,20 @@ def nightly(plant: Plant, number: int):
     [
         nightly(net_holes.rows_deleted_at_both_ends_count, 1),
         nightly(net_holes.deleted_rows_are_the_same_by_their_keys, 1),
-        nightly(net_holes.rows_that_came_and_went_again_are_gone, 1),
-        nightly(net_holes.what_a_compaction_wrote_was_there, 1),
-        nightly(net_holes.a_stretch_is_left_out, 1),
-        nightly(net_holes.a_stretch_begins_a_commit_late, 1),
-        nightly(net_holes.stretches_are_not_summed, 1),
-        nightly(net_holes.keys_are_those_of_rows_that_came, 1),
-        nightly(net_holes.rows_are_others_wherever_they_are, 8),
+        nightly(net_holes.rows_added_and_deleted_in_the_range_count, 1),
+        nightly(net_holes.files_of_compactions_are_ignored, 1),
+        nightly(net_holes.a_segment_is_left_out, 1),
+        nightly(net_holes.a_segment_begins_a_commit_late, 1),
+        nightly(net_holes.segments_are_not_summed, 1),
+        nightly(net_holes.keys_are_those_of_added_rows, 1),
+        nightly(net_holes.keys_of_moved_rows_count_as_changed, 8),
         nightly(net_holes.nothing_brings_rows_back, 4),
         nightly(holes.a_file_is_in_a_table_once, 3),
-        nightly(net_holes.moved_rows_are_gone, 5),
+        nightly(net_holes.moved_rows_count_as_removed, 5),
         nightly(net_holes.moved_rows_share_their_bits, 5),
         nightly(net_holes.moved_rows_are_in_smaller_blocks, 5),
         pytest.param(net_holes.updated_rows_count_as_moved, 5, marks=pytest.mark.thorough),
-        nightly(net_holes.stretches_have_one_name, 2),
+        nightly(net_holes.segments_have_one_name, 2),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

@@ -1,7 +1,7 @@
-"""Random histories of dbt's snapshots: what changed is compared, and the tables equal those that dbt's own runs leave.
+"""Random histories of dbt's snapshots. Incremental runs leave the same tables as dbt's own runs.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which; ``FUZZ_ONLY`` has the numbers of
-those to play again.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set the number, length and seed of the histories. ``FUZZ_ONLY``
+lists the histories to repeat.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHOSEN = [BATCHES[0], *(pytest.param(numbers, marks=pytest.mark.nightly) for num
 
 @pytest.fixture
 def new_shop(small_shop, embedded_target, outside):
-    """Further projects like ``small_shop``, each with schemas of its own."""
+    """Creates further projects like ``small_shop``, each with its own schemas."""
     numbers = itertools.count(1)
 
     def make():
@@ -64,9 +64,9 @@ def test_the_generator_makes_everything():
 
 
 def histories_with(kinds: Sequence[str], *, of_times: bool) -> list[int]:
-    """The numbers of the fixed histories that have the most steps of some kinds, with a run to follow them.
+    """The numbers of the fixed histories that have the most steps of some kinds, followed by a run.
 
-    ``of_times``: only steps of histories whose snapshots have ``updated_at`` count.
+    ``of_times``: count only steps of histories whose snapshots have ``updated_at``.
     """
 
     def steps(number: int) -> int:

@@ -1,7 +1,7 @@
-"""Random histories: after each run, a table has the versions that the commits of its source make.
+"""Random histories. After each run, a table has the versions that the commits of its source define.
 
-``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set how many, how long and which. Histories are played in batches,
-each in one project: a run of dbt builds all of its models.
+``FUZZ_HISTORIES``, ``FUZZ_ROUNDS`` and ``FUZZ_SEED`` set the number, length and seed of the histories. These are played
+in batches, each in one project. One dbt run builds all of its models.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHOSEN = [BATCHES[0], *(pytest.param(batch, marks=pytest.mark.nightly) for batch
 
 @pytest.fixture(autouse=True)
 def clocks_differ(monkeypatch):
-    """Commits of the sources have the times of other clocks, which go back and forth."""
+    """The commits of the sources have times of different clocks, which go back and forth."""
     load = PyIcebergReader.load
 
     def jittering(reader: Any, table: TableName) -> History | None:
@@ -52,7 +52,7 @@ def clocks_differ(monkeypatch):
 
 
 class Versioned:
-    """Some histories that are played together."""
+    """Several histories that are played together."""
 
     def __init__(self, shop: Any, numbers: Sequence[int], seed: int = SEED) -> None:
         self.shop = shop
@@ -96,7 +96,7 @@ class Versioned:
 
 
 def crash(*_: Any) -> None:
-    """The run ends before it publishes."""
+    """End the run before it publishes."""
     raise StatementError("the connection was lost")
 
 
@@ -115,7 +115,7 @@ def test_a_table_has_the_versions_that_the_commits_make(versioned, monkeypatch, 
 
 
 def times_are_those_of_the_commits(monkeypatch):
-    """A commit has its own time, though it is earlier than that of the commit before."""
+    """A commit has its own time, even if it is earlier than that of the commit before."""
     commits_of = history_run.commits_of
 
     def careless(plan, clock_ms=0):
@@ -134,16 +134,16 @@ def commits_are_read_together(monkeypatch):
 
 
 def all_columns_are_checked(monkeypatch):
-    """``check_cols`` is not looked at."""
+    """``check_cols`` is ignored."""
     monkeypatch.setattr(history.HistoryRows, "tracked", property(lambda rows: rows.columns))
 
 
 def a_rebuild_drops_versions(monkeypatch):
-    """A full refresh makes the table again."""
+    """A full refresh creates the table again."""
     monkeypatch.setattr(open, "_keeping", lambda run, *_: run)
 
 
-def deletions_are_passed_over(monkeypatch):
+def deletions_are_ignored(monkeypatch):
     """A deletion ends no version."""
     events_sql = history.events_sql
     monkeypatch.setattr(
@@ -153,8 +153,8 @@ def deletions_are_passed_over(monkeypatch):
     )
 
 
-def other_columns_do_not_follow(monkeypatch):
-    """Columns that are not checked keep the values that they had when the version began."""
+def unchecked_columns_are_not_updated(monkeypatch):
+    """Unchecked columns keep the values that they had when the version began."""
     versions_sql, follows = history.versions_sql, " is null and not DBT_INTERNAL_FOLLOWS"
 
     def careless(*arguments: Any, **named: Any) -> str:
@@ -165,8 +165,8 @@ def other_columns_do_not_follow(monkeypatch):
     monkeypatch.setattr(history_writer, "versions_sql", careless)
 
 
-def what_has_expired_is_passed_over(monkeypatch):
-    """A run goes on behind commits that have expired."""
+def expired_commits_are_skipped(monkeypatch):
+    """A run continues after commits that have expired."""
     judged = source_policy._judged_by_commit
 
     def careless(cuts, cut, position):
@@ -184,9 +184,9 @@ def what_has_expired_is_passed_over(monkeypatch):
         commits_are_read_together,
         all_columns_are_checked,
         a_rebuild_drops_versions,
-        deletions_are_passed_over,
-        other_columns_do_not_follow,
-        what_has_expired_is_passed_over,
+        deletions_are_ignored,
+        unchecked_columns_are_not_updated,
+        expired_commits_are_skipped,
     ],
     ids=lambda plant: plant.__name__,
 )

@@ -1,4 +1,4 @@
-"""Playing many histories at once: each has its own tables, and one run of dbt builds the models of all."""
+"""Plays many histories at once. Each has its own tables, and one dbt run builds the models of all."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from contextlib import contextmanager
 from typing import Any
 
 BATCH = int(os.environ.get("FUZZ_BATCH", "25"))
-"""How many histories share a project. A run of dbt costs as much as the statements of several small models."""
+"""The number of histories in a project. A dbt run costs as much as the statements of several small models."""
 
 _THREADS = 4
 
 SMALL = {
-    # For a handful of rows, generated code is compiled for longer than it runs, and one task does what two would.
+    # For a few rows, compiling generated code takes longer than running it, and one task is enough.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "1",
 }
-"""Session settings with which Spark answers queries of small tables sooner. They change no result."""
+"""Session settings with which Spark answers queries of small tables faster. They do not change results."""
 
 
 def batches(numbers: Sequence[int], size: int = BATCH) -> list[list[int]]:
-    """The numbers of histories by the project in which they are played."""
+    """The numbers of histories, grouped by the project in which they are played."""
     return [list(numbers[first : first + size]) for first in range(0, len(numbers), size)]
 
 
 @contextmanager
 def at_once() -> Iterator[Callable[[Callable[[Any], object], Iterable[Any]], None]]:
-    """Calls a function for each history, some at the same time. It raises the first error of a call, in their order."""
+    """Yields a function that calls another one for each history in parallel. It raises the first error, in order."""
     with ThreadPoolExecutor(_THREADS) as pool:
 
         def call(function: Callable[[Any], object], histories: Iterable[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The versions that a history table must have, by replaying the commits of its source in Python.
+"""The versions that a history table must have, computed from the commits of its source in Python.
 
 It reads each snapshot as a whole, and shares nothing with the SQL under test.
 """
@@ -16,9 +16,9 @@ Key = tuple[Any, ...]
 
 @dataclass
 class Version:
-    """A version of a row. Times are milliseconds since the epoch; ``end`` is None while it is valid.
+    """A version of a row. Times are milliseconds since the epoch. ``end`` is None while the version is valid.
 
-    ``is_old``: it was there before the present run.
+    ``is_old``: whether it existed before the current run.
     """
 
     values: Row
@@ -31,9 +31,9 @@ class Version:
 
 @dataclass
 class Versions:
-    """The versions of one history table, by its configs.
+    """The versions in a history table with these configs.
 
-    ``check_cols``: empty for all. ``columns``: those that the table has; new ones come with a run.
+    ``check_cols``: empty for all columns. ``columns``: those of the table; runs add new ones.
     """
 
     hard_deletes: str
@@ -53,7 +53,7 @@ class Versions:
             version.is_old = True
 
     def commit(self, time: int, rows: dict[Key, Row]) -> None:
-        """Take a commit, after which the source has these rows."""
+        """Apply a commit, after which the source has these rows."""
         self.clock = max(self.clock, time)
         for key in {*self.rows, *rows}:
             if self.rows.get(key) != rows.get(key):

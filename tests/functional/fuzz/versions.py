@@ -1,4 +1,4 @@
-"""Random histories of sources, each with a model that keeps its versions; several are played in one project."""
+"""Random histories of sources, each with a model that keeps its versions. Several are played in one project."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ LONGEST_END = "timestamp '9999-12-31 00:00:00'"
 
 
 class WrongVersionsError(AssertionError):
-    """A table does not have the versions that its source's commits make."""
+    """A table does not have the versions that its source's commits define."""
 
 
 def jittered(snapshot: Snapshot) -> int:
-    """The time of a commit by a clock that others do not have: up to three seconds before or after."""
+    """The time of a commit according to another clock, up to three seconds earlier or later."""
     return snapshot.timestamp_ms + (snapshot.snapshot_id % 7 - 3) * 1000
 
 
@@ -59,7 +59,7 @@ class Kept:
     checks: int = 0
 
     def begin(self) -> None:
-        """Make the source and the model."""
+        """Create the source and the model."""
         choose = self.random.choice
         mode, version = choose(["copy-on-write", "merge-on-read"]), choose([2, 3])
         properties = f"'format-version'='{version}', {_MODES.format(mode)}"
@@ -90,12 +90,12 @@ class Kept:
     # Steps: each is at most one commit
 
     def some_steps(self) -> None:
-        """Take the steps before a run."""
+        """Play the steps before a run."""
         for _ in range(self.random.randint(0, 4)):
             self.step()
 
     def step(self) -> None:
-        """Take a random step."""
+        """Play a random step."""
         kind = self.random.choices(list(_STEPS), list(_STEPS.values()))[0]
         self.steps[kind] += 1
         getattr(self, kind)()
@@ -174,10 +174,10 @@ class Kept:
     def _letter(self) -> str:
         return self.random.choice("pqr")
 
-    # What the table must have
+    # The expected table
 
     def follow(self, history: History | None, *, compares: bool) -> None:
-        """Replay what a run reads. ``history``: of the source, as the run sees it."""
+        """Replay the commits that a run reads. ``history``: of the source, as the run reads it."""
         if history is None or history.current is None:
             self.is_built = True
             return
@@ -187,7 +187,7 @@ class Kept:
         if known and not compares:
             commits = history.commits_since(self.position, end)
         follows = commits is not None
-        # the time of a commit that changes nothing does not count either
+        # the times of commits that change nothing do not count either
         commits = [each for each in commits or () if effect(each) is not Effect.NONE]
         states = self.states({end.snapshot_id, *(each.snapshot_id for each in commits)})
         self.versions.begin_run(self.columns(end.snapshot_id))
@@ -201,7 +201,7 @@ class Kept:
         return list(self.shop.frame(f"select * from {self.table} version as of {snapshot_id}").columns)
 
     def states(self, snapshot_ids: Iterable[int]) -> dict[int, dict[Key, Row]]:
-        """The rows that the model's SQL gives of each snapshot, by their keys; one query reads all of them."""
+        """The rows that the model's SQL returns for each snapshot, by their keys. One query reads all snapshots."""
         found: dict[int, dict[Key, Row]] = {each: {} for each in snapshot_ids}
         names = {each: self.columns(each) for each in found}
         queries = (
@@ -239,7 +239,7 @@ class Kept:
 
 
 def before_runs(chosen: random.Random, rounds: int) -> list[str]:
-    """What happens before each run: nothing before the first, then each kind as often as the others."""
+    """The step before each run. The first run has none, and then all kinds occur equally often."""
     found = [""]
     while len(found) < rounds:
         found += chosen.sample(_BEFORE_RUN, len(_BEFORE_RUN))

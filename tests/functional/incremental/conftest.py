@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
-    """A Spark session apart from dbt's, as of another writer."""
+    """A Spark session other than dbt's, for another writer."""
     connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
     yield connection
     connection.close()
@@ -26,7 +26,7 @@ def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
 
 @pytest.fixture
 def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
-    """An empty project with schemas of its own."""
+    """An empty project with its own schemas."""
     return Shop(tmp_path, embedded_target, f"shop_{next(_numbers)}", outside.session)
 
 
@@ -34,7 +34,7 @@ def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnec
 def module_shop(
     tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, Any], outside: SessionConnection
 ) -> Shop:
-    """A project for all tests of a module, which look at what one run of many models came to."""
+    """A project for all tests of a module, which check the results of one run of many models."""
     return Shop(tmp_path_factory.mktemp("shop"), embedded_target, f"shop_{next(_numbers)}", outside.session)
 
 

@@ -1,4 +1,4 @@
-"""A small dbt project on the embedded lakehouse: tests write its models, run it, and inspect the tables with Spark."""
+"""A small dbt project on the embedded lakehouse. Tests write its models, run it, and inspect the tables with Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionM
 CATALOG = "lakehouse"
 ICEBERG = RUNTIMES[minor_version(pyspark.__version__)]
 HAS_ROW_LINEAGE = ICEBERG >= "1.12"
-"""Iceberg before 1.12 lost some row ids, so there the package reads none."""
+"""Iceberg before 1.12 lost some row ids, so the package does not use row lineage there."""
 
 FILLS_IN_COLUMNS = pytest.mark.skipif(
     minor_version(pyspark.__version__) == "4.0",
@@ -34,11 +34,11 @@ ANNOUNCED = {
     "nothing": "nothing to do",
     "fails": "fails",
 }
-"""How ``ip_status`` begins to say what the next run does, by what it does."""
+"""The beginning of ``ip_status``'s description of the next run, by the run's action."""
 
 
 def hold_as_a_server(monkeypatch: Any) -> None:
-    """Have the rows that a run holds cached by statements."""
+    """Hold rows with SQL statements, as on a server, instead of in this process."""
     monkeypatch.setattr(SparkIcebergConnectionManager, "holds_rows", lambda self: False)
 
 
@@ -62,7 +62,7 @@ class Outcome:
 
 
 class Shop:
-    """One test's project: its own folder, its own schemas, models given as text."""
+    """The project of one test, with its own folder and schemas. Models are given as text."""
 
     def __init__(self, folder: Path, target: dict[str, Any], schema: str, session: Any) -> None:
         self.folder = folder
@@ -84,19 +84,19 @@ class Shop:
         file.write_text(textwrap.dedent(text), encoding="utf-8")
 
     def configure(self, settings: dict[str, str]) -> None:
-        """Add session settings to the profile, besides those of all tests."""
+        """Add session settings to the profile, in addition to those of all tests."""
         parameters = {**self._target.get("server_side_parameters", {}), **settings}
         outputs = {"dev": {**self._target, "server_side_parameters": parameters}}
         self.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": outputs}}))
 
     def model(self, name: str, sql: str, **config: Any) -> None:
-        """A model of the materialization; ``config`` as in a model's config()."""
+        """Write a model with the incremental materialization; ``config`` as in a model's config()."""
         config = {"materialized": "iceberg_incremental_snapshot", **config}
         listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
         self.write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{textwrap.dedent(sql)}\n")
 
     def declare(self, *names: str, **details: Any) -> None:
-        """Declare sources, whose tables need not exist."""
+        """Declare sources. Their tables need not exist."""
         for name in names:
             self._sources[name] = {"name": name, **details}
         source = {
@@ -129,15 +129,15 @@ class Shop:
         return [tuple(row) for row in self.frame(statement).collect()]
 
     def insert(self, table: str, *rows: str) -> None:
-        """One commit of these rows, each as in VALUES."""
+        """Commit rows, each written as in VALUES."""
         self.sql(f"insert into {table} values {', '.join(rows)}")
 
     def rows(self, relation: str, columns: str = "*") -> Counter[tuple[Any, ...]]:
-        """The rows of a table as a multiset."""
+        """Return the rows of a table as a multiset."""
         return Counter(self.sql(f"select {columns} from {relation}"))
 
     def mixed_files(self, table: str) -> list[str]:
-        """The data files of a history or snapshot that have valid versions and ended ones."""
+        """The data files of a history or snapshot that contain both valid and ended versions."""
         kinds = "min(dbt_valid_to is null) <> max(dbt_valid_to is null)"
         return [file for (file,) in self.sql(f"select _file from {table} group by _file having {kinds}")]
 
@@ -177,13 +177,13 @@ class Shop:
         return Outcome(found.success, nodes, found.exception, "\n".join(printed))
 
     def run(self, *arguments: str) -> Outcome:
-        """``dbt run``, which must succeed."""
+        """Run ``dbt run``, which must succeed."""
         found = self.dbt("run", *arguments)
         assert found.success, found.printed[-3000:]
         return found
 
     def fails(self, *arguments: str) -> str:
-        """``dbt run``, which must fail; returns the message of the one model that failed."""
+        """Run ``dbt run``, in which one model must fail; returns the message of this model."""
         found = self.dbt("run", *arguments)
         failed = [result.message for result in found.nodes.values() if result.status == "error"]
         assert len(failed) == 1, found.printed[-3000:]
@@ -193,18 +193,18 @@ class Shop:
         return self.dbt("run-operation", name, "--args", json.dumps(arguments))
 
     def verified(self, *, fails: bool | None = False, **arguments: Any) -> dict[str, dict[str, Any]]:
-        """What ``ip_verify`` reports of each model. ``fails``: whether it must; None where it may."""
+        """The report of ``ip_verify`` for each model. ``fails``: whether it must fail; None if it may."""
         found = self.operation("ip_verify", format="json", **arguments)
         assert fails is None or found.success is not fails, found.printed[-3000:]
         report, _ = json.JSONDecoder().raw_decode(found.printed, found.printed.index('{\n  "version"'))
         return {each["model"].rpartition(".")[2]: each for each in report["models"]}
 
     def statuses(self) -> dict[str, dict[str, Any]]:
-        """What ``ip_status`` says of each model."""
+        """The status of each model, as ``ip_status`` reports it."""
         return {status["name"]: status for status in self.project_status()["models"]}
 
     def project_status(self, **arguments: Any) -> dict[str, Any]:
-        """What ``ip_status`` says of the project."""
+        """The status of the project, as ``ip_status`` reports it."""
         printed = self.operation("ip_status", format="json", **arguments).printed
         found, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
         return dict(found)

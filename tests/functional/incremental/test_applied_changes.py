@@ -1,4 +1,4 @@
-"""apply_changes by an INSERT and a DELETE: the rows that one MERGE gives, and nothing left behind."""
+"""apply_changes with an INSERT and a DELETE. The rows are those of one MERGE, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def read_metadata_by(shop, reader):
 
 
 def last_commits(shop, name):
-    """The operations of the last two commits, whether main was ever at them or went past."""
+    """The operations of the two newest commits, including commits that were never the head of main."""
     found = shop.sql(f"select operation from {shop.built(name)}.snapshots order by committed_at desc limit 2")
     return tuple(operation for (operation,) in found)[::-1]
 
 
 def cached(shop):
-    """How many results Spark holds."""
+    """The number of results that Spark holds."""
     session = shop.frame("select 1").sparkSession
     entries = session._jsparkSession.sharedState().cacheManager().numCachedEntries()
     return entries + session.sparkContext._jsc.sc().getPersistentRDDs().size()
@@ -63,8 +63,8 @@ def cached(shop):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ODD_KEYS)
-def test_the_rows_are_those_of_a_merge_whatever_the_key_and_the_layout(shop, kind):
-    """Six rows; then two swap their keys, one is deleted, one is updated, one gets a new key, one stays."""
+def test_the_rows_are_those_of_a_merge_for_all_keys_and_layouts(shop, kind):
+    """Of six rows, two swap their keys, one is deleted, one is updated, one gets a new key, and one stays."""
     keys = ODD_KEYS[kind]
     events = shop.source("events", f"n int, id {kind}, v string")
     for layout, properties in LAYOUTS.items():
@@ -139,7 +139,7 @@ def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layo
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", {**LAYOUTS, **OTHERS})])
-def test_new_keys_go_in_beside_updates_whatever_reads_the_metadata(shop, reader, layouts):
+def test_new_keys_are_inserted_next_to_updates_with_each_metadata_reader(shop, reader, layouts):
     read_metadata_by(shop, reader)
     log = shop.source("log", "n int, id int, v string, _change_type string")
     for layout, properties in layouts.items():
@@ -164,7 +164,7 @@ def test_an_unknown_change_type_is_an_error(shop):
     assert shop.rows(shop.built("mirror")) == Counter([(1, "a")])
 
 
-def test_rows_that_others_wrote_twice_are_replaced_by_one(shop):
+def test_duplicate_rows_of_another_writer_are_replaced_by_one(shop):
     events = shop.source("events", "n int, id int, v string")
     shop.model("mirror", MIRROR, **KEYED)
     shop.insert(events, "(1, 1, 'a')", "(2, 2, 'b')")
@@ -176,8 +176,8 @@ def test_rows_that_others_wrote_twice_are_replaced_by_one(shop):
     assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "A")])
 
 
-def test_a_row_that_has_no_value_where_the_table_needs_one_is_refused_only_if_it_stays(shop):
-    """The rows that go carry no other columns than their keys."""
+def test_a_row_with_null_in_a_required_column_is_refused_unless_it_is_deleted(shop):
+    """Removed rows have no columns other than their keys."""
     log = shop.source("log", "n int, id int, v string, _change_type string")
     required = {"contract": {"enforced": True}}
     shop.model("mirror", LOG, **KEYED, **required)
@@ -218,7 +218,7 @@ def test_the_changes_are_computed_once_and_the_delete_reads_only_keys(shop, monk
 
 
 def test_a_table_that_changes_while_a_server_applies_its_rows_is_an_error_and_the_next_run_is_right(shop, monkeypatch):
-    """It is not pinned; whoever commits to it takes what was read of it from Spark's cache."""
+    """The joined table is not pinned. A commit to it invalidates the rows of it that Spark has cached."""
     hold_as_a_server(monkeypatch)
     events = shop.source("events", "n int, id int, v string")
     names = shop.source("names", "v string, id int")
@@ -251,7 +251,7 @@ def test_a_table_that_changes_while_a_server_applies_its_rows_is_an_error_and_th
 
 @pytest.mark.parametrize("server", [False, True])
 def test_sql_that_is_not_deterministic_is_computed_once(shop, monkeypatch, server):
-    """A server would compute it for each statement: there it is one MERGE."""
+    """A server would compute the SQL again for each statement, so there the package uses one MERGE."""
     if server:
         hold_as_a_server(monkeypatch)
     events = shop.source("events", "n int, id int, v string")
@@ -268,7 +268,7 @@ def test_sql_that_is_not_deterministic_is_computed_once(shop, monkeypatch, serve
 @pytest.mark.thorough
 @pytest.mark.parametrize("server", [False, True])
 def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch, server):
-    """dbt waits in the main thread, which the signal is for, and cancels what this one sends from then on."""
+    """dbt waits in the main thread, which receives the signal, and cancels all later statements of this thread."""
     if server:
         hold_as_a_server(monkeypatch)
     events = shop.source("events", "n int, id int, v string")
@@ -294,7 +294,7 @@ def test_an_interrupt_leaves_nothing_in_the_cache(shop, monkeypatch, server):
 
 
 def test_rows_that_spark_has_lost_are_an_error_and_the_next_run_is_right(shop, monkeypatch):
-    """As when the executor that held them is gone."""
+    """As if the executor that held them had been lost."""
     events = shop.source("events", "n int, id int, v string")
     shop.model("mirror", MIRROR, **KEYED)
     shop.insert(events, "(1, 1, 'a')")
@@ -317,7 +317,7 @@ def test_rows_that_spark_has_lost_are_an_error_and_the_next_run_is_right(shop, m
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
 
-def test_two_mirrors_of_one_table_do_not_share_what_they_cache(shop):
+def test_two_mirrors_of_one_table_do_not_share_cached_rows(shop):
     events = shop.source("events", "n int, id int, v string")
     names = [f"mirror_{number}" for number in range(4)]
     for name in names:
@@ -354,7 +354,7 @@ def test_columns_that_are_fixed_for_a_key_bound_the_search_for_old_rows(shop, mo
 
 @pytest.mark.parametrize("sequence", [{}, {"sequence_by": "n"}], ids=["", "sequence_by"])
 def test_a_deletion_of_a_log_may_have_its_key_alone(shop, sequence):
-    """Its row is found although the columns that are fixed for the key are not known."""
+    """The package finds its row although the deletion lacks the columns that are fixed for the key."""
     log = shop.source("log", "n int, id int, day date, _change_type string")
     fixed = {"partition_by": "day", "merge_fixed_columns": "day"}
     shop.model("mirror", "select * from {{ ip_changes(source('raw', 'log')) }}", **KEYED, **fixed, **sequence)

@@ -1,4 +1,4 @@
-"""Write, audit, publish: a model's own tests judge its rows before anyone can read them."""
+"""Write, audit, publish: a model's own tests check its rows before anyone can read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AUDITED = {"audit": True}
 
 
 def judged_by(shop, *tests, column="v"):
-    """Have generic tests, each as YAML has it, judge a column of the model."""
+    """Add generic tests, written as in YAML, to a column of the model."""
     listed = "".join(f"\n              - {each}" for each in tests)
     shop.write(
         "models/tests.yml",
@@ -97,7 +97,7 @@ def test_a_bad_row_that_was_deleted_at_its_source_needs_no_rebuild(shop, propert
     shop.run()
     assert shop.rows(built) == shop.rows(events)
 
-    # a row that the model has is not for it to lose
+    # the model must not drop a row that it already has
     head = shop.head(built)
     shop.insert(events, "(6, 'c')")
     shop.sql(f"delete from {events} where id in (1, 6)")
@@ -127,7 +127,7 @@ def test_a_rebuild_is_judged_beside_its_table(shop, is_first):
 
 
 @pytest.mark.parametrize("other", ["replaces", "drops"])
-def test_of_two_rebuilds_at_once_each_publishes_what_it_judged_itself(shop, monkeypatch, other):
+def test_each_of_two_concurrent_rebuilds_publishes_the_rows_that_it_audited(shop, monkeypatch, other):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)
     judged_by(shop, "not_null")
@@ -154,8 +154,8 @@ def test_of_two_rebuilds_at_once_each_publishes_what_it_judged_itself(shop, monk
     assert shop.rows(shop.built("staged")) == shop.rows(events)
 
 
-def test_the_whole_table_is_judged_as_it_will_be(shop):
-    """A test looks at the new rows and the old ones together, as it would after the run."""
+def test_an_audit_reads_the_whole_table_as_it_will_be(shop):
+    """A test reads the new rows and the old rows together, as it would after the run."""
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)
     judged_by(shop, "unique", column="id")
@@ -166,7 +166,7 @@ def test_the_whole_table_is_judged_as_it_will_be(shop):
     assert shop.rows(shop.built("staged"), "v") == {("a",): 1}
 
 
-def test_a_key_to_the_same_table_is_judged_on_the_staged_rows(shop):
+def test_relationships_to_the_same_table_are_audited_on_the_staged_rows(shop):
     events = shop.source("events", "id int, parent int")
     shop.model("staged", CHANGES, **AUDITED)
     judged_by(shop, "{relationships: {arguments: {to: ref('staged'), field: id}}}", column="parent")
@@ -181,7 +181,7 @@ def test_a_key_to_the_same_table_is_judged_on_the_staged_rows(shop):
     assert (4, 5) not in shop.rows(shop.built("staged"))
 
 
-def test_a_table_of_others_in_the_place_of_an_audit_stays(shop):
+def test_a_foreign_table_with_the_name_of_an_audit_table_is_kept(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)
     judged_by(shop, "not_null")
@@ -206,7 +206,7 @@ def test_a_rebuild_of_a_type_that_only_a_later_format_has(shop):
         assert shop.rows(shop.built("staged"), "id, to_json(v)") == {(1, "[1]"): 1}
 
 
-def test_under_defer_rows_are_judged_by_the_relations_that_ref_gives(shop, tmp_path):
+def test_under_defer_audits_read_the_relations_that_ref_returns(shop, tmp_path):
     events = shop.source("events")
     shop.model("known", "select 'a' as v", materialized="table")
     shop.model("staged", CHANGES, **AUDITED)
@@ -218,7 +218,7 @@ def test_under_defer_rows_are_judged_by_the_relations_that_ref_gives(shop, tmp_p
     profile = shop.folder / "profiles.yml"
     profile.write_text(profile.read_text().replace(f"schema: {shop.schema}\n", f"schema: {shop.schema}_dev\n"))
     deferred = ["--select", "staged", "--defer", "--state", str(tmp_path / "state")]
-    assert "1 found" in shop.fails(*deferred)  # by the other environment's
+    assert "1 found" in shop.fails(*deferred)  # in the table of the other environment
     shop.model("known", "select explode(array('a', 'b')) as v", materialized="table")
     shop.run("--select", "known")
     shop.run(*deferred)
@@ -227,7 +227,7 @@ def test_under_defer_rows_are_judged_by_the_relations_that_ref_gives(shop, tmp_p
 
 
 def test_under_defer_a_first_build_is_judged_by_its_own_rows(shop, tmp_path):
-    """A key to the same table does not look for parents in the other environment's, which still has them."""
+    """A key to the same table is not looked up in the other environment's table, which still has the parents."""
     events = shop.source("events", "id int, parent int")
     shop.model("staged", CHANGES, **AUDITED)
     judged_by(shop, "{relationships: {arguments: {to: ref('staged'), field: id}}}", "not_null", column="parent")
@@ -247,12 +247,12 @@ def test_under_defer_a_first_build_is_judged_by_its_own_rows(shop, tmp_path):
     assert built.printed.count("already ran on snapshot") == 2
     assert shop.rows(f"{CATALOG}.`{shop.schema}_dev`.`staged`") == shop.rows(events)
 
-    # without a build, dbt's own tests run: on the table of this environment, where there is one
+    # without a build, dbt's own tests run on the table of this environment, if it exists
     shop.insert(f"{CATALOG}.`{shop.schema}_dev`.`staged`", "(7, null)")
     assert shop.dbt("test", *deferred).message("not_null_staged_parent").startswith("Got 1 result")
 
 
-def test_what_is_ephemeral_is_left_to_dbt_test(shop):
+def test_tests_of_ephemeral_models_are_left_to_dbt_test(shop):
     events = shop.source("events")
     shop.model("known", "select 'a' as v", materialized="ephemeral")
     shop.model("staged", CHANGES, **AUDITED)
@@ -307,7 +307,7 @@ def test_a_test_that_cannot_run_publishes_nothing(shop):
     assert "the data test not_null_staged_v could not run" in message and "no_such_column" in message
 
 
-def test_a_test_that_reads_what_is_published_publishes_nothing(shop):
+def test_a_test_that_reads_the_published_table_publishes_nothing(shop):
     events = shop.source("events")
     table = "{{ model.schema }}.{{ model.identifier }}"
     shop.write(

@@ -1,4 +1,4 @@
-"""Cascading backfills: a rebuilt stage has its downstream stages rebuilt, in DAG order, each once."""
+"""Cascading backfills: a rebuild of a stage rebuilds its downstream stages once each, in DAG order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_backfill_cascades_stage_by_stage(shop):
     found = shop.run("--vars", "{factor: 7}")
     assert found.action("staged") == "nothing"
     assert found.action("grouped") == found.action("mirror") == "rebuild"
-    # a model that only looks up the rebuilt table is not rebuilt
+    # a model that only looks up rows in the rebuilt table is not rebuilt
     assert found.action("looked_up") == "apply"
     expected = Counter({("a", 2, 7): 1, ("b", 1, 7): 1})
     assert shop.rows(shop.built("grouped")) == shop.rows(shop.built("mirror")) == expected
@@ -68,7 +68,7 @@ def test_a_rewound_model_reads_the_range_again(shop):
     assert shop.rows(shop.built("latest")) == Counter({(1, "a", 1): 1, (2, "b", 7): 1, (3, "c", 7): 1})
 
 
-def test_a_model_that_is_moved_forward_is_told_what_it_skips(shop):
+def test_moving_a_checkpoint_forward_reports_the_skipped_commits(shop):
     events = shop.source("events")
     shop.model("latest", STAGED, incremental_strategy="merge", unique_key="id")
     shop.insert(events, "(1, 'a')")

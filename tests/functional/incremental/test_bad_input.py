@@ -1,4 +1,4 @@
-"""Mistakes of users: each is one clear error, and nothing is lost."""
+"""Mistakes of users: each is one clear error, and no data is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_wrong_config(shop, config, said):
     assert said in message and "model.shop.staged" in message
 
 
-def test_columns_of_a_merge_that_the_model_does_not_give_stop_its_first_build(shop):
+def test_columns_of_a_merge_that_the_model_does_not_return_stop_its_first_build(shop):
     events = shop.source("events")
     shop.insert(events, "(1, 'a')")
     for config in ("merge_update_columns", "merge_exclude_columns", "merge_fixed_columns"):
@@ -40,7 +40,7 @@ def test_columns_of_a_merge_that_the_model_does_not_give_stop_its_first_build(sh
     assert not shop.sql(f"show tables in {CATALOG}.{shop.schema} like 'staged'")
 
 
-def test_a_column_to_update_that_the_model_no_longer_gives(shop):
+def test_a_column_to_update_that_the_model_no_longer_returns(shop):
     events = shop.source("events")
     config = {"incremental_strategy": "merge", "unique_key": "id"}
     shop.model("staged", CHANGES, **config)
@@ -88,7 +88,7 @@ def test_a_misspelt_macro_and_a_bound_that_does_not_exist(shop):
     assert "model staged (models/staged.sql)" in str(found.exception)
 
 
-def test_a_column_qualified_by_the_source_s_name_comes_with_the_alias_to_add(shop):
+def test_the_error_of_a_column_qualified_by_the_source_s_name_contains_the_alias_to_add(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES.replace("*", "events.id"))
     shop.insert(events, "(1, 'a')")
@@ -97,7 +97,7 @@ def test_a_column_qualified_by_the_source_s_name_comes_with_the_alias_to_add(sho
 
 
 def test_a_misspelt_argument_names_the_model(shop):
-    """While dbt parses: no run of the model could name it."""
+    """The error occurs while dbt parses. No run of the model could name it."""
     shop.source("events")
     shop.model("staged", "select * from {{ ip_changelog(source('raw', 'events'), uniquekey='id') }}")
     found = shop.dbt("parse")
@@ -148,8 +148,8 @@ def test_a_table_of_another_format_in_the_target_s_place_is_not_dropped(shop, tm
     assert shop.sql(f"select id from spark_catalog.default.{name}") == [(7,)]
 
 
-def test_insert_overwrite_into_a_table_that_is_partitioned_otherwise(shop):
-    """Dynamic overwrite follows the table's own partitions: here it would replace all rows with the new ones."""
+def test_insert_overwrite_into_a_table_with_other_partitions(shop):
+    """Dynamic overwrite uses the table's own partitions. Here it would replace all rows with the new rows."""
     events = shop.source("events", "id int, at timestamp")
     shop.model("daily", CHANGES)
     shop.insert(events, "(1, timestamp'2026-01-01')")
@@ -238,7 +238,7 @@ def test_an_operation_with_an_argument_that_it_does_not_take(shop):
     )
 
 
-def test_something_else_than_a_relation(shop):
+def test_an_argument_that_is_not_a_relation(shop):
     shop.source("events")
     shop.model("staged", "select * from {{ ip_changes('events') }}")
     assert "expects a relation" in shop.fails()
@@ -277,7 +277,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
         ({"model": "staged", "source": "x.y.z", "snapshot_id": 1}, "none of the model's sources"),
         ({"model": "staged", "source": f"{CATALOG}.{shop.source_schema}.more", "snapshot_id": 1}, "none of the model"),
         ({"model": "staged", "source": source}, "either snapshot_id or timestamp"),
-        ({"model": "staged", "source": source, "snapshot_id": shop.head(more)}, "not in its metadata"),
+        ({"model": "staged", "source": source, "snapshot_id": shop.head(more)}, "not in the table's metadata"),
         ({"model": "staged", "source": source, "snapshot_id": "x"}, "Expected: an integer"),
         ({"model": "staged", "source": source, "timestamp": "yesterday"}, "Expected: ISO 8601"),
         ({"model": "staged", "source": source, "timestamp": "2001-01-01"}, "before the known history"),
@@ -294,8 +294,8 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,), (3,)])
 
 
-def test_no_value_breaks_out_of_the_sql(shop):
-    """Quotes, newlines, braces and variables in configs reach the table as they are."""
+def test_values_cannot_inject_sql(shop):
+    """Quotes, newlines, braces and variables in configs reach the table unchanged."""
     events = shop.source("events")
     odd = 'it\'s "x" `y` ${spark.app.name} }} \\ \n; drop table x -- ✈'
     shop.write(
@@ -311,7 +311,7 @@ def test_no_value_breaks_out_of_the_sql(shop):
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
 
 
-def test_configs_that_another_materialization_passes_over(shop):
+def test_configs_that_another_materialization_ignores(shop):
     for name in ("audited", "ordered", "plain"):
         shop.model(name, "select 1 as id", materialized="table", **{"audited": {"audit": True}}.get(name, {}))
     shop.model("ordered", "select 1 as id", materialized="incremental", sequence_by="id")

@@ -1,4 +1,4 @@
-"""Sources that did not only grow: each case is recognised and follows its policy; an error commits nothing."""
+"""Sources with other changes than appends. Each case is detected and follows its policy; an error commits nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 
 @pytest.fixture
 def events(shop):
-    """A source of three commits that the model `staged` has read."""
+    """A source of three commits, which the model `staged` has read."""
     table = shop.source("events", "id int, v string", "tblproperties ('write.update.mode'='copy-on-write')")
     shop.model("staged", CHANGES)
     for n in (1, 2, 3):
@@ -23,7 +23,7 @@ def events(shop):
 
 
 def untouched(shop, command=()):
-    """Run, expect a failure, and check that rows and checkpoint have not changed; returns the message."""
+    """Run, expect a failure, and check that rows and checkpoint are unchanged; returns the message."""
     before = (shop.head(shop.built("staged")), shop.properties(shop.built("staged")))
     message = shop.fails(*command)
     assert (shop.head(shop.built("staged")), shop.properties(shop.built("staged"))) == before
@@ -107,7 +107,7 @@ def test_a_rolled_back_source_names_the_common_ancestor(shop, events):
 
 
 def test_a_rollback_is_told_from_an_expiry_by_older_metadata(shop, events):
-    """The snapshots that showed it are gone: the undone ones, the common ancestor, and the first one since."""
+    """The snapshots that would show it have expired: the undone ones, the common ancestor and the first one since."""
     ids = snapshot_ids(shop, events)
     shop.sql(f"call {CATALOG}.system.rollback_to_snapshot('{events}', {ids[1]})")
     shop.insert(events, "(4, 'd')")
@@ -133,7 +133,7 @@ def test_a_source_that_was_restored_from_an_older_metadata_file(shop, events):
 
 
 def test_expired_snapshots_are_a_gap(shop, events):
-    """After a compaction without row lineage; for gaps that are recovered, see test_recovery.py."""
+    """Compaction without row lineage causes this gap. For gaps that are recovered, see test_recovery.py."""
     for n in (4, 5, 6):
         shop.insert(events, f"({n}, 'a')")
         shop.sql(
@@ -185,14 +185,14 @@ def test_a_target_that_was_built_another_way(shop, events):
 def test_a_clone_in_the_target_s_place_is_not_called_expired(shop, events):
     built = shop.built("staged")
     shop.sql(f"create or replace table {built} using iceberg as select * from {built}")
-    assert "ip.checkpoint" in shop.properties(built)  # the replaced table's
+    assert "ip.checkpoint" in shop.properties(built)  # the property of the replaced table
     message = untouched(shop)
     assert "which is not in the table's history" in message and "cloned, replaced or rolled back since" in message
     assert "would prove" not in message
 
 
-def test_to_accept_the_sql_is_not_to_accept_a_position_that_is_not_proven(shop, events):
-    """The property of a table that somebody replaced would count, and the rows between its positions be lost."""
+def test_accepting_the_sql_does_not_accept_an_unproven_position(shop, events):
+    """Otherwise the property of a replaced table would count, and the rows between its positions would be lost."""
     built = shop.built("staged")
     shop.sql(f"create or replace table {built} using iceberg as select * from {built} limit 1")
     found = shop.operation("ip_set_checkpoint", model="staged", accept_sql=True)

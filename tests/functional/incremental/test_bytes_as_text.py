@@ -1,6 +1,6 @@
-"""Strings with bytes that are not UTF-8, as a cast of binary gives them.
+"""Strings with bytes that are not UTF-8, as casts from binary return them.
 
-Spark compares their bytes. Iceberg reads U+FFFD for bytes that it cannot decode, in its bounds and in its filters.
+Spark compares their bytes. Iceberg reads U+FFFD for bytes that it cannot decode, both in bounds and in filters.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def assert_rebuilt(shop: Any, events: str) -> None:
 
 @pytest.mark.thorough
 def test_rows_of_keys_that_are_not_utf8_are_found(shop, events):
-    """Each step rewrites a few keys, so that they are in files of their own, with bounds of their own."""
+    """Each step rewrites a few keys, so that they are in separate files with separate bounds."""
     steps = [["below U+FFFD", "umlaut"], ["umlaut"], ["below U+FFFD", "smile"], ["above U+FFFD", "letter"]]
     for number, names in enumerate([*steps, ["half", "cut"], ["long", "smile"]], start=1):
         keys = ", ".join(text(name) for name in names)

@@ -15,14 +15,14 @@ from .shop import CATALOG, Shop
 
 
 def catalogs(shop: Shop, name: str = "lake", active: str = OTHER_CATALOG, **integration: Any) -> None:
-    """A catalog with the two Spark catalogs of the tests as its write integrations."""
+    """Write a catalog whose write integrations are the two Spark catalogs of the tests."""
     integrations = [{"name": each, "catalog_type": "iceberg", **integration} for each in (OTHER_CATALOG, CATALOG)]
     entry = {"name": name, "active_write_integration": active, "write_integrations": integrations}
     shop.write("catalogs.yml", yaml.safe_dump({"catalogs": [entry]}))
 
 
 def catalogs_v2(shop: Shop, **block: Any) -> None:
-    """One catalog, in the format that dbt-core reads from 1.12 on, under a flag of the project."""
+    """Write one catalog in the format that dbt-core 1.12 introduced, which a flag of the project enables."""
     entry = {"name": "lake", "type": "glue", "table_format": "default", "config": {"spark_iceberg": block}}
     shop.write("catalogs.yml", yaml.safe_dump({"catalogs": [entry]}))
     flags = {"use_catalogs_v2": True}
@@ -81,7 +81,7 @@ def test_an_external_volume_has_a_folder_for_each_schema_and_table(shop: Shop):
     assert list((volume / shop.schema / "placed" / "data").glob("*.parquet"))
 
 
-def test_another_active_write_integration_is_not_passed_over(shop: Shop):
+def test_another_active_write_integration_is_used(shop: Shop):
     catalogs(shop, active=CATALOG)
     shop.model("placed", "select 1 as id", materialized="table", catalog_name="lake")
     shop.run()

@@ -1,4 +1,4 @@
-"""Pattern B: changed groups are recomputed from all their rows, and replaced; empty ones are deleted."""
+"""Pattern B: changed groups are recomputed from all of their rows and replaced. Empty groups are deleted."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_groups_that_grow_shrink_empty_and_move(shop, properties):
     shop.insert(table, *(play(account, day, 10) for account in range(4) for day in range(1, 5)), play("null", 1, 7))
     shop.run()
     steps = [
-        f"insert into {table} values {play(0, 1, 5)}, {play(9, 9, 1)}, {play('null', 1, 1)}",  # grow, come
+        f"insert into {table} values {play(0, 1, 5)}, {play(9, 9, 1)}, {play('null', 1, 1)}",  # grow, are new
         f"delete from {table} where account = 2 and day = date'2026-01-02'",  # empties a group
-        f"update {table} set day = date'2026-01-04' where account = 3 and day = date'2026-01-03'",  # moves
+        f"update {table} set day = date'2026-01-04' where account = 3 and day = date'2026-01-03'",  # moves a row
         f"delete from {table} where account is null",
         f"update {table} set seconds = 0 where account = 0",
     ]
@@ -160,7 +160,7 @@ def test_keys_of_other_types(shop, plays):
 
 
 def test_a_key_that_names_another_column_than_before_is_refused(shop, plays):
-    """Then every group has changed without a commit; and until the next commit, both names are in force."""
+    """Otherwise every group would have changed without a commit. Until the next commit, both names are in force."""
     shop.insert(plays, play(1, 3, 5))
     for old, new in (("account", "x"), ("seconds", "account"), ("x", "seconds")):
         shop.sql(f"alter table {plays} rename column {old} to {new}")
@@ -198,8 +198,8 @@ def test_a_relation_that_was_never_written_to(shop):
     assert_rebuilt(shop, names[0])
 
 
-def test_the_newest_row_of_each_key_whatever_comes_late(shop):
-    """The example of docs/patterns.md: an older version that arrives in a later run does not replace the newer one."""
+def test_the_newest_row_of_each_key_with_late_rows(shop):
+    """The example in docs/patterns.md. An older version that arrives in a later run does not replace a newer one."""
     flights = shop.source("flights", "flight_id int, gate string, updated_at int")
     shop.model(
         "latest",
@@ -215,8 +215,8 @@ def test_the_newest_row_of_each_key_whatever_comes_late(shop):
     assert set(shop.sql(f"select * from {shop.built('latest')}")) == {(1, "A", 20), (2, "C", 20)}
 
 
-def test_a_key_that_is_another_in_the_model_is_an_error(shop):
-    """The rows of several groups are one group in the model then, and not all of them are read."""
+def test_a_key_with_other_values_in_the_model_is_an_error(shop):
+    """The rows of several groups would form one group in the model, and not all of them are read."""
     events = shop.source("events", "k string, v int")
     for name, key in {"plain": "k", "folded": "coalesce(lower(k), 'none')"}.items():
         groups = "{{ ip_changed_groups(source('raw', 'events'), 'k') }}"

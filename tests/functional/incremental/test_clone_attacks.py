@@ -1,4 +1,4 @@
-"""Clones that are made while others write, or that fail on the way: no row is lost, and no clone is wrong."""
+"""Clones that are made while others write, or that fail before they are complete. No row is lost; no clone is wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OLD = "older_than => timestamp '2999-01-01 00:00:00', retain_last => 1"
 
 
 class Statements(SessionSpark):
-    """A connection that does something before each statement; ``sent``: the statements so far."""
+    """A connection that calls a function before each statement. ``sent``: the statements so far."""
 
     def __init__(self, shop, before=lambda number: None):
         super().__init__(shop.session)
@@ -42,7 +42,7 @@ class Statements(SessionSpark):
 
 
 class Lake:
-    """A table with two rows, one of which a later commit has deleted, and clones of it."""
+    """A table with two rows, one of whose first rows was deleted, and clones of it."""
 
     def __init__(self, shop, schema="far", name="dolly", copy="copy"):
         self.shop = shop
@@ -58,7 +58,7 @@ class Lake:
         self.reader: MetadataReader = open_reader("spark", dict, {}, shop.sql)
 
     def make(self, before=lambda number: None, origin=None, to=None):
-        """Make a clone; returns the statements that it took."""
+        """Make a clone; returns the statements that were sent."""
         spark = Statements(self.shop, before)
         spark.send(CloneMaker(spark, self.reader).make(origin or self.origin, to or self.clone, WEEK))
         return spark.sent
@@ -73,7 +73,7 @@ class Lake:
         return {row[1] for row in self.shop.sql(f"show tables in {CATALOG}.`{namespace}`")}
 
     def changes_and_expires(self, table=None):
-        """All rows of a table are replaced, and all snapshots expire that may."""
+        """Replace all rows of a table, and expire all snapshots that may expire."""
         table = table or self.origin
         before = self.rows(table)
         name = table.sql.partition(".")[2].replace("'", "\\'")
@@ -82,7 +82,7 @@ class Lake:
         assert self.rows(table) == [(id + 100,) for (id,) in before]
 
     def assert_whole(self, clone, expected=((2,), (3,))):
-        """The clone has its rows after everything has expired at its origin, and takes others."""
+        """Check that a clone keeps its rows after everything has expired at its origin, and accepts new rows."""
         self.changes_and_expires()
         assert self.rows(clone) == list(expected)
         assert self.shop.properties(clone.sql)["gc.enabled"] == "false"
@@ -98,7 +98,7 @@ def lake(shop):
 @pytest.mark.parametrize("dies", [False, True], ids=["fails", "dies"])
 @pytest.mark.parametrize("replaces", [False, True], ids=["new", "replaced"])
 def test_each_statement_in_turn_fails(lake, shop, monkeypatch, replaces, dies):
-    """``dies``: no later statement reaches Spark either, as after a crash."""
+    """``dies``: no later statement reaches Spark, as after a crash."""
     all_statements = lake.make()
     shop.sql(f"drop table {lake.clone.sql}")
     if replaces:
@@ -149,7 +149,7 @@ def test_another_attempt_between_any_two_statements(lake, shop):
 
 
 def test_commits_and_expiries_of_the_origin_between_any_two_statements(lake, shop):
-    """The clone has the rows of one moment, and keeps them."""
+    """The clone has the rows of one snapshot, and keeps them."""
     for place in range(1, len(lake.make()) + 1):
         shop.sql(f"drop table {lake.clone.sql}")
         before = lake.rows(lake.origin)
@@ -179,8 +179,8 @@ def test_names_of_every_kind(shop, schema, name):
     assert lake.rows(again) == [(2,), (3,)]
 
 
-def test_a_clone_that_is_not_replaced_after_all_stays_whole(lake, shop):
-    """The origin was rebuilt since, so that the new branch has none of the snapshots of the old clone."""
+def test_a_clone_whose_replacement_fails_stays_complete(lake, shop):
+    """The origin has been rebuilt, so the new branch has none of the snapshots of the old clone."""
     lake.make()
     shop.sql(f"create or replace table {lake.origin.sql} using iceberg as select 5 as id")
 
@@ -226,8 +226,8 @@ def test_a_rollback_of_the_origin(lake, shop):
     lake.assert_whole(lake.clone)
 
 
-def test_a_clone_whose_time_is_up(lake, shop):
-    """Its origin expires as it likes; whatever reads the clone then fails, and a new clone is whole."""
+def test_a_clone_after_its_retention(lake, shop):
+    """Its origin expires snapshots without restriction. Reads of the clone then fail, and a new clone is complete."""
     lake.make()
     (branch,) = [each for each in shop.branches(lake.origin.sql) if each.startswith("ip_cloned_by.")]
     shop.sql(f"alter table {lake.clone.sql} set tblproperties ('ip.files-kept-until' = '1')")
@@ -259,7 +259,7 @@ def test_clones_by_many_threads(shop, events, tmp_path):  # noqa: F811
 
 
 def test_deletions_that_a_clone_remembers_outlive_those_of_its_origin(shop, tmp_path):
-    """The table of deletions stands beside the origin; until its own next run, the clone reads that one."""
+    """The table of deletions is next to the origin. The clone reads it until its own next run."""
     log = shop.source("log", "id int, at int, v string, _change_type string")
     shop.model(
         "mirror",
@@ -291,7 +291,7 @@ def test_deletions_that_a_clone_remembers_outlive_those_of_its_origin(shop, tmp_
 
 
 def test_a_clone_of_deletions_that_were_just_compacted(shop, tmp_path):
-    """The checkpoint names a snapshot that has expired; a later one has the same rows."""
+    """The checkpoint names a snapshot that has expired. A later snapshot has the same rows."""
     log = shop.source("log", "id int, at int, v string, _change_type string")
     sql = "select * from {{ ip_changes(source('raw', 'log')) }}"
     shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="id", sequence_by="at")

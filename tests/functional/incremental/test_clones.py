@@ -1,4 +1,4 @@
-"""``dbt clone`` without copies: the clone goes on from its origin's checkpoint, and neither harms the other."""
+"""``dbt clone`` without copies: the clone continues from its origin's checkpoint, and neither affects the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MERGE = {"incremental_strategy": "merge", "unique_key": "id", "aggregates_of_cha
 
 @pytest.fixture
 def events(shop):
-    """A source with a commit that `staged` and `latest` have read, and one that is pending."""
+    """A source with one commit that `staged` and `latest` have read, and one that is pending."""
     table = shop.source("events")
     shop.model("staged", CHANGES)
     shop.model("latest", LATEST, **MERGE)
@@ -29,7 +29,7 @@ def events(shop):
 
 
 class Dev:
-    """The project in another schema, and the state of the first one."""
+    """The project in another schema, and the state of the first schema."""
 
     def __init__(self, shop: Shop, state: Path) -> None:
         self.shop = shop
@@ -41,7 +41,7 @@ class Dev:
         self._own = self._of_shop.replace(f"schema: {shop.schema}\n", f"schema: {self.schema}\n")
 
     def dbt(self, *arguments: str):
-        """A command in this environment."""
+        """Run a dbt command in this environment."""
         profiles = self.shop.folder / "profiles.yml"
         profiles.write_text(self._own)
         try:
@@ -50,13 +50,13 @@ class Dev:
             profiles.write_text(self._of_shop)
 
     def clone(self, *arguments: str):
-        """Clone; must succeed."""
+        """Run ``dbt clone``, which must succeed."""
         found = self.dbt("clone", "--state", self.state, *arguments)
         assert found.success, found.printed[-3000:]
         return found
 
     def run(self, *arguments: str):
-        """Run under --defer; must succeed."""
+        """Run ``dbt run`` under --defer, which must succeed."""
         found = self.dbt("run", "--defer", "--state", self.state, *arguments)
         assert found.success, found.printed[-3000:]
         return found
@@ -94,7 +94,7 @@ def test_a_clone_has_the_files_and_the_checkpoint_of_its_origin(shop, events, de
 
 
 def test_a_clone_of_a_clone_s_reader_goes_on_too(shop, events, dev):
-    """What was cloned reads what was cloned: a snapshot of the origin is one of the clone."""
+    """A cloned model reads another clone. The snapshots of the origin are also snapshots of the clone."""
     dev.clone()
     found = dev.run()
     assert (found.action("staged"), found.action("latest")) == ("apply", "apply")
@@ -118,7 +118,7 @@ def test_a_reader_that_was_cloned_alone_reads_the_origin(shop, events, dev):
     assert not without.success and "has no manifest to defer to" in without.printed
 
 
-def test_what_is_there_is_left_alone_unless_it_is_to_be_replaced(shop, events, dev):
+def test_existing_tables_are_replaced_only_on_request(shop, events, dev):
     dev.clone("--select", "staged")
     dev.run("--select", "staged")
     dev.clone("--select", "staged")
@@ -151,7 +151,7 @@ def test_tables_seeds_and_snapshots_are_cloned(shop, events, tmp_path):
 
 
 def test_properties_that_would_write_into_the_origin_s_folders(shop, events, tmp_path):
-    """One of them lets a commit of the clone remove the metadata file that the origin has."""
+    """With one of these properties, a commit of the clone could remove a metadata file of the origin."""
     folder = tmp_path / "elsewhere"
     shop.model(
         "staged",
@@ -181,7 +181,7 @@ def test_properties_that_would_write_into_the_origin_s_folders(shop, events, tmp
 
 @pytest.mark.parametrize("materialized", ["table", "iceberg_incremental_snapshot"])
 def test_a_clone_that_is_rebuilt_removes_no_metadata_file(shop, events, tmp_path, materialized):
-    """Its log names the file that the origin still has, which Iceberg would remove after some commits."""
+    """The clone's metadata log names files of the origin. Iceberg would remove these after some commits."""
     log = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "8"}
     sql = "select * from {{ source('raw', 'events') }}" if materialized == "table" else CHANGES
     shop.model("staged", sql, materialized=materialized, tblproperties=log)
@@ -196,8 +196,8 @@ def test_a_clone_that_is_rebuilt_removes_no_metadata_file(shop, events, tmp_path
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nothing_that_is_done_to_either_harms_the_other(shop, events, dev, seed):
-    """Expiry, compaction, orphans, rollbacks and runs on both sides, in random order."""
+def test_no_operation_on_one_table_affects_the_other(shop, events, dev, seed):
+    """Expiry, compaction, removal of orphans, rollbacks and runs on both sides, in random order."""
     choose = random.Random(seed)
     origin, clone = shop.built("staged"), dev.table("staged")
     for number in range(3, 6):
@@ -264,7 +264,7 @@ def test_maintenance_on_both_sides(shop, events, dev):
 
 
 @pytest.mark.parametrize("config", [{"clone_as": "copy"}, {"clone_retention": "soon"}, {"clone_retention": 7}])
-def test_configs_that_mean_nothing(shop, events, tmp_path, config):
+def test_invalid_configs(shop, events, tmp_path, config):
     shop.model("staged", CHANGES, **config)
     shop.run("--select", "staged")
     dev = Dev(shop, tmp_path / "other")
@@ -273,8 +273,8 @@ def test_configs_that_mean_nothing(shop, events, tmp_path, config):
     assert not found.success and f"{key} of model.shop.staged is" in found.printed
 
 
-def test_a_source_that_was_cloned_stays_as_it_is(shop, events, dev):
-    """A pull request replays a range on it."""
+def test_a_cloned_source_does_not_change(shop, events, dev):
+    """So that a pull request can replay a range on it."""
     frozen = f"{shop.schema}_frozen"
     asked = {"source": "events", "schema": frozen}
     assert shop.operation("ip_clone_source", **asked).success
@@ -309,12 +309,12 @@ def test_a_source_is_cloned_over_no_other_table(shop, events):
         ({"source": "events", "schema": "x", "retention": "soon"}, "retention is 'soon'"),
     ],
 )
-def test_arguments_that_mean_nothing(shop, events, asked, said):
+def test_invalid_arguments(shop, events, asked, said):
     found = shop.operation("ip_clone_source", **asked)
     assert not found.success and said in found.printed
 
 
-def test_the_status_of_a_clone_says_whose_files_it_has(shop, events, dev):
+def test_the_status_of_a_clone_names_the_owner_of_its_files(shop, events, dev):
     dev.clone("--select", "staged")
     said = dev.dbt("run-operation", "ip_status", "--args", "{select: staged}").printed
     assert f"clone of {CATALOG}.{shop.schema}.staged, which keeps the files that they share until 20" in said
@@ -322,7 +322,7 @@ def test_the_status_of_a_clone_says_whose_files_it_has(shop, events, dev):
 
 
 def test_a_clone_in_the_folder_of_its_origin_is_refused(shop, events, tmp_path):
-    """There, each table takes the files of the other one for orphans."""
+    """In one folder, each table would treat the files of the other one as orphans."""
     shop.model("staged", CHANGES, location_root=f"file:{tmp_path}/root")
     shop.sql(f"drop table {shop.built('staged')}")
     shop.run("--select", "staged")
@@ -333,7 +333,7 @@ def test_a_clone_in_the_folder_of_its_origin_is_refused(shop, events, tmp_path):
 
 
 def test_plain_sql_on_a_source_that_was_cloned_too(shop, events, tmp_path):
-    """The clone's SQL reads another table name than the origin's SQL did, so the first run rebuilds the clone."""
+    """The clone's SQL reads another table name than the origin's SQL, so its first run rebuilds the clone."""
     shop.model("counted", "select v, count(*) as n from {{ ref('staged') }} group by v", incremental_strategy="auto")
     shop.run("--select", "counted")
     dev = Dev(shop, tmp_path / "other")

@@ -26,7 +26,7 @@ ALL = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
 def built_once(shop, strategy, columns="id int, v string, w string", row="(1, 'a', 'b')"):
-    """A model that was built from one row, and another row in its source."""
+    """Build a model from one row, and add another row to its source."""
     events = shop.source("events", columns)
     sql, config = STRATEGIES[strategy]
     shop.model("staged", sql, **config)
@@ -52,7 +52,7 @@ def test_a_column_that_the_source_renamed_is_an_error_and_not_null(shop, strateg
 
 
 @FILLS_IN_COLUMNS
-def test_the_ways_on_from_a_column_that_went(shop):
+def test_the_fixes_for_a_removed_column(shop):
     events = built_once(shop, "append")
     staged = shop.built("staged")
     shop.sql(f"alter table {events} drop column v")
@@ -63,7 +63,7 @@ def test_the_ways_on_from_a_column_that_went(shop):
     assert shop.rows(staged, "id, v, w") == Counter([(1, "a", "b"), (2, None, "y")])
 
 
-def test_a_column_that_is_only_added_is_passed_over_and_logged(shop):
+def test_a_column_that_is_only_added_is_ignored_and_logged(shop):
     events = built_once(shop, "append")
     shop.sql(f"alter table {events} add column x string first")
     shop.insert(events, "('new', 2, 'c', 'd')")
@@ -130,7 +130,7 @@ def test_narrower_types_and_other_cases_and_orders_of_names_are_taken(shop):
     assert shop.rows(shop.built("staged"), "id, v, s.a, s.b") == Counter([(1, 0.5, 1, "x"), (2, 1.5, 2, "y")])
 
 
-def test_columns_out_of_sync_fail_by_their_names(shop):
+def test_columns_out_of_sync_are_an_error_with_their_names(shop):
     built_once(shop, "append")
     shop.insert(shop.raw("events"), "(2, 'x', 'y')")
     shop.model(
@@ -142,8 +142,8 @@ def test_columns_out_of_sync_fail_by_their_names(shop):
     assert "not in the table: n; not in the model's SQL: w." in message and "SparkIcebergColumn" not in message
 
 
-def test_a_field_far_behind_in_a_wide_struct_is_looked_at_too(shop):
-    """DESCRIBE shows the first 25 fields."""
+def test_the_last_field_of_a_wide_struct_is_compared_too(shop):
+    """DESCRIBE shows the first 25 fields only."""
     shop.source("events", "id int")
     fields = [f"'f{n}', {n}" for n in range(40)]
     sql = "select id, named_struct({}) as s from {{{{ ip_changes(source('raw', 'events')) }}}}"
@@ -160,7 +160,7 @@ def test_a_field_far_behind_in_a_wide_struct_is_looked_at_too(shop):
 
 @pytest.mark.parametrize("macro", ["ip_changed_groups", "ip_range"])
 def test_a_name_that_two_columns_have_in_different_cases_is_refused(shop, embedded_target, macro):
-    """With spark.sql.caseSensitive a table can have both; the bounds of one do not hold for the other."""
+    """With spark.sql.caseSensitive, a table can have both columns. The bounds of one do not apply to the other."""
     settings = {**embedded_target["server_side_parameters"], "spark.sql.caseSensitive": "true"}
     profile = {**embedded_target, "server_side_parameters": settings, "schema": shop.schema}
     shop.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": {"dev": profile}}}))
@@ -188,7 +188,7 @@ def test_a_name_that_two_columns_have_in_different_cases_is_refused(shop, embedd
 
 
 def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_needed(shop):
-    """Iceberg refuses _file, but not in another case, in which Spark takes it for Iceberg's own column."""
+    """Iceberg refuses a column _file, but not in another case. Spark takes that column for Iceberg's own."""
     events = shop.source("events", "id int, `_FILE` string")
     config = {"incremental_strategy": "apply_changes", "unique_key": "id"}
     shop.model("mirror", "select * from {{ ip_changelog(source('raw', 'events'), 'id') }}", **config)
@@ -211,7 +211,7 @@ def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_
 
 
 def test_a_not_null_column_of_a_contract_is_so_in_the_table(shop):
-    """By Iceberg's own API, where Spark's driver is in dbt's process; a server's query alone stops NULLs."""
+    """Iceberg's API sets NOT NULL if Spark's driver is in dbt's process. On a server, only the query rejects NULLs."""
     events = shop.source("events")
     shop.model("m", "select * from {{ ip_changes(source('raw', 'events')) }}")
     shop.write(

@@ -1,4 +1,4 @@
-"""dbt's commands and flags with the materialization, and where its captures are shown."""
+"""dbt's commands and flags with the materialization, and the places that show its captures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 
 @pytest.fixture
 def events(shop):
-    """A source with one commit read by `staged`, which `latest` reads, and one that is pending."""
+    """A source with a commit that `staged` has read, a pending commit, and the model `latest`, which reads `staged`."""
     table = shop.source("events")
     shop.model("staged", CHANGES)
     shop.model(
@@ -232,7 +232,7 @@ def test_status_of_some_models(shop, events):
 
 
 def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
-    """A clone that is a view: the next run builds the table in its place, and the status says so."""
+    """A view as a clone: the next run builds the table in its place, and the status announces that."""
     shop.model("staged", CHANGES, clone_as="view")
     shutil.copytree(shop.folder / "target", tmp_path / "state")
     dev = f"{shop.schema}_dev"
@@ -247,7 +247,7 @@ def test_status_of_a_model_that_was_cloned(shop, events, tmp_path):
 
 
 def test_a_copy_that_was_cloned_has_no_checkpoint(shop, events, tmp_path):
-    """It has the rows of another table, whose next run is none of its own."""
+    """The copy has the rows of another table, so its next run does not continue from that table's checkpoint."""
     shutil.copytree(shop.folder / "target", tmp_path / "state")
     dev = f"{shop.schema}_copy"
     profile = (shop.folder / "profiles.yml").read_text().replace(f"schema: {shop.schema}\n", f"schema: {dev}\n")

@@ -29,7 +29,7 @@ ON_BRANCH = ["alter table {t} create branch side", "insert into {t}.branch_side 
 
 @dataclass(frozen=True)
 class Commits:
-    """The clauses of a source, and the statements since it was read. ``{newest}``: its newest snapshot."""
+    """The clauses of a source, and the statements after its first read. ``{staged}``: the one with a ``wap.id``."""
 
     clauses: str
     statements: list[str]
@@ -96,11 +96,11 @@ REWRITES = {
 }
 KINDS = {**NEW_ROWS, **NO_ROWS, **REWRITES}
 UNSEEN = ("tag_and_new_column", "commit_on_a_branch")
-"""What no snapshot of main is about."""
+"""Changes that affect no snapshot of main."""
 APPENDED_BESIDE = {"replayed_overwrite": [(6, "f")], "rows_that_come_and_go": [(5, "e")]}
-"""What the append scan gives beside the marker: rows that are gone again too."""
+"""The rows that the append scan returns in addition to the marker, including rows that were deleted later."""
 OF_ITS_OWN_ROWS = ("rows_that_come_and_go",)
-"""What deletes only rows that it has added."""
+"""Kinds that delete only rows that they have added."""
 POLICIES = ("fail", "upserts", "ignore", "full_refresh")
 
 
@@ -115,7 +115,7 @@ def commit(shop, table, statements):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a source when it was first read, and after its commits; and those that were appended meanwhile."""
+    """The rows of a source at its first read and after its commits, and the rows that were appended in between."""
 
     before: Counter[tuple[object, ...]]
     after: Counter[tuple[object, ...]]
@@ -127,7 +127,7 @@ def models_of(kind):
 
 
 def sources_with_models(shop):
-    """A source of each kind, and models of it under every policy, which have read it once; gives the rows by kind."""
+    """Create a source of each kind with models under every policy, and run these once; returns the rows by kind."""
     before = {}
     for kind, commits in KINDS.items():
         table = shop.source(kind, "id int, v string", commits.clauses)
@@ -141,7 +141,7 @@ def sources_with_models(shop):
 
 
 def committed_to(shop, kind, before):
-    """Commit what the kind is about; after a rewrite, a row more."""
+    """Run the statements of a kind. If the kind is a rewrite, append one more row."""
     table = shop.raw(kind)
     commit(shop, table, KINDS[kind].statements)
     appended = Counter()
@@ -152,7 +152,7 @@ def committed_to(shop, kind, before):
 
 
 def expected(kind, policy, rows):
-    """What a run does under a policy, and the rows that the model has then."""
+    """The action of a run under a policy, and the rows of the model afterwards."""
     if kind in NO_ROWS:
         return "nothing" if kind in UNSEEN else "advance", rows.before
     of_rewrites = {
@@ -221,7 +221,7 @@ def test_every_strategy_under_every_policy(shop):
             "upserts": first + Counter([new, changed]) - Counter([(2, "b")]),
             "ignore": first + Counter([new]),
         },
-        # whole partitions: of c, only the rows that the model's SQL returns are left
+        # whole partitions: in partition c, only the rows that the model's SQL returns are left
         "insert_overwrite": {
             "upserts": Counter([(1, "a"), (2, "b"), changed, new]),
             "ignore": Counter([(1, "a"), (2, "b"), new]),
@@ -241,9 +241,9 @@ def test_every_strategy_under_every_policy(shop):
 
 
 def delete_by_equality(shop, table, id_):
-    """Commit an equality delete of all rows with this id, as streaming writers do; Spark writes none.
+    """Commit an equality delete of all rows with this id, as streaming writers do. Spark writes no such deletes.
 
-    Such a file is like a data file of a table that has only the compared columns.
+    The delete file has the format of a data file of a table that has only the compared columns.
     """
     keys = shop.source(f"keys_{id_}", "id int")
     shop.insert(keys, f"({id_})")

@@ -1,4 +1,4 @@
-"""Targets whose DELETE rewrites files, copy-on-write: Iceberg's default for tables of other writers."""
+"""Targets whose DELETE rewrites files (copy-on-write), which is Iceberg's default for tables of other writers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def copied(version):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("version", [pytest.param("2", marks=pytest.mark.thorough), "3"])
-def test_rows_amid_a_file_are_replaced(shop, version):
-    """Iceberg 1.12 fails to delete by bounds of the keys that leave a file's rows to be filtered."""
+def test_rows_within_a_file_are_replaced(shop, version):
+    """Iceberg 1.12 fails to delete with bounds of the keys that match only some rows of a file."""
     events = shop.source("events", "id int, day int, v string")
     changes = "select * from {{ ip_changes(source('raw', 'events')) }}"
     changelog = "select * from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"

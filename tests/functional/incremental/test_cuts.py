@@ -1,4 +1,4 @@
-"""What several models and sources see of each other in one invocation, and when two invocations overlap."""
+"""How models and sources see each other in one invocation, and in overlapping invocations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 
 
 def run_with_pause(shop, after: str, act: Callable[[], object]) -> None:
-    """One ``dbt run``, in which something happens after a model is done and before the next one begins."""
+    """Run ``dbt run``, and call a function after one model has finished and before the next one begins."""
     acted: list[str] = []
 
     def callback(event):
@@ -68,7 +68,7 @@ def test_groups_are_not_rebuilt_from_a_cut_older_than_the_checkpoint(shop):
         unique_key="k",
     )
     shop.run()
-    # b gets a commit before and after this run's cut, or the run would have nothing to do
+    # b has a commit before and after this run's cut; otherwise the run would have nothing to do
     shop.insert(b, "('x', 1000)")
 
     def another_run():

@@ -1,4 +1,4 @@
-"""`dbt docs generate`: tables are described by their metadata, without a statement for each of them."""
+"""`dbt docs generate`: the descriptions of tables come from their metadata, without a statement for each table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models that the pages show: each is built and updated, and then equals its rebuild.
+"""The models in the docs: each is built and updated, and then equals its rebuild.
 
 The models and snapshots that pages show as `before` run too, and Spark parses all SQL of the pages.
 """
@@ -46,11 +46,11 @@ SOURCES = {
     "cdc_customers": LOGGED,
     "customers_cdc": LOGGED,
 }
-"""The tables that the models read, as columns that are computed from an ``id``."""
+"""The tables that the models read. Their columns are computed from an ``id``."""
 
 
 def documented() -> dict[str, str]:
-    """The models by file name. A block may show a model before and after it is changed."""
+    """The models by file name. A block may show a model before and after a change."""
     found: dict[str, str] = {}
     for page in PAGES:
         for block in BLOCK.findall((ROOT / page).read_text("utf-8")):
@@ -64,7 +64,7 @@ def documented() -> dict[str, str]:
 
 
 def replaced() -> dict[str, str]:
-    """The incremental models and snapshots of dbt that pages show, by file, without what only Databricks can run."""
+    """dbt's incremental models and snapshots in the docs, by file, without those that only run on Databricks."""
     parts = [part for part in sql.parts() if "table_changes(" not in part.text]
     models = {f"models/{part.name}.sql": part.text for part in parts if "materialized='incremental'" in part.text}
     return models | {f"snapshots/{part.name}.sql": part.text for part in parts if part.folder == "snapshots"}
@@ -105,7 +105,7 @@ def test_the_models_of_the_pages(shop: Shop):
 
 
 def test_spark_parses_the_sql_of_the_pages(shop: Shop):
-    """With Iceberg's extension; a model that qualifies is for the package to rewrite."""
+    """Spark uses Iceberg's extension. It cannot parse QUALIFY, which the package rewrites."""
     parser = shop.session._jsparkSession.sessionState().sqlParser()
     parsed = [
         parser.parsePlan(statement)

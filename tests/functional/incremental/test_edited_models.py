@@ -1,4 +1,4 @@
-"""Edits of a model between its runs: each is noticed, and ``on_sql_change`` says what follows."""
+"""Edits of a model between its runs. Each is detected, and ``on_sql_change`` sets the consequence."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_policies_of_an_edit(shop, src):
     assert status(shop, "warned")["logic_changed_since"] is None
     for name, policy in policies.items():
         shop.model(name, TIMES_100, **({"on_sql_change": policy} if policy else {}))
-    # nothing new in the source: no row is written, and the edit is noticed
+    # without new rows in the source, no row is written, but the edit is detected
     outcome = shop.dbt("run")
     assert {name: outcome.nodes[name].status for name in policies} == {
         "warned": "success", "failed": "error", "rebuilt": "success", "ignored": "success"
@@ -60,7 +60,7 @@ def test_the_policies_of_an_edit(shop, src):
     shop.fails()
     assert values(shop, "warned") == values(shop, "ignored") == [(1, 1), (2, 200)]
     assert values(shop, "rebuilt") == [(1, 100), (2, 200)] and values(shop, "failed") == [(1, 1)]
-    # the mixture is remembered, until it is accepted or rebuilt
+    # the checkpoint records the mixture until it is accepted or rebuilt
     shop.insert(src, "(3, 3)")
     outcome = shop.run("--select", "warned")
     assert status(shop, "warned")["logic_changed_since"] == 1
@@ -75,7 +75,7 @@ def test_the_policies_of_an_edit(shop, src):
     assert values(shop, "warned") == [(1, 100), (2, 200), (3, 300)]
 
 
-def test_an_edit_that_is_taken_back_is_none(shop, src):
+def test_a_reverted_edit_does_not_count(shop, src):
     shop.model("m", NEW)
     shop.run()
     shop.model("m", TIMES_100)
@@ -95,7 +95,7 @@ def test_an_edit_that_is_taken_back_is_none(shop, src):
         (NEW, {"incremental_strategy": "insert_overwrite", "partition_by": "v"}, "partition"),
     ],
 )
-def test_an_edit_that_cannot_run_is_an_error_before_there_are_new_rows(shop, src, sql, config, said):
+def test_an_invalid_edit_is_an_error_even_without_new_rows(shop, src, sql, config, said):
     shop.model("m", NEW, **KEYED)
     shop.run()
     shop.model("m", sql, **config)
@@ -121,8 +121,8 @@ def test_macros_variables_and_ephemeral_models_count(shop, src):
     assert "model.shop.base" in shop.fails()
 
 
-def test_what_is_read_out_of_sight_counts(shop, src):
-    """A dispatched macro with an underscore, a macro called by its name as text, configs of an ephemeral model."""
+def test_indirect_dependencies_count(shop, src):
+    """A dispatched macro with an underscore, a macro that is called by name, and configs of an ephemeral model."""
     macros = """
     {{% macro _cents(c) %}}{{{{ return(adapter.dispatch('_cents')(c)) }}}}{{% endmacro %}}
     {{% macro default___cents(c) %}}{{{{ c }}}} * {}{{% endmacro %}}
@@ -191,7 +191,7 @@ def test_a_checkpoint_without_a_fingerprint_is_accepted_once(shop, src):
     text, _ = checkpoint(shop, "m")
     assert text.pop("logic")["fingerprint"]
     shop.sql(f"alter table {shop.built('m')} unset tblproperties ('{LOGIC_KEY}')")
-    # as an earlier version of the package set it by hand: it is newer than the one in the snapshot
+    # as set manually with an earlier version of the package: it is newer than the checkpoint in the snapshot
     before = json.dumps({**text, "epoch": text["epoch"] + 1})
     shop.sql(f"alter table {shop.built('m')} set tblproperties ('{KEY}' = '{before}')")
     shop.model("m", TIMES_100, on_sql_change="fail")

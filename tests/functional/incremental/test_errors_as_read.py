@@ -1,4 +1,4 @@
-"""Errors as people read them: each one is provoked, says what to do, and its commands work when pasted."""
+"""Error messages as users read them. Each error is provoked, states a fix, and its commands work when pasted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMAND = re.compile(r"`(dbt [^`]+)`")
 
 
 def commands(message: str) -> list[list[str]]:
-    """The commands of a message, split as in a shell, without those that have placeholders."""
+    """The commands in a message, split as in a shell, without those that contain placeholders."""
     return [shlex.split(each)[1:] for each in COMMAND.findall(message) if "<" not in each]
 
 
@@ -38,7 +38,7 @@ def check(message: str, *said: str) -> None:
         if command[0] == "run-operation":
             assert set(yaml.safe_load(command[-1])) <= {"model", "source", "snapshot_id"}
         else:
-            assert command[-2] == "--select"  # pasted as it is, the command must not rebuild the whole project
+            assert command[-2] == "--select"  # pasted unchanged, the command must not rebuild the whole project
 
 
 def sql(*statements: str) -> Callable[[Shop, str], None]:
@@ -79,7 +79,7 @@ def wrong_config(shop: Shop, table: str) -> None:
 
 
 CASES: dict[str, tuple[Callable[[Shop, str], None], list[str], bool]] = {
-    # what happened, words of the message, whether it names snapshots
+    # the cause, words in the message, and whether the message names snapshots
     "rewritten": (
         sql("delete from {t} where id = 1"),
         ["1 commit changed or deleted rows", "Found: delete snapshot", "on_source_rewrite: upserts"],
@@ -115,7 +115,7 @@ CASES: dict[str, tuple[Callable[[Shop, str], None], list[str], bool]] = {
 
 
 @pytest.mark.parametrize("case", list(CASES))
-def test_what_is_said(shop, case):
+def test_messages(shop, case):
     happen, said, names_snapshots = CASES[case]
     table = shop.source("events", "id int, v string", "tblproperties ('write.delete.mode'='copy-on-write')")
     shop.model("staged", CHANGES, on_history_break="fail")
@@ -135,8 +135,8 @@ def test_what_is_said(shop, case):
         assert shop.run().message("staged") == "NOTHING NEW"
 
 
-def test_the_other_way_on_is_a_command_too(shop):
-    """A rollback: continue from the common ancestor, and keep the rows of the undone snapshot."""
+def test_the_alternative_fix_is_a_command_too(shop):
+    """After a rollback: continue from the common ancestor, and keep the rows of the undone snapshot."""
     table = shop.source("events")
     shop.model("staged", CHANGES)
     shop.insert(table, "(1, 'a')")
@@ -161,7 +161,7 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once(shop):
 
 
 def test_no_password_is_shown(tmp_path, embedded_target: dict[str, Any], outside, shop):
-    """Neither the error nor the log of dbt contains it."""
+    """Neither the error nor dbt's log contains it."""
     catalog = {"type": "sql", "uri": "postgresql+psycopg2://ann:ge%40heim@127.0.0.1:1/db"}
     target = {**embedded_target, "metadata_reader": "pyiceberg", "pyiceberg": {CATALOG: catalog}}
     locked = Shop(tmp_path / "locked", target, f"{shop.schema}_locked", outside.session)

@@ -1,4 +1,4 @@
-"""Failures, other writers and other runs: no partial result is read, no row is duplicated or lost, nothing leaks."""
+"""Failures, other writers and other runs. No partial result is readable, and no row is duplicated or lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_sql_that_fails_leaves_target_and_checkpoint(shop, events):
 
 
 def test_the_settings_of_a_run_do_not_reach_its_hooks(shop, events):
-    """The hook's table would get a branch and a summary property if they were still set."""
+    """If they were still set, the hook's table would get a branch and a summary property."""
     log = shop.raw("log")
     shop.sql(f"create table {log} (line string) using iceberg tblproperties ('write.wap.enabled' = 'true')")
     shop.model("staged", CHANGES, post_hook=f"insert into {log} values ('after')")
@@ -70,7 +70,7 @@ def test_rows_that_others_write_to_the_target_stay(shop, events):
 
 
 def test_of_two_runs_from_one_checkpoint_the_second_is_refused(shop, events, tmp_path_factory):
-    """The pre-hook of the run acts as another process: it publishes what another run of the model would."""
+    """The run's pre-hook acts as another process: it publishes the rows that another run of the model would publish."""
     staged = shop.built("staged")
     position = shop.checkpoint(staged)
     (name, source) = next(iter(position["sources"].items()))
@@ -99,7 +99,7 @@ def test_of_two_runs_from_one_checkpoint_the_second_is_refused(shop, events, tmp
 
 
 def test_a_run_whose_branch_the_winner_cleaned_up_says_who_won(shop, events, monkeypatch):
-    """Between the two statements of a merge, where Iceberg's error names two snapshots but no cause."""
+    """This happens between the two statements of a merge. Iceberg's error names two snapshots but no cause."""
     staged = shop.built("staged")
     merged = {"incremental_strategy": "merge", "unique_key": "id"}
     follow_up = Publisher._follow_up
@@ -134,8 +134,8 @@ def test_one_commit_publishes_the_rows_with_the_property_and_drops_the_branch(sh
 
 
 @pytest.mark.parametrize(("at", "looks"), [(0, 2), (1, 4)], ids=["to make the branch", "to publish it"])
-def test_a_commit_between_the_look_at_a_table_and_its_change_loses_nothing(shop, events, monkeypatch, at, looks):
-    """A branch begins at the newest head. To publish it, Iceberg compares the whole metadata."""
+def test_a_commit_between_reading_and_changing_a_table_loses_nothing(shop, events, monkeypatch, at, looks):
+    """A branch starts at the newest head. To publish it, Iceberg compares the complete metadata."""
     staged, loaded, meanwhile = shop.built("staged"), TableCommits._loaded, []
 
     def then_another(self, table):
@@ -147,7 +147,7 @@ def test_a_commit_between_the_look_at_a_table_and_its_change_loses_nothing(shop,
 
     monkeypatch.setattr(TableCommits, "_loaded", then_another)
     shop.run()
-    assert len(meanwhile) == looks  # where it conflicts again, from the branch on
+    assert len(meanwhile) == looks  # after a conflict while publishing, it starts again with the branch
     assert shop.rows(staged, "id") == Counter([(1,), (99,), (2,)])
     assert shop.branches(staged) == {"main"}
     assert shop.run().message("staged") == "NOTHING NEW"
@@ -163,7 +163,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_staging_needs_neither_a_table_property_nor_a_session_setting(shop, way):
-    """A pre-hook, or somebody between two runs, may turn write-audit-publish off or on."""
+    """A pre-hook, or anyone between two runs, may turn write-audit-publish off or on."""
     events = shop.source("events", "id int, v string, w string")
     staged = shop.built("staged")
     shop.model("staged", CHANGES, **WAYS[way])
@@ -183,9 +183,9 @@ def test_staging_needs_neither_a_table_property_nor_a_session_setting(shop, way)
 
 @pytest.mark.parametrize("way", WAYS)
 def test_statements_that_are_held_back_are_not_taken_for_published(shop, way, monkeypatch):
-    """Under spark.wap.id Iceberg stages an INSERT on no branch, but executes a DELETE of whole files.
+    """Under spark.wap.id, Iceberg stages an INSERT on no branch, but executes a DELETE of whole files.
 
-    The setting is refused earlier; here that check is off, as for a setting that is not known yet.
+    The package refuses the setting earlier. Here this check is off, as for a setting that the package does not know.
     """
     monkeypatch.setattr(settings, "REFUSED", ())
     events = shop.source("events", "id int, v string, w string")
@@ -225,7 +225,7 @@ def test_a_table_without_a_snapshot_is_appended_to_with_true_totals(shop):
 
 
 def test_a_part_of_a_run_on_main_stops_the_next_run_until_it_is_undone(shop, events):
-    """What an earlier version left behind if its INSERT reached main and its DELETE did not."""
+    """The state that an earlier version left behind if its INSERT reached main and its DELETE did not."""
     staged = shop.built("staged")
     before = shop.head(staged)
     shop.sql("set `spark.sql.iceberg.snapshot-property.ip.part-of-epoch` = `2`")
@@ -235,7 +235,7 @@ def test_a_part_of_a_run_on_main_stops_the_next_run_until_it_is_undone(shop, eve
     assert (
         "contains only a part of an earlier run of model.shop.staged" in message and str(shop.head(staged)) in message
     )
-    # nobody has looked at the rows who only accepts the SQL
+    # accepting only the SQL does not confirm the rows
     assert not shop.operation("ip_set_checkpoint", model="staged", accept_sql=True).success
     assert shop.fails() == message
     call = message.split("run the model again: `", 1)[1].split("`\n")[0]
@@ -272,7 +272,7 @@ def test_a_branch_that_a_crash_left_goes_with_a_later_run(shop, events):
     ids=["append", "merge", "merge-statement", "insert_overwrite"],
 )
 def test_the_totals_of_a_published_snapshot_are_those_of_the_table(shop, config):
-    """Spark's planner takes them for the table's size."""
+    """Spark's planner uses them as the table's size."""
     events = shop.source("events")
     shop.model("copied", CHANGES, **config)
     shop.insert(events, "(1, 'a')", "(2, 'a')", "(3, 'a')")

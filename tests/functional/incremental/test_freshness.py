@@ -1,4 +1,4 @@
-"""`dbt source freshness` without loaded_at_field: by commits that changed rows, without a statement of Spark."""
+"""`dbt source freshness` without loaded_at_field uses commits that changed rows, and sends no Spark statement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compact(shop: Shop, table: str) -> None:
 
 
 def expire(shop: Shop, table: str) -> None:
-    """Expire every snapshot but the head's."""
+    """Expire every snapshot except the head."""
     later = datetime.now(timezone.utc) + timedelta(minutes=1)
     shop.sql(
         f"call {CATALOG}.system.expire_snapshots(table => '{table}', "
@@ -32,7 +32,7 @@ def expire(shop: Shop, table: str) -> None:
 
 
 def freshness(shop: Shop) -> tuple[Outcome, dict[str, Any]]:
-    """The outcome of `dbt source freshness`, and what sources.json says of each source."""
+    """The outcome of `dbt source freshness`, and the results in sources.json for each source."""
     outcome = shop.dbt("source", "freshness")
     found = json.loads((shop.folder / "target" / "sources.json").read_text())["results"]
     return outcome, {each["unique_id"].rpartition(".")[2]: each for each in found}
@@ -112,7 +112,7 @@ def test_an_expired_change_is_found_in_an_older_metadata_file(shop: Shop):
     assert loaded_at(found["orders"]) == changed
 
 
-def test_what_is_due_is_built_without_a_scan(shop: Shop):
+def test_due_nodes_are_built_without_a_scan(shop: Shop):
     for name in ("orders", "customers"):
         shop.source(name)
         shop.insert(shop.raw(name), "(1, 'a')")

@@ -1,4 +1,4 @@
-"""What random histories have found, as short as possible."""
+"""Bugs that random histories have found, reduced to short tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def test_an_insert_overwrite_of_no_rows_moves_the_checkpoint(shop):
-    """Such a statement makes no commit, and so there is no branch to publish."""
+    """The statement makes no commit, so there is no branch to publish."""
     events = shop.source("events", "id int, day int")
     shop.model(
         "daily",
@@ -36,7 +36,7 @@ def test_an_insert_overwrite_of_no_rows_moves_the_checkpoint(shop):
 
 @pytest.mark.parametrize("renames", [["day to d"], ["day to d", "k to day", "d to k"]], ids=["renamed", "swapped"])
 def test_columns_that_were_renamed_since_the_last_commit_bound_nothing(shop, renames):
-    """Iceberg plans a scan of the head by current column names: swapped columns get each other's bounds."""
+    """Iceberg plans a scan of the head with current column names, so swapped columns get each other's bounds."""
     events = shop.source("events", "id int, k int, day int")
     shop.model(
         "mirror",

@@ -1,4 +1,4 @@
-"""Held positions in sources that evolve, are overwritten, undone or replaced between two expiries: exact, or an error.
+"""Held positions in sources that are altered, overwritten, rolled back or replaced between expiries: exact or errors.
 
 ``HELD_SEED`` and ``HELD_ROUNDS`` set the random histories and their length.
 """
@@ -23,7 +23,7 @@ SUMS = "select v, sum(n), sum(s) from {} group by v having sum(n) <> 0"
 
 
 class Writer:
-    """Random commits to one source of the columns ``id`` and ``v``, and whatever it gets besides."""
+    """Makes random commits to a source that starts with the columns ``id`` and ``v``."""
 
     def __init__(self, shop: Shop, table: str, chance: random.Random) -> None:
         self.shop, self.table, self.chance = shop, table, chance
@@ -43,7 +43,7 @@ class Writer:
         self.count += 1
         return f"extra_{self.count}"
 
-    # What does not evolve
+    # Steps that keep the table's definition
 
     def insert(self) -> None:
         self.sql(
@@ -66,7 +66,7 @@ class Writer:
     def rewrite_manifests(self) -> None:
         self.procedure(f"rewrite_manifests('{self.name}')")
 
-    # What does
+    # Steps that change the definition or the history
 
     def overwrite(self) -> None:
         self.sql("insert overwrite {t} select * from {t} where id % 3 <> 0")
@@ -142,12 +142,12 @@ class Writer:
         self.touch()
 
     def touch(self) -> None:
-        """A commit with the columns as they are now: until then a range has those of the last one."""
+        """Commit with the current columns. Until then, a range has the columns of the last commit."""
         self.sql("insert into {t} (id, v) values (1000, 'new')")
         self.sql("delete from {t} where id = 1000")
 
     def swap_column(self) -> None:
-        """Another column of the same name; the former one has another."""
+        """Add another column with the same name, after renaming the original one."""
         self.unpartition()
         self.sql("alter table {t} write unordered")
         former = self.new_name()
@@ -179,7 +179,7 @@ class Writer:
 
     def other_mode(self) -> None:
         if self.shop.properties(self.table)["format-version"] == "1":
-            return  # which has no delete files
+            return  # it has no delete files
         mode = self.chance.choice(["merge-on-read", "copy-on-write"])
         self.sql(f"alter table {{t}} set tblproperties ('write.update.mode'='{mode}', 'write.delete.mode'='{mode}')")
 
@@ -238,13 +238,13 @@ EVOLVING: list[Callable[[Writer], None]] = [
 
 
 EXPECTED = (
-    "rolled_back",  # what a run has read was undone
+    "rolled_back",  # commits that a run has read were rolled back
     "rebuilt",
-    "which refers to a different column than in the model's last run",  # by whose values groups were made
-    "refer to different columns than in the model's last run",  # whose values were added
-    "do not fit the values",  # a column of the source is wider now
+    "which refers to a different column than in the model's last run",  # the model groups by the values of this column
+    "refer to different columns than in the model's last run",  # the model adds up the values of these columns
+    "do not fit the values",  # a column of the source now has a wider type
 )
-"""What a run that fails may say: each is an error of the model's doing without the tag, too, and none of an expiry."""
+"""Messages of runs that may fail. Each error would occur without the tag too, and none is caused by expiry."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Positions that tags hold in the sources: expiry by any tool leaves what a model has still to read."""
+"""Positions that tags hold in the sources: expiry, with any tool, keeps the snapshots that a model has not read yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source(shop, version, mode="copy-on-write", more=""):
 
 
 def tags(shop, table):
-    """The tags of a table by the epochs that they hold: name, snapshot, age."""
+    """The tags of a table by the epochs that they hold: name, snapshot and age."""
     found = shop.sql(f"select name, snapshot_id, max_reference_age_in_ms from {table}.refs where type = 'TAG'")
     return {name.rpartition(".")[2]: (name, head, age) for name, head, age in found}
 
@@ -77,7 +77,7 @@ def test_a_run_that_fails_holds_where_it_started_and_where_it_was_going(shop):
     assert tags(shop, events).keys() == {"2"}
 
 
-def test_many_models_hold_one_source_at_a_time(shop):
+def test_many_models_hold_one_source_concurrently(shop):
     events = source(shop, 2)
     names = {f"staged_{n}" for n in range(6)}
     for name in names:
@@ -120,7 +120,7 @@ def test_without_a_tag_the_same_history_breaks(shop):
     ],
 )
 def test_any_writes_between_two_expiries(shop, version, mode, more):
-    """Each round is many commits and compactions, of which an expiry leaves the last; with FORGETS, without a trace."""
+    """Each round has many commits, of which an expiry keeps the last. With FORGETS, no metadata of others are left."""
     events = source(shop, version, mode, more)
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", **HELD)
     shop.model("grouped", GROUPED, incremental_strategy="merge", unique_key="v", **HELD)

@@ -17,13 +17,13 @@ DROP = ("--vars", "{ip_drop_history: [kept]}")
 
 
 def commits(shop: Any, table: str) -> dict[int, int]:
-    """The places of the commits in their order, from 1, by their times."""
+    """The positions of the commits in their order, counted from 1, by their times."""
     found = shop.sql(f"select unix_millis(committed_at) from {table}.snapshots order by committed_at")
     return {time: place for place, (time,) in enumerate(found, 1)}
 
 
 def versions(shop: Any, table: str, columns: str = "id, v", deleted: str = "false") -> Counter[Any]:
-    """The versions, their times as the places of the commits."""
+    """The versions. Times are given as positions of commits."""
     places = commits(shop, table)
     rows = shop.sql(
         f"select {columns}, unix_millis(dbt_valid_from), unix_millis(dbt_valid_to), {deleted} from {shop.built('kept')}"
@@ -67,12 +67,12 @@ def test_all_versions_between_two_runs(shop, customers):
     assert shop.mixed_files(shop.built("kept")) == []
     updated = shop.sql(f"select count(*) from {shop.built('kept')} where dbt_updated_at = dbt_valid_from")
     assert updated == [(6,)]
-    shop.run("--full-refresh")  # there is nothing to compare that differs
+    shop.run("--full-refresh")  # the comparison finds no difference
     assert versions(shop, customers) == expected
 
 
 def test_versions_with_one_id_are_told_apart_by_their_key_or_are_an_error(shop, customers):
-    """Somebody has copied a version, with its id."""
+    """Another writer has copied a version together with its id."""
     table = shop.built("kept")
     shop.sql(f"insert into {table} select 3 as id, * except (id) from {table} where id = 2")
     shop.sql(f"update {customers} set v = 'b' where id = 2")
@@ -236,7 +236,7 @@ def test_the_status_has_the_versions_of_each_run(shop, customers, mode):
     assert status["versions"] == second
 
 
-def test_dropping_versions_is_said(shop, customers):
+def test_dropped_versions_are_logged(shop, customers):
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.run()
     found = shop.run("--full-refresh", *DROP)
@@ -295,7 +295,7 @@ def test_a_range_counts_as_one_commit(shop, customers):
     assert versions(shop, customers) == Counter([(1, "a", 1, 3), (1, "c", 3, None), (2, "a", 1, None)])
 
 
-def test_rows_that_the_sql_leaves_out_have_ended(shop, customers):
+def test_versions_of_rows_that_the_sql_leaves_out_end(shop, customers):
     shop.model("kept", SOURCE + " where v <> 'gone'", **HISTORY)
     shop.sql(f"update {customers} set v = 'gone' where id = 1")
     shop.sql(f"update {customers} set v = 'b' where id = 1")
@@ -353,7 +353,7 @@ def test_a_snapshot_of_dbt_is_continued(shop):
 
 
 def test_valid_versions_are_known_in_another_time_zone(shop, customers):
-    """Where their end is another time there, none would be found, and a change would make a second valid version."""
+    """Their end would be another time there. No valid version would match, and a change would add a second one."""
     end = "to_date('9999-12-31')"
     shop.model("kept", SOURCE, **HISTORY, dbt_valid_to_current=end)
     shop.run("--full-refresh", *DROP)
@@ -381,7 +381,7 @@ def test_a_snapshot_of_dbt_is_continued_by_the_end_that_its_versions_have(shop, 
     assert {(id_, v, year == 9999) for id_, v, year in rows} == {(1, "a", False), (1, "b", True), (2, "a", True)}
 
 
-def test_a_table_that_is_no_history_is_not_taken_for_one(shop):
+def test_a_table_that_is_not_a_history_is_refused(shop):
     customers = shop.source("customers")
     shop.insert(customers, "(1, 'a')")
     shop.sql(f"create schema if not exists {shop.catalog}.`{shop.schema}`")
@@ -392,7 +392,7 @@ def test_a_table_that_is_no_history_is_not_taken_for_one(shop):
 
 
 @pytest.mark.parametrize("server", [False, True])
-def test_a_run_that_fails_leaves_the_versions_alone(shop, customers, monkeypatch, server):
+def test_a_failed_run_does_not_change_versions(shop, customers, monkeypatch, server):
     if server:
         hold_as_a_server(monkeypatch)
     shop.sql(f"update {customers} set v = 'b' where id = 1")

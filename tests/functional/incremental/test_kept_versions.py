@@ -1,4 +1,4 @@
-"""The versions of a history are not replaced by another kind of model, a seed or a clone, unless that is asked for."""
+"""Other kinds of models, seeds and clones replace the versions of a history only on request."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def test_another_materialization(shop, kept, materialized):
         said = shop.fails(*options)
         assert "holds a history" in said
         assert f"Found: materialized: {materialized}" in said
-    if materialized == "incremental":  # which would add its rows to the versions
+    if materialized == "incremental":  # it would add its rows to the versions
         assert "holds a history" in shop.fails(*DROP)
     assert shop.rows(kept, "id, v") == VERSIONS
     found = shop.run("--full-refresh", *DROP)
     assert "3 versions of" in found.printed
     assert shop.rows(kept) == Counter([(9, "z")])
-    shop.run()  # the table is no history any more
+    shop.run()  # the table is no longer a history
 
 
 def test_another_strategy(shop, kept):
@@ -63,7 +63,7 @@ def test_a_seed(shop, kept):
 
 
 def test_an_expired_checkpoint_is_found_in_older_metadata(shop, kept):
-    """Somebody has erased rows from the history since."""
+    """Another writer has deleted rows from the history since."""
     shop.sql(f"delete from {kept} where id = 2")
     shop.sql(f"call {shop.catalog}.system.expire_snapshots('{shop.schema}.kept', timestamp '2999-01-01', 1)")
     shop.model("kept", ROWS, materialized="table")
@@ -76,7 +76,7 @@ def test_a_clone_replaces_a_clone_but_no_history(shop, kept, tmp_path):
     dev.clone("--full-refresh")
     assert shop.rows(dev.table("kept"), "id, v") == VERSIONS
     shop.sql(f"drop table {dev.table('kept')}")
-    assert dev.dbt("run").success  # a history of this environment's own
+    assert dev.dbt("run").success  # creates this environment's own history
     dev.clone()
     found = dev.dbt("clone", "--full-refresh", "--state", dev.state)
     assert "holds a history" in found.message("kept")

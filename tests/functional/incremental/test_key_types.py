@@ -1,4 +1,4 @@
-"""Types of the columns by which rows are compared: Spark's casts prove which of them may differ; all others fail."""
+"""Types of the columns with which rows are compared. Spark's casts prove which may differ; all others are errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RANDOM = random.Random(22)
 
 
 def _integers(digits: int) -> list[str]:
-    """Whole numbers as SQL, of up to so many digits, and those at the ends of smaller types."""
+    """Whole numbers as SQL with up to this many digits, and the limits of smaller types."""
     ends = [0, 1, 2, 9, 10, 127, 128, 32767, 32768, 16777217, 2**31 - 1, 2**31, 2**53 + 1, 2**63 - 1]
     drawn = [_RANDOM.randrange(10 ** _RANDOM.randint(1, digits)) for _ in range(40)]
     listed = sorted({sign * number for number in (*ends, *drawn) for sign in (1, -1)})
@@ -34,7 +34,7 @@ def _floats() -> list[str]:
 
 
 def _times() -> list[str]:
-    """Local times, among them those of New York's changes to summer time and back."""
+    """Local times, including those of the changes to and from daylight saving time in New York."""
     days = ["2026-03-08", "2026-11-01", "1969-12-31", "2026-01-01", "0001-01-01"]
     drawn = [f"{_RANDOM.randint(1, 23):02}:{_RANDOM.randint(0, 59):02}:{_RANDOM.random() * 59:09.6f}" for _ in days]
     return [f"{day} {time}" for day in days for time in ("00:00:00", "01:30:00", "02:30:00", "23:59:59.999999", *drawn)]
@@ -61,14 +61,14 @@ VALUES: dict[str, list[str]] = {
     "timestamp": [*_times(), "2026-11-01 01:30:00 EST", "2026-11-01 01:30:00 EDT"],
     "timestamp_ntz": _times(),
 }
-"""Values of each type that Spark compares and Iceberg stores, as text that casts to it."""
+"""Values of each type that Spark compares and Iceberg stores, as text that casts to the type."""
 
 BY_DECLARATION = {frozenset({"string", "binary"})}
-"""Types of which every value converts exactly, which are not taken for alike: no Iceberg column takes the other."""
+"""Types whose values all convert exactly, but that do not count as alike, since no Iceberg column accepts both."""
 
 
 def _castable(session, given: str) -> list[str]:
-    """The types that Spark casts a type to at all."""
+    """The types to which Spark can cast a type."""
     found = []
     for target in VALUES:
         try:
@@ -82,9 +82,9 @@ def _castable(session, given: str) -> list[str]:
 
 
 def _keeping(session, given: str) -> set[str]:
-    """The types in which values of a type keep order and equality, and from which they come back as they were.
+    """The types in which values of a type keep order and equality, and from which they convert back unchanged.
 
-    Values that are too large for the other type, for which an INSERT fails, do not count.
+    Values that are too large for the other type do not count, since an INSERT of them fails.
     """
     columns = []
     for target in _castable(session, given):
@@ -99,11 +99,11 @@ def _keeping(session, given: str) -> set[str]:
 
 
 def test_types_compare_alike_where_spark_s_casts_keep_all_comparisons_both_ways(outside):
-    """In both ways: what a model's SQL returned before as the one type, it may now return as the other."""
+    """In both directions: an edit can change the type that a model's SQL returns either way."""
     session = outside.session.newSession()
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
     session.conf.set("spark.sql.shuffle.partitions", "1")
-    session.conf.set("spark.sql.codegen.wholeStage", "false")  # compiling takes longer than running
+    session.conf.set("spark.sql.codegen.wholeStage", "false")  # compilation takes longer than the queries
     kept = {given: _keeping(session, given) for given in VALUES}
     pairs = [pair for pair in combinations(VALUES, 2) if frozenset(pair) not in BY_DECLARATION]
     proven = {(one, other) for one, other in pairs if other in kept[one] and one in kept[other]}
@@ -200,7 +200,7 @@ EDITS = {
         "partition_by k is int",
     ),
 }
-"""Model's SQL, configs, its columns at first, those after an edit, and what the error says."""
+"""The model's SQL, its configs, its columns before and after an edit, and the error."""
 
 
 OFTEN = ("newest_synced", "newest_log", "merged", "merged_fixed", "overwritten", "plain_synced")
@@ -214,7 +214,7 @@ def write_models(shop, names, edited):
 
 
 def states(shop, names):
-    """All that a refused run must leave as it was: snapshots, refs, columns and the checkpoint of each table."""
+    """All state that a refused run must not change: snapshots, refs, columns and the checkpoint of each table."""
     looks = ("select * from {}.snapshots", "select * from {}.refs", "describe {}", "show tblproperties {}")
     return {name: [shop.sql(look.format(shop.built(name))) for look in looks] for name in names}
 
@@ -258,7 +258,7 @@ def test_the_ways_on_from_a_key_of_another_type(shop):
 
 
 def test_a_key_that_the_table_does_not_have_is_not_added_to_it(shop):
-    """Old rows would have NULL in it, and no new row would replace them."""
+    """Old rows would have NULL in the key, so new rows would not replace them."""
     events = shop.source("events", "k int, at int")
     shop.model("merged", ROWS.format("k, at"), **MERGE)
     shop.insert(events, "(1, 9)")
@@ -302,7 +302,7 @@ def test_deletions_that_were_remembered_by_another_type_are_not_compared_with(sh
     sql = "select lpad(k, 2, '0') as k, at, _change_type from {{ ip_changes(source('raw', 'events')) }}"
     shop.model("mirror", sql, **config)
     shop.insert(events, "(2, 5, 'INSERT')")
-    # the table has the new type already: the types that the checkpoint records refuse it
+    # the table already has the new type, so the types in the checkpoint cause the refusal
     assert "column k is string in the model and int in the table" in shop.fails()
 
 

@@ -1,4 +1,4 @@
-"""SQL that is right in a first build, and would lose or double rows from the second run on, is refused."""
+"""SQL that is correct in a first build, but would lose or duplicate rows from the second run on, is refused."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ RECIPE = Path(__file__).parents[3] / "docs" / "patterns.md"
 
 
 def test_rows_that_were_joined_with_a_dimension_and_rows_that_follow_it(shop: Shop):
-    """The recipe of docs/patterns.md beside a join of the new rows."""
+    """The recipe in docs/patterns.md, compared with a join of the new rows alone."""
     (recipe,) = (
         text for text in re.findall(r"```sql\n(.*?)```", RECIPE.read_text("utf-8"), re.DOTALL) if FOLLOWS in text
     )

@@ -1,4 +1,4 @@
-"""The ledger of real tables, and the replay of what an earlier run read."""
+"""The ledger of real tables, and the replay of the rows that an earlier run read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_model_s_life(shop):
     several = shop.operation("ip_ledger", epoch=2)
     assert "ip_ledger was called with epoch 2, but without a model" in str(several.printed) + str(several.exception)
 
-    # what the second run read, again
+    # the rows that the second run read
     shown = shop.operation("ip_ledger", model="copied", epoch=2).printed
     select = next(line for line in shown.splitlines() if line.startswith("select"))
     assert sum(shop.rows(f"({select})").values()) == 2
@@ -61,8 +61,8 @@ def test_a_model_s_life(shop):
     assert "an epoch from 1 to 4" in str(wrong.printed) + str(wrong.exception)
 
 
-def test_the_replay_of_rows_that_were_added_beside_delete_files(shop):
-    """The run read them as net changes, since Iceberg's changelog scan takes no delete files; so does the replay."""
+def test_the_replay_of_rows_that_were_added_next_to_delete_files(shop):
+    """Iceberg's changelog scan supports no delete files, so the run and the replay read these rows as net changes."""
     table = shop.source(
         "plays",
         "account int, day date, seconds int",
@@ -86,7 +86,7 @@ def test_a_gap_that_was_made_by_hand_is_named(shop):
     shop.run()
     for day in (2, 3):
         shop.insert(table, play(1, day, 10))
-    # someone moves the position in the table's property forward, as no command of this package does
+    # someone moves the position in the table's property forward, which no command of this package does
     checkpoint = shop.checkpoint(shop.built("copied"))
     position = next(iter(checkpoint["sources"].values()))
     position["snapshot_id"] = shop.sql(f"select parent_id from {table}.snapshots order by committed_at desc limit 1")[

@@ -1,4 +1,4 @@
-"""Limits per run: a backlog drains over several runs, to the same content."""
+"""Limits per run: a backlog drains over several runs, with the same result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_backlog_drains_in_order(shop):
     runs = 1
     while found.action("per_day") != "nothing":
         found, runs = shop.run(), runs + 1
-    assert runs == 6  # five commits, and a run that finds nothing
+    assert runs == 6  # five runs for the commits, and one that finds nothing
     assert shop.rows(shop.built("per_day")) == shop.rows(f"({REBUILT.format(table)})")
     assert sum(shop.rows(shop.built("plays_in")).values()) == 10
     taken = shop.sql(
@@ -33,7 +33,7 @@ def test_a_backlog_drains_in_order(shop):
     assert max(rows for rows, _ in taken) == 4
 
 
-def test_what_is_pinned_beside_the_changes_ends_with_them(shop):
+def test_pinned_reads_end_with_the_changes(shop):
     table = shop.source("events")
     sql = """
     select c.id, c.v, (select count(*) from {{ ip_as_of(source('raw', 'events')) }}) as seen
@@ -49,8 +49,8 @@ def test_what_is_pinned_beside_the_changes_ends_with_them(shop):
     assert set(shop.sql(f"select id, seen from {shop.built('counted')}")) == {(1, 1), (2, 2), (3, 3)}
 
 
-def test_a_merge_is_followed_as_a_whole(shop):
-    """Its insert and its delete are two commits; a limit between them would lose the row that changed."""
+def test_a_limit_does_not_split_a_merge(shop):
+    """The merge's INSERT and DELETE are two commits. A limit between them would lose the changed row."""
     events = shop.source("events")
     shop.model(
         "latest",
@@ -80,7 +80,7 @@ def test_a_merge_is_followed_as_a_whole(shop):
         assert shop.rows(shop.built("mirror")) == {(1, v): 1, (2, "a"): 1}
 
 
-def test_a_limit_that_is_none(shop):
+def test_an_invalid_limit(shop):
     shop.source("events")
     shop.model("bad", "select * from {{ ip_changes(source('raw', 'events')) }}", max_snapshots_per_run=0)
     assert "max_snapshots_per_run is 0: expected a whole number above 0" in shop.fails()

@@ -1,4 +1,4 @@
-"""The strategy ``history`` from a log: versions by the sequence of events, whatever the order in which they come."""
+"""The strategy ``history`` on a log: versions by the sequence of events, whatever the order in which they arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DROP = ("--vars", "{ip_drop_history: [kept]}")
 
 @pytest.fixture
 def events(shop):
-    """A log, and its history."""
+    """A log and its history."""
     shop.model("kept", SQL, **HISTORY)
     return shop.source("events", "id int, v string, w string, s int, _change_type string")
 
@@ -29,7 +29,7 @@ def versions(shop: Any, columns: str = "id, v, w, dbt_valid_from, dbt_valid_to")
 
 
 def send(shop: Any, table: str, *events: tuple[Any, ...]) -> None:
-    """One commit of events: id, v, w, s, and how the row changed."""
+    """Commit events: id, v, w, s, and the type of change."""
     values = []
     for event in events:
         id_, v, w, s = event[:4]
@@ -54,7 +54,7 @@ def test_late_events_split_the_intervals_into_which_they_fall(shop, events):
         ]
     )
     assert versions(shop) == expected
-    send(shop, events, (2, "b", "x", 12), (1, "b", "x", 20))  # a late one before the deletion, and one again
+    send(shop, events, (2, "b", "x", 12), (1, "b", "x", 20))  # a late event before the deletion, and a repeated event
     shop.run()
     expected = expected - Counter([(2, "a", "x", 10, 15)]) + Counter([(2, "a", "x", 10, 12), (2, "b", "x", 12, 15)])
     assert versions(shop) == expected
@@ -82,7 +82,7 @@ def test_events_without_a_change_that_counts_are_remembered(shop, events):
     assert versions(shop, "*") == before
 
 
-def test_a_version_that_begins_earlier_takes_the_place_of_the_one_that_was_there(shop, events):
+def test_a_version_that_begins_earlier_replaces_the_existing_one(shop, events):
     send(shop, events, (1, "a", "x", 10), (1, "b", "x", 30))
     shop.run()
     send(shop, events, (1, "b", "x", 20))
@@ -208,7 +208,7 @@ def test_new_columns_are_null_in_old_versions(shop, events):
         [(1, "a", None, 10, 15), (1, "b", 7, 15, 20), (1, "a", None, 20, None), (2, "a", None, 10, None)]
     )
     assert versions(shop, columns) == expected
-    every = f"{columns}, w, s, dbt_scd_id, dbt_updated_at"  # the new column comes last, until the table is built again
+    every = f"{columns}, w, s, dbt_scd_id, dbt_updated_at"  # the new column is last until the next full refresh
     before = versions(shop, every)
     shop.run("--full-refresh")
     assert versions(shop, every) == before
@@ -217,7 +217,7 @@ def test_new_columns_are_null_in_old_versions(shop, events):
     assert "does not return all columns" in shop.fails()
 
 
-def test_other_configs_are_an_error_until_all_versions_are_made_again(shop, events):
+def test_other_configs_are_an_error_until_all_versions_are_rebuilt(shop, events):
     send(shop, events, (1, "a", "x", 10), (1, "a", "y", 20))
     shop.run()
     shop.model("kept", SQL, **HISTORY, check_cols=["v"])
@@ -253,14 +253,14 @@ def test_versions_whose_events_have_left_the_log_are_not_lost(shop, events):
     send(shop, events, (1, "b", "x", 20))
     shop.run()
     assert versions(shop) == Counter([(1, "a", "x", 10, 20), (1, "b", "x", 20, None), (2, "a", "x", 10, None)])
-    # the log has all of its commits since it was made again, but the versions are from before that
+    # the log has all commits since it was recreated, but the versions are older
     assert "may have skipped commits" in shop.fails("--full-refresh")
     found = shop.run("--full-refresh", *DROP)
     assert "3 versions of" in found.printed
     assert versions(shop) == Counter([(1, "b", "x", 20, None), (2, "a", "x", 10, None)])
 
 
-def test_a_log_is_whole_though_its_first_snapshots_have_expired(shop, events):
+def test_a_log_is_complete_although_its_first_snapshots_have_expired(shop, events):
     send(shop, events, (1, "a", "x", 10))
     shop.run()
     send(shop, events, (1, "b", "x", 20))
@@ -341,14 +341,14 @@ def test_all_versions_are_compared_with_those_that_the_events_make(shop, events,
     shop.run()
     send(shop, events, (1, "b", "x", 20), (2, "", "", 15, "DELETE"), (2, "b", "x", 25))
     shop.run()
-    send(shop, events, (1, "d", "x", 40))  # a run that is still to come changes nothing
+    send(shop, events, (1, "d", "x", 40))  # pending events do not affect the comparison
     assert shop.verified()["kept"]["result"] == "equal"
     shop.sql(f"update {shop.built('kept')} set v = 'z' where id = 1 and dbt_valid_from = 20")
     found = shop.verified(fails=True)["kept"]
     assert (found["result"], found["found"]["changed"]) == ("differs", 1)
 
 
-def test_versions_of_a_log_that_was_passed_over_are_not_compared(shop, events):
+def test_versions_of_a_log_whose_commits_were_skipped_are_not_compared(shop, events):
     shop.model("kept", SQL, **HISTORY, on_source_rewrite="ignore")
     send(shop, events, (1, "a", "x", 10), (2, "a", "x", 10))
     shop.run()

@@ -1,4 +1,4 @@
-"""``ip_maintain``: compaction, expiry and what crashed runs left, beside models that continue to read."""
+"""``ip_maintain``: compaction, expiry and removal of the remains of crashed runs, while models continue to read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODES = ", ".join(f"'write.{statement}.mode'='{{mode}}'" for statement in ("dele
 
 
 def maintain(shop, **arguments):
-    """The report of ``ip_maintain`` by table."""
+    """The report of ``ip_maintain``, by table."""
     found = shop.operation("ip_maintain", format="json", **arguments)
     assert found.success, found.printed[-3000:]
     return report_in(found.printed)
@@ -43,7 +43,7 @@ def files(shop, table, content=0):
 
 
 def fill(shop, events, runs=6):
-    """Commit one row, and run, several times."""
+    """Commit one row and run, several times."""
     for number in range(runs):
         shop.insert(events, f"({number}, 'a')")
         shop.run()
@@ -83,7 +83,7 @@ def test_a_dry_run_says_what_the_run_then_does(shop, asked_of_spark):
 
 
 def test_a_model_that_is_behind_keeps_what_it_has_to_read(shop):
-    """Also where it is not selected, and a position that is unknown keeps everything."""
+    """This also applies to models that are not selected. An unknown position keeps all snapshots."""
     events = shop.source("events")
     shop.model("staged", CHANGES, tblproperties=AT_ONCE)
     shop.model("last", "select * from {{ ip_changes(ref('staged')) }}", tblproperties=AT_ONCE)
@@ -129,7 +129,7 @@ def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monke
     assert report["staged"]["left_alone"] == ["left alone: ip_7_0123456789ab may belong to a run that is in progress"]
 
     monkeypatch.setattr(branches, "LONGEST_RUN", timedelta(0))
-    assert "staged__ip_audit" not in maintain(shop, dry_run=True)  # it may be anyone's
+    assert "staged__ip_audit" not in maintain(shop, dry_run=True)  # any writer may have created it
     shop.sql(f"alter table {beside} set tblproperties ('ip.audit-of' = '{shop.catalog}.{shop.schema}.staged')")
     report = maintain(shop, orphan_files=True)
     assert actions(report["staged__ip_audit"]) == ["drop_table"]
@@ -151,14 +151,14 @@ def test_the_failure_of_one_table_does_not_stop_the_others(shop):
     Path(lost.removeprefix("file:")).unlink()
     found = shop.operation("ip_maintain", format="json")
     assert not found.success
-    assert "ip_maintain failed for 1 of the tables" in found.printed
+    assert "ip_maintain failed for 1 table:" in found.printed
     report = report_in(found.printed)
     assert report["first"]["error"].startswith("rewrite_data_files: ")
     assert report["second"]["error"] is None and files(shop, shop.built("second")) == 1
 
 
 def test_files_of_a_table_in_the_same_folder_are_no_orphans(shop):
-    """A table keeps its folder when it is renamed, and a new one of its old name is put there too."""
+    """A renamed table keeps its folder, and a new table with the old name uses the same folder."""
     events = shop.source("events")
     shop.model("first", CHANGES)
     shop.insert(events, "(1, 'a')")
@@ -188,12 +188,12 @@ def test_the_procedures_choose_what_was_planned(shop, version, mode):
     properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
     events = shop.source("events", "id int, v string", f"partitioned by (v) tblproperties ({properties})")
     shop.model("staged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
-    for number in range(6):  # small files of one partition, with deletes for each
+    for number in range(6):  # small files in one partition, with deletes for each
         shop.insert(events, *(f"({10 * number + row}, 'small')" for row in range(4)))
     shop.sql(f"delete from {events} where id % 10 = 0")
-    for number in range(22):  # too few of each other one, but many manifests
+    for number in range(22):  # too few files in each other partition, but many manifests
         shop.insert(events, f"({100 + number}, 'p{number}')")
-    # one file of the right size in each of two partitions; many rows of one of them are deleted
+    # one file of the right size in each of two partitions; one of them has many deleted rows
     for name, first in (("gone", 10_000), ("good", 20_000)):
         shop.sql(f"insert into {events} select int(id), '{name}' from range({first}, {first + 9000}, 1, 1)")
     sizes = [size for (size,) in shop.sql(f"select file_size_in_bytes from {events}.files where record_count = 9000")]
@@ -210,7 +210,7 @@ def test_the_procedures_choose_what_was_planned(shop, version, mode):
     assert (data["files"], data["small"], data["deleted"], data["partitions"]) == (7, 6, 1, 2)
     assert returned["rewritten_data_files_count"] == data["files"]
     assert returned["added_data_files_count"] == data["files_after"]
-    assert "rewrite_position_delete_files" not in by_action  # the deletes of a data file go with it
+    assert "rewrite_position_delete_files" not in by_action  # the deletes of a data file are removed with it
     manifests, returned = by_action["rewrite_manifests"]
     assert returned["added_manifests_count"] <= manifests["manifests_after"]
     assert actions(maintain(shop, sources=True)["events"]) == []
@@ -233,7 +233,7 @@ MIRROR = "select id, v, at, _change_type from {{ ip_changelog(source('raw', 'eve
     ],
 )
 def test_every_pattern_continues_exactly_beside_a_maintenance_of_everything(shop, version, mode):
-    """A random history with a maintenance run after each round, of the source too, and by the least retention."""
+    """A random history with maintenance after each round, of the source too, and with the shortest retention."""
     properties = f"'format-version'='{version}', {MODES.format(mode=mode)}"
     properties += ", 'history.expire.max-snapshot-age-ms'='1'"
     events = shop.source("events", "id int, v string, at int", f"tblproperties ({properties})")

@@ -1,4 +1,4 @@
-"""What a run reports of how much it read and how late the rows came, and what the ledger and the status add up."""
+"""How much each run read and how late the rows arrived, as runs, the ledger and the status report it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def played(account: int, days_ago: int) -> str:
 
 
 def totals(shop: Shop, table: str) -> tuple[int, int]:
-    """The rows and bytes of the files that a table has now, as Iceberg's own metadata table counts them."""
+    """The rows and bytes of a table's current files, as Iceberg's own metadata table counts them."""
     return shop.sql(f"select sum(record_count), sum(file_size_in_bytes) from {table}.files")[0]
 
 
@@ -46,7 +46,7 @@ def test_shares_and_lateness_of_each_run(shop, plays):
         read = source_of(first.ip(name))
         assert (read["table_records"], read["table_bytes"]) == whole
         assert (read["share_of_records"], read["share_of_bytes"]) == (1, 1)
-        assert "lateness" not in read  # a table that is read as a whole has no news
+        assert "lateness" not in read  # a complete read has no new rows
 
     shop.insert(plays, played(1, 9), played(2, 0))
     shop.insert(plays, *(played(n, 2) for n in range(8)))
@@ -56,7 +56,7 @@ def test_shares_and_lateness_of_each_run(shop, plays):
     assert (read["records"], read["table_records"], read["share_of_records"]) == (10, 40, 0.25)
     assert read["table_bytes"] == whole[1]
     assert read["share_of_bytes"] == round(read["bytes"] / whole[1], 6)
-    assert source_of(second.ip("both_ways"))["share_of_records"] == 1  # the table as a whole, too
+    assert source_of(second.ip("both_ways"))["share_of_records"] == 1  # also for the complete table
     late = read["lateness"]
     assert (late["event_time"], late["commits"]) == ("played_at", 2)
     assert 9 * DAY_MS <= late["max_late_ms"] < 9 * DAY_MS + 300_000
@@ -67,7 +67,7 @@ def test_shares_and_lateness_of_each_run(shop, plays):
     assert source_of(third.ip("copied"))["share_of_records"] == 0
 
 
-def test_the_ledger_adds_up_what_was_read_though_the_source_has_expired(shop, plays):
+def test_the_ledger_adds_up_what_runs_read_after_the_source_has_expired(shop, plays):
     shop.model("copied", COPY)
     shop.insert(plays, *(played(n, 0) for n in range(30)))
     shop.run()
@@ -87,7 +87,7 @@ def test_the_ledger_adds_up_what_was_read_though_the_source_has_expired(shop, pl
     assert "read in total: 40 of 105 rows (38.1%)" in shop.operation("ip_ledger", model="copied").printed
 
 
-def test_the_status_has_what_lies_behind_each_model(shop, plays, asked_of_spark):
+def test_the_status_has_sources_runs_and_commits(shop, plays, asked_of_spark):
     shop.model("copied", COPY, event_time="played_at")
     shop.model("again", "select * from {{ ip_changes(ref('copied')) }}")
     shop.insert(plays, *(played(n, 0) for n in range(30)))
@@ -117,7 +117,7 @@ def test_the_status_has_what_lies_behind_each_model(shop, plays, asked_of_spark)
     assert 9 * DAY_MS <= commits[1]["late_ms"] < 9 * DAY_MS + 300_000
 
 
-def test_the_status_of_a_model_that_fails_has_the_commands_that_mend_it(shop, plays):
+def test_the_status_of_a_model_that_fails_has_the_commands_that_fix_it(shop, plays):
     shop.model("copied", COPY)
     shop.insert(plays, *(played(n, 0) for n in range(3)))
     shop.run()

@@ -1,4 +1,4 @@
-"""Models over a changelog: after every run they hold what a rebuild would give."""
+"""Models over a changelog: after every run, they equal a rebuild."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASE = [
     "(null, 'g', 'x', 'active', 12)",
 ]
 STEPS = [
-    [  # rows that a filter now leaves out, or lets pass; a row that moves to another key, and to no key
+    [  # rows that a filter now removes or keeps; a row that moves to another key, and to NULL as its key
         "update {t} set status = 'closed' where id = 1",
         "update {t} set status = 'active' where id = 5",
         "update {t} set n = 5 where id = 2",
@@ -27,7 +27,7 @@ STEPS = [
         "update {t} set place = 'nowhere' where id = 3",
         "update {t} set status = 'closed' where id is null",
     ],
-    [  # two rows swap keys; a row comes back; one row leaves the key NULL, and another takes it
+    [  # two rows swap keys; a deleted row is inserted again; one row leaves the key NULL, and another takes it
         "update {t} set code = if(id = 3, 'd', 'c') where id in (3, 4)",
         "update {t} set status = 'active', n = 20 where id = 1",
         "update {t} set code = if(id = 6, 'f', null) where id in (1, 6)",
@@ -43,7 +43,7 @@ STEPS = [
 KEYED = "{{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
 UNKEYED = "{{ ip_changelog(source('raw', 'events')) }}"
 PLACES = "{{ ip_as_of(source('raw', 'places')) }}"
-# name: (SQL, unique_key); {rows} stands for the changelog and {kind} for its column of kinds
+# name: (SQL, unique_key); {rows} stands for the changelog and {kind} for its column of change types
 MIRRORS = {
     "filtered": ("select id, code, n {kind} from {rows} as c where status = 'active'", "id"),
     "filtered_by_expression": ("select id, n {kind} from {rows} as c where n % 4 + id % 2 < 2", "id"),
@@ -70,7 +70,7 @@ def check(shop, events, places):
 
 
 @pytest.mark.thorough
-def test_a_mirror_with_filters_joins_and_other_keys_holds_what_a_rebuild_would(shop):
+def test_a_mirror_with_filters_joins_and_other_keys_equals_a_rebuild(shop):
     events = shop.source("events", COLUMNS)
     places = shop.source("places", "place string, label string")
     shop.insert(places, "('x', 'X')", "('y', 'Y')")
@@ -105,7 +105,7 @@ def test_a_row_that_only_leaves_the_filter_is_deleted_across_a_compaction(shop):
 
 @pytest.mark.parametrize("key", ["7", "null"])
 def test_two_rows_that_are_kept_under_one_key_are_an_error(shop, key):
-    """NULL is a key too: if two rows had it, their changes could not find the right one."""
+    """NULL is also a key. If two rows had it, their changes could not be matched to the right row."""
     events = shop.source("events", "id int, k int, v string")
     sql = "select k, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
     shop.model("mirror", sql, incremental_strategy="apply_changes", unique_key="k")
@@ -133,7 +133,7 @@ UNION = """
 
 @pytest.mark.parametrize("limit", [None, 1])
 def test_a_row_that_moves_from_one_source_to_another(shop, limit):
-    """With a limit, its INSERT may be read before its DELETE: then the run fails, and no row is lost."""
+    """With a limit, a run may read the row's INSERT before its DELETE. Then the run fails, and no row is lost."""
     a, b = shop.source("a"), shop.source("b")
     shop.insert(a, "(1, 'x')", "(2, 'y')")
     shop.insert(b, "(3, 'z')")
@@ -152,7 +152,7 @@ def test_a_row_that_moves_from_one_source_to_another(shop, limit):
 
 
 def test_a_key_that_another_row_has_already_is_an_error(shop):
-    """Otherwise the deletion of one row would remove the other."""
+    """Otherwise, the deletion of one row would delete the other."""
     a = shop.source("a", "id int, k string")
     shop.insert(a, "(1, 'x')", "(2, 'y')")
     sql = "select k, id, _change_type from {{ ip_changelog(source('raw', 'a'), 'id') }}"
@@ -169,7 +169,7 @@ def test_a_key_that_another_row_has_already_is_an_error(shop):
 
 
 def test_rows_that_are_looked_up_by_the_range_of_the_changes_replace_those_of_their_keys(shop):
-    """No old row comes with them: ip_range gives the bounds of the changes, and not the changes."""
+    """The rows come without their old versions, since ip_range returns only the bounds of the changes."""
     codes = shop.source("codes", "id int, code string")
     shop.insert(codes, "(1, 'x')", "(2, 'y')")
     sql = """
@@ -185,7 +185,7 @@ def test_rows_that_are_looked_up_by_the_range_of_the_changes_replace_those_of_th
 
 
 def test_a_row_that_comes_back_to_a_key_that_another_row_has_is_an_error(shop):
-    """Its UPDATE_AFTER replaces no row: what it was is left out by the filter, so that the table's row is another."""
+    """The filter removes its old version, so its UPDATE_AFTER replaces no row, and the table's row is another one."""
     codes = shop.source("codes", "id int, code string, status string")
     shop.insert(codes, "(1, 'x', 'active')", "(2, 'x', 'closed')", "(3, 'y', 'active')")
     sql = """
@@ -203,7 +203,7 @@ def test_a_row_that_comes_back_to_a_key_that_another_row_has_is_an_error(shop):
 
 
 def test_rows_that_are_only_marked_as_deleted(shop):
-    """Such a row comes as what it was too, so that it is known to replace its own."""
+    """The row's old version is read too, which shows that the new version replaces its own row."""
     a = shop.source("a", "id int, v string")
     shop.insert(a, "(1, 'x')", "(2, 'y')")
     sql = """

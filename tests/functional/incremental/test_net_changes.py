@@ -1,6 +1,6 @@
 """Ranges that change and delete rows, read as the exact difference between their two ends.
 
-The oracle is the difference of two multisets of rows in Python, and shares nothing with the SQL under test.
+The oracle computes the difference of two multisets of rows in Python, and shares nothing with the SQL under test.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ STEPS = [
         f"insert into {{t}} values {row('null', None, 'null', 'null')}, {row(5, 3, repr('dup'))}",
         "update {t} set s = named_struct('a', 2, 'b', array('q')) where id = 1",
     ],
-    [  # no net change: a row added and deleted, a value set to itself, a compaction
+    [  # no net change: an added and deleted row, a value set to itself, a compaction
         f"insert into {{t}} values {row(13, 4, repr('gone'))}",
         "delete from {t} where id = 13",
         "update {t} set v = v where id in (1, 5, 7)",
         "call {c}.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))",
     ],
-    [  # other columns: one added, one renamed, one widened, one in a struct; a partition overwritten
+    [  # changed columns: one added, one renamed, one widened, one in a struct; an overwritten partition
         "alter table {t} add column n string after id",
         "alter table {t} rename column v to w",
         "alter table {t} alter column id type bigint",
@@ -83,7 +83,7 @@ STEPS = [
         "delete from {t} where id = 5",
         "insert overwrite {t} (id, d, w, n, x, s, m) values (14, date'2026-01-03', 'over', null, null, null, null)",
     ],
-    [  # whole files are deleted, from here on in other partitions
+    [  # whole files are deleted, and the partitions change
         "alter table {t} add partition field bucket(2, id)",
         "update {t} set w = 'moved' where id = 8",
         "delete from {t} where d = date'2026-01-02'",
@@ -95,7 +95,7 @@ STEPS = [
 
 
 def plain(value: Any) -> Any:
-    """A value that can be hashed and compared: NaN equals NaN, 0.0 is not -0.0."""
+    """A value that can be hashed and compared. NaN equals NaN, and 0.0 differs from -0.0."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else (value, math.copysign(1, value))
     if isinstance(value, dict):
@@ -106,7 +106,7 @@ def plain(value: Any) -> Any:
 
 
 class Source:
-    """A source table, whose state after each step is recorded."""
+    """A source table. Its state after each step is recorded."""
 
     def __init__(self, shop: Any, warehouse: Path, name: str, clauses: str, columns: str = COLUMNS) -> None:
         self.shop = shop
@@ -124,7 +124,7 @@ class Source:
         self.ends.append(self.shop.head(self.table))
 
     def state(self, snapshot: int, like: int | None = None) -> Counter[Any]:
-        """The rows at a snapshot, with the columns of another one: as the steps have added and renamed them."""
+        """The rows at a snapshot, with the columns of another snapshot, considering added and renamed columns."""
         if (snapshot, like) in self.states:
             return self.states[snapshot, like]
 
@@ -223,7 +223,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
 @pytest.mark.thorough
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
-def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse, version, mode):
+def test_only_changes_between_compactions_are_read(shop, warehouse, version, mode):
     modes = MERGE_ON_READ.replace("merge-on-read", mode)
     source = Source(shop, warehouse, "events", f"tblproperties ('format-version'='{version}', {modes})")
     compaction = (
@@ -238,20 +238,20 @@ def test_across_compactions_only_what_lies_between_them_is_read(shop, warehouse,
             f"insert into {{t}} values {row(101, 1, repr('n'))}, {row(102, 1, repr('n'))}, {row(7, 1, repr('a'))}",
             compaction,
             "delete from {t} where id in (2, 4, 101)",
-            "update {t} set v = 'a' where id = 3",  # what it was
+            "update {t} set v = 'a' where id = 3",  # the original value
             compaction,
             f"insert into {{t}} values {row(2, 1, repr('again'))}",
             "delete from {t} where id = 7 and v = 'a'",
         ]
     )
     planned = source.check(*source.ends)
-    # a copied file's rows are compared in each segment, so that nothing is spared
+    # a copied file's rows are compared in each segment, so that segments save nothing
     assert len(planned.net.segments) == (3 if mode == "merge-on-read" else 0)
     assert planned.net.changed.files is not None
 
 
-def test_the_changelog_scan_reads_several_stretches_in_one_statement(shop, warehouse):
-    """Spark resolves a name once in a statement, whatever options follow it."""
+def test_the_changelog_scan_reads_several_segments_in_one_statement(shop, warehouse):
+    """Spark resolves a name once per statement, even if options differ."""
     source = Source(shop, warehouse, "events", "tblproperties ('format-version'='2')")
     for id_ in range(4):
         source.step([f"insert into {{t}} values {row(id_, 1, repr('a'))}, {row(id_, 1, repr('b'))}"])
@@ -271,7 +271,7 @@ def test_the_changelog_scan_reads_several_stretches_in_one_statement(shop, wareh
 
 @pytest.mark.thorough
 def test_files_that_were_rewritten_once_are_read_by_their_names(shop, warehouse):
-    """Iceberg's changelog scan reads two files far apart, and none between them."""
+    """Iceberg's changelog scan reads two distant files, and no file between them."""
     source = Source(shop, warehouse, "events", "tblproperties ('format-version'='2')")
     for id_ in range(8):
         source.step([f"insert into {{t}} values {row(id_, 1, repr('a'))}, {row(id_, 1, repr('b'))}"])
@@ -305,7 +305,7 @@ def test_a_table_upgraded_to_v3_is_read_by_its_two_ends(shop, warehouse):
 
 @pytest.mark.skipif(ICEBERG < "1.12", reason="Iceberg before 1.12 cannot read such a table")
 def test_an_equality_delete_of_a_column_that_was_dropped_since(shop, warehouse):
-    """Another writer's delete file is still there, and compares a column that the range's end has not."""
+    """Another writer's delete file still exists. It compares a column that the end of the range lacks."""
     source = Source(
         shop, warehouse, "events", "tblproperties ('format-version'='2')", columns="id int, v string, w int"
     )
@@ -325,7 +325,7 @@ MERGE_ON_READ = ", ".join(f"'write.{statement}.mode'='merge-on-read'" for statem
 
 @pytest.mark.thorough
 def test_rows_deleted_from_partitions_of_nan_and_zero(shop, warehouse):
-    """Delete files that name partitions: one of them is NaN, which in Python is not equal to itself."""
+    """The delete files name partitions. One of them is NaN, which does not equal itself in Python."""
     properties = f"'format-version'='2', 'write.delete.granularity'='partition', {MERGE_ON_READ}"
     source = Source(
         shop, warehouse, "events", f"partitioned by (x) tblproperties ({properties})", columns="id int, x double"
@@ -342,7 +342,7 @@ def test_rows_deleted_from_partitions_of_nan_and_zero(shop, warehouse):
 
 
 def parquet(shop: Any, folder: Path, rows: str) -> str:
-    """Rows in a Parquet file that belongs to no table, for add_files."""
+    """Write rows to a Parquet file that belongs to no table, for add_files."""
     shop.frame(f"select * from values {rows} as r(id, v)").coalesce(1).write.parquet(str(folder))
     call = "call {c}.system.add_files(table => '{t}', source_table => '`parquet`.`FOLDER`', CHECK)"
     return call.replace("FOLDER", str(folder)).replace("CHECK", "check_duplicate_files => false")
@@ -369,7 +369,7 @@ def test_a_file_that_a_table_has_twice(shop, warehouse, tmp_path, version, mode)
 
 
 def test_files_of_another_table_are_not_told_by_their_row_ids(shop, warehouse, tmp_path):
-    """Files of another format v3 table that moved rows store that table's row ids and sequence numbers."""
+    """Files of another v3 table that has moved rows contain that table's row ids and sequence numbers."""
     clauses = f"tblproperties ('format-version'='3', {MERGE_ON_READ})"
     other = shop.source("others", "id int, v string", clauses)
     for id_ in range(3):
@@ -387,8 +387,8 @@ def test_files_of_another_table_are_not_told_by_their_row_ids(shop, warehouse, t
 
 
 def files_planned(shop: Any, sql: str) -> list[int]:
-    """The data files that each scan of a query planned, by Iceberg's own metrics."""
-    shop.sql("set spark.sql.adaptive.enabled = false")  # otherwise the executed plan is hidden in stages
+    """The number of data files that each scan of a query planned, according to Iceberg's own metrics."""
+    shop.sql("set spark.sql.adaptive.enabled = false")  # otherwise, stages hide the executed plan
     try:
         frame = shop.frame(sql)
         frame.collect()
@@ -401,11 +401,11 @@ def files_planned(shop: Any, sql: str) -> list[int]:
 
 @pytest.mark.parametrize(
     ("version", "clauses", "updated"),
-    # without partitions, one file replaces all rewritten ones, and its bounds span everything in between
+    # without partitions, one file replaces all rewritten ones, and its bounds span all values in between
     [(2, "partitioned by (d)", "7, 130"), (3, "partitioned by (d)", "7, 130"), (2, "", "7, 9")],
 )
 def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, clauses, updated):
-    """In a table of 60 files, two are rewritten and rows deleted from a third: no scan plans any other file."""
+    """Of 60 files, two are rewritten, and rows are deleted from a third. No scan plans any other file."""
     properties = f"tblproperties ('format-version'='{version}', 'write.delete.mode'='merge-on-read')"
     source = Source(shop, warehouse, "events", f"{clauses} {properties}")
     rows = "select int(id), date_add(date'2026-01-01', int(id / 4)), 'a', 1.0D, null, null from range(0, 240, 1, 60)"
@@ -417,7 +417,7 @@ def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, 
     assert exactly.count("ip_files.") == (5 if version == 3 and HAS_ROW_LINEAGE else 3)
     read = [count for relation, count in source.scans.files.items() if relation in exactly]
     assert read == [len(files.at_end), len(files.with_other_deletes), len(files.at_start)]
-    # as if more files had changed than can be listed
+    # as if too many files had changed to list them
     monkeypatch.setattr(parts, "_LONGEST_FILE_LIST", 0)
     scans = files_planned(shop, f"select * from {expose.changes_sql(source.check(*source.ends))}")
     assert max(scans) <= 3
@@ -548,7 +548,7 @@ def test_without_pyiceberg_the_two_ends_are_read_as_a_whole(shop, warehouse):
     source.step(["insert into {t} values (1, array(0.0D)), (2, null), (2, null)"])
     source.step(["update {t} set x = array(double('-0.0')) where id = 1", "delete from {t} where id = 2"])
     assert source.check(*source.ends).net.changed.files is None
-    shop.sql(f"alter table {source.table} add column n int")  # which the range's end does not have
+    shop.sql(f"alter table {source.table} add column n int")  # the end of the range lacks this column
     source.check(*source.ends)
     source.step(["update {t} set n = 1"])
     with pytest.raises(MetadataAccessError, match="cannot be read, because its schema changed"):
@@ -574,7 +574,7 @@ NET_MODELS = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NET_MODELS)
 def test_a_model_of_net_changes_is_not_set_back(shop, name):
-    """A value that changed and changed back is not a net change, but the table holds what it was in between."""
+    """A value that changed and changed back is no net change, but the table contains the value in between."""
     a = shop.source("a", "id int, k string, v int")
     shop.insert(a, "(1, 'x', 1)", "(2, 'y', 1)")
     first = shop.head(a)

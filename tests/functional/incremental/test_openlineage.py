@@ -1,6 +1,6 @@
-"""What a real project sends to a receiver of OpenLineage events, by the official client over HTTP.
+"""The OpenLineage events that a real project sends to a receiver, with the official client over HTTP.
 
-With OPENLINEAGE_SPEC, the folder ``spec`` of a checkout of OpenLineage, each event is also validated by its schemas.
+If OPENLINEAGE_SPEC is the folder ``spec`` of an OpenLineage checkout, each event is also validated by its schemas.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RUN, OTHER = "01234567-89ab-4def-8123-456789abcdef", "11234567-89ab-4def-8123-45
 
 
 class Receiver:
-    """An HTTP server that keeps what it is posted. ``status``: what it answers."""
+    """An HTTP server that records the requests that it receives. ``status``: its response."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -39,7 +39,7 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, *args: Any) -> None:
-                """Keep quiet."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
@@ -63,7 +63,7 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     for name in [name for name in os.environ if name.startswith("OPENLINEAGE")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OPENLINEAGE_URL", found.url)
-    # set by the client itself, so it must be gone after the test
+    # the client sets it, so it must be removed after the test
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TRANSPORTS__DEFAULT_HTTP__URL", found.url)
     threading.Thread(target=found.server.serve_forever, daemon=True).start()
     yield found
@@ -72,7 +72,7 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
 
 
 def validate(events: list[dict[str, Any]]) -> None:
-    """Validate events and all of their facets by the schemas of the specification."""
+    """Validate events and all of their facets with the schemas of the specification."""
     if SPEC is None:
         return
     files = [Path(SPEC) / "OpenLineage.json", *(Path(SPEC) / "facets").glob("*.json")]
@@ -184,7 +184,7 @@ def test_the_events_of_a_project_s_runs(shop, receiver, monkeypatch):
 
 
 def origins(dataset: dict[str, Any]) -> dict[str, list[tuple[str, str, str]]]:
-    """The table, the column and the kind of what each column of a dataset is computed from."""
+    """The table, the column and the kind of each input of a dataset's columns."""
     return {
         column: [
             (Path(each["name"]).name, each["field"], each["transformations"][0]["subtype"])
@@ -214,7 +214,7 @@ def test_seeds_and_snapshots(shop, receiver):
     assert numbers(kept["outputs"][0], "output")["rowCount"] == 2
 
 
-def test_a_receiver_that_refuses_events_costs_one_warning(shop, receiver):
+def test_a_receiver_that_refuses_events_causes_one_warning(shop, receiver):
     receiver.status = 403
     shop.insert(shop.source("events"), "(1, 'a')")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -225,7 +225,7 @@ def test_a_receiver_that_refuses_events_costs_one_warning(shop, receiver):
     assert len(receiver.events) == 1
 
 
-def test_nothing_is_sent_where_it_is_disabled(shop, receiver, monkeypatch):
+def test_nothing_is_sent_if_disabled(shop, receiver, monkeypatch):
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
     shop.insert(shop.source("events"), "(1, 'a')")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")

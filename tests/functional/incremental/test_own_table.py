@@ -1,6 +1,6 @@
-"""Models that read their own table, while another writer changes it in the middle of a run.
+"""Models that read their own table, while another writer changes it during a run.
 
-Their rows are computed before they are staged, and not again when the staging is repeated.
+Their rows are computed before they are staged, and not again if the staging is repeated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMPACTION = f"call {CATALOG}.system.rewrite_data_files(table => '{{}}', options
 
 @pytest.fixture(params=["sql", "python"])
 def sums(shop, request):
-    """The table of a model that counts the events of each ``v``, with an event that it has not counted yet."""
+    """The table of a model that counts the events of each ``v``, with a pending event."""
     events = shop.source("events")
     shop.insert(events, "(1, 'a')", "(2, 'a')", "(3, 'b')")
     if request.param == "sql":
@@ -48,7 +48,7 @@ def sums(shop, request):
 
 @pytest.fixture
 def in_the_middle(shop, monkeypatch):
-    """Runs a statement once, when the rows have been computed and are about to be staged."""
+    """Runs a statement once, after the rows have been computed and before they are staged."""
     apply, waiting = Publisher.apply, []
 
     def interrupted(*args):
@@ -69,7 +69,7 @@ def test_what_another_writer_changed_is_not_undone(shop, sums, in_the_middle):
     assert shop.rows(sums) == Counter([("a", 101), ("b", 1)])
 
 
-def test_a_compaction_is_no_matter(shop, sums, in_the_middle):
+def test_a_compaction_is_ignored(shop, sums, in_the_middle):
     in_the_middle(COMPACTION.format(sums))
     shop.run()
     assert shop.rows(sums) == Counter([("a", 3), ("b", 1)])

@@ -1,4 +1,4 @@
-"""The values of partition_by, and insert_overwrite into tables whose partitioning was changed."""
+"""The values of partition_by, and insert_overwrite into tables with changed partitioning."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_partitioning_that_changes_between_the_capture_and_the_statement(shop)
     assert shop.rows(daily, "id") == Counter([(1,)])
 
 
-def test_the_plain_incremental_model_is_not_overwritten_by_other_partitions_than_configured(shop):
+def test_dbts_incremental_model_is_not_overwritten_by_unconfigured_partitions(shop):
     events = shop.source("events", "id int, day date")
     sql, config = MODELS["plain"]
     shop.model("daily", sql, materialized="incremental")

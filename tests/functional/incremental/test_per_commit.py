@@ -1,4 +1,4 @@
-"""Changes commit by commit: the net changes of each commit of a range, with the commit that made them.
+"""Changes commit by commit: the net changes of each commit of a range, and the commit that made them.
 
 The oracle compares the rows of each snapshot with those of its parent, in Python.
 """
@@ -34,7 +34,7 @@ class CommitsOf(Source):
         return found
 
     def expected(self, start: int | None, end: int) -> list[tuple[Snapshot, Counter[Any]]]:
-        """What each commit changed, without those that changed nothing."""
+        """The changes of each commit, without commits that changed nothing."""
         history = self.reader.load(self.name)
         assert history is not None
         commits = history.commits_since(start, history.snapshots[end])
@@ -116,7 +116,7 @@ def test_one_changelog_scan_shows_commits_that_delete_nothing_in_place(shop, war
 
 
 def test_a_commit_of_another_model_is_one_whatever_it_published_together(shop):
-    """A merge of ours publishes an INSERT and a DELETE: between them, keys are there twice."""
+    """A merge of this package publishes an INSERT and a DELETE. Between them, keys occur twice."""
     log = shop.source("log")
     shop.model(
         "events", "select * from {{ ip_changes(source('raw', 'log')) }}", incremental_strategy="merge", unique_key="id"
@@ -139,7 +139,7 @@ def test_a_commit_of_another_model_is_one_whatever_it_published_together(shop):
 
 
 def test_changes_that_cancel_out_are_seen(shop):
-    """Over the whole range, nothing changed."""
+    """The net changes of the whole range are empty."""
     events = shop.source("events")
     shop.model("audit", COMMITS)
     shop.insert(events, "(1, 'a')")

@@ -1,4 +1,4 @@
-"""A terminal shows what Spark is doing, on one line that never mixes with dbt's log lines."""
+"""A terminal shows Spark's progress on one line, which never mixes with dbt's log lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = 80_000_000
 
 
 class Terminal:
-    """A terminal of 250 columns; ``text``: what was written to it, complete once it is closed."""
+    """A terminal of 250 columns. ``text``: all output, complete once the terminal is closed."""
 
     def __init__(self) -> None:
         self._leader, follower = pty.openpty()
@@ -52,7 +52,7 @@ class Terminal:
 
 
 def shown(shop: Shop, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
-    """What a run shows on a terminal."""
+    """The output of a run on a terminal."""
     monkeypatch.setattr(display, "_SHOWN_AFTER", 0.3)
     monkeypatch.setattr(display, "_INTERVAL", 0.05)
     monkeypatch.setenv("TERM", "xterm")
@@ -83,7 +83,7 @@ def slow(shop: Shop) -> Shop:
 def test_long_statements_are_shown_and_log_lines_stay_whole(slow: Shop, monkeypatch: pytest.MonkeyPatch):
     in_work = (r"slow: stage \d of \d, \d+ of \d+ tasks, .*\d s", r"reading: stage \d of \d, [^|]*rows, [^|]*iB, \d+ s")
     text = ""
-    for _ in range(4):  # on a machine that is busy, a stage may begin and end between two looks at it
+    for _ in range(4):  # on a busy machine, a stage may begin and end between two updates
         text = shown(slow, monkeypatch, "--threads", "2")
         if all(re.search(pattern, text) for pattern in in_work):
             break
@@ -95,5 +95,5 @@ def test_long_statements_are_shown_and_log_lines_stay_whole(slow: Shop, monkeypa
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--no-use-colors", "--log-format=json"])
-def test_it_is_off_where_it_is_not_wanted(slow: Shop, monkeypatch: pytest.MonkeyPatch, option: str):
+def test_progress_can_be_turned_off(slow: Shop, monkeypatch: pytest.MonkeyPatch, option: str):
     assert "stage 1 of" not in shown(slow, monkeypatch, option, "--select", "slow")

@@ -1,4 +1,4 @@
-"""Models in Python, with the checkpoint and the guarantees of those in SQL."""
+"""Python models, with checkpoints and the same guarantees as SQL models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionM
 
 
 def python(shop, name: str, body: str, **config) -> None:
-    """A model in Python; ``body`` is that of its function."""
+    """Write a Python model. ``body``: the body of its function."""
     config = {"materialized": "iceberg_incremental_snapshot", **config}
     listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
     code = textwrap.indent(textwrap.dedent(body), "    ")
@@ -83,7 +83,7 @@ def test_changes_of_rows_are_merged_and_groups_replaced(shop):
 
 
 def test_the_code_runs_once_for_new_rows_and_not_without(shop, tmp_path):
-    """Rows that differ each time they are computed: what a merge deletes is what it inserts."""
+    """The rows differ each time they are computed. The merge must delete and insert the same rows."""
     events = shop.source("events")
     shop.insert(events, "(1, 'a')", "(2, 'b')")
     python(
@@ -109,7 +109,7 @@ def test_the_code_runs_once_for_new_rows_and_not_without(shop, tmp_path):
     assert (tmp_path / "runs").read_text() == "xx"
 
 
-def test_what_was_captured_must_be_read(shop):
+def test_captured_changes_must_be_read(shop):
     events = shop.source("events")
     shop.insert(events, "(1, 'a')")
     python(
@@ -202,8 +202,8 @@ return frame
 """
 
 
-def test_integers_beside_null_stay_integers_in_pandas(shop, monkeypatch):
-    """Spark's own toPandas() makes such a column one of doubles, which do not hold the number."""
+def test_integers_in_columns_with_null_stay_integers_in_pandas(shop, monkeypatch):
+    """Spark's own toPandas() returns such a column as doubles, which cannot represent the number."""
     monkeypatch.setenv("PYARROW_IGNORE_TIMEZONE", "1")  # pandas-on-Spark warns without it
     shop.model("integers", INTEGERS.format(big=BIG), materialized="table")
     for name, code in TO_PANDAS.items():
@@ -231,7 +231,7 @@ def test_integers_beside_null_stay_integers_in_pandas(shop, monkeypatch):
 
 
 def test_values_of_pandas_stay_what_they_are(shop):
-    """Categories, and times that stand in columns of any kind."""
+    """Categories, and times in columns of any kind."""
     shop.configure({"spark.sql.session.timeZone": "Asia/Tokyo"})
     python(
         shop,
@@ -289,7 +289,7 @@ def test_a_batch_reads_its_own_rows_of_a_model(shop):
         assert shop.rows(shop.built("m"), "id") == Counter([(1,), (2,), (3,)])
 
 
-def test_a_server_runs_none(shop, monkeypatch):
+def test_a_thrift_server_runs_no_python_models(shop, monkeypatch):
     monkeypatch.setattr(SparkIcebergConnectionManager, "own_session", lambda self: None)
     python(shop, "m", "return session.range(1)", materialized="table")
     assert "is a Python model, which" in shop.fails()

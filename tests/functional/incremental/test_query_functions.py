@@ -1,4 +1,4 @@
-"""What the room for queries knows of Spark's functions is what Spark says of them."""
+"""The list of Spark's functions in iceberg_incremental.query agrees with Spark."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def facts(shop):
     [
         ("d", "2026-03-05", "2026-03-09"),
         ("I", "5", "9"),
-        ("l", "5000000000000", "9000000000000"),  # without metrics: a query over the changes
+        ("l", "5000000000000", "9000000000000"),  # without metrics, a query over the changes computes the bounds
         ("s", "s05", "s09"),
         ("p", "5.125", "9.125"),
         ("t", "2026-03-05 00:30:00", "2026-03-09 00:30:00"),
@@ -126,7 +126,7 @@ def test_nulls_and_long_strings(shop, facts):
     assert found == {(None, None, False, True)}
 
 
-def test_only_deletes_have_a_range_too(shop, facts):
+def test_deletes_alone_have_a_range_too(shop, facts):
     shop.model("probe", PROBE, incremental_strategy="merge", unique_key="id")
     shop.run("--vars", "{column: i}")
     shop.sql(f"delete from {facts} where id = 2")
@@ -151,7 +151,7 @@ def test_under_empty_and_sample_the_relation_as_given_is_asked(shop, facts):
 
 @contextmanager
 def settings(shop, **values):
-    """Settings of the session, with two underscores for each dot."""
+    """Settings of the session. Two underscores stand for each dot."""
     names = {f"spark.sql.{name.replace('__', '.')}": value for name, value in values.items()}
     for name, value in names.items():
         shop.sql(f"set {name} = {value}")
@@ -188,7 +188,7 @@ UNUSUAL = {
     ids=lambda given: "-".join(given) or "default",
 )
 def test_every_value_lies_in_the_range_that_a_query_finds(shop, given):
-    """One file per value, so that Iceberg prunes by the literals too."""
+    """One file per value, so that Iceberg also prunes with the literals."""
     with settings(shop, session__timeZone="Europe/Amsterdam", **given):
         for column, values in UNUSUAL.items():
             table = shop.raw(f"only_{column}")

@@ -1,4 +1,4 @@
-"""Sources whose snapshots expired before a model read them: what the metadata still shows is recovered exactly."""
+"""Sources whose snapshots expired before a model read them. The package recovers exactly what the metadata show."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def source(shop, version, mode="copy-on-write", partitions=""):
 
 
 def expire(shop, table, *statements):
-    """Commit these statements, and expire all snapshots but the last."""
+    """Commit statements, and expire all snapshots except the last."""
     for statement in statements:
         shop.sql(statement.format(t=table))
     shop.sql(f"call {CATALOG}.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 1)")
@@ -33,7 +33,7 @@ def expire(shop, table, *statements):
 
 
 def recovers(shop, *models):
-    """Run: the status announces it, each model reads net changes, and none is rebuilt."""
+    """Run the models. The status announces the recovery, each model reads net changes, and none is rebuilt."""
     status = shop.operation("ip_status")
     assert "pending (net)" in status.printed and "fails" not in status.printed, status.printed
     found = shop.run()
@@ -54,7 +54,7 @@ def recovers(shop, *models):
     ],
 )
 def test_rows_that_were_only_added(shop, version, partitions, statements):
-    """Appends, an overwrite that only adds, commits without rows, other columns; compaction if there is lineage."""
+    """Appends, an overwrite that only adds, commits without rows, other columns; compaction if there is row lineage."""
     events = source(shop, version, partitions=partitions)
     shop.model("staged", CHANGES, on_history_break="full_refresh", on_schema_change="append_new_columns")
     shop.model(
@@ -94,12 +94,12 @@ def test_rows_that_changed_are_merged(shop, mode):
         "when matched then update set * when not matched then insert *",
     )
     recovers(shop, "merged")
-    # a deleted row stays under this policy
+    # this policy keeps a deleted row
     assert shop.rows(shop.built("merged")) == shop.rows(events) + Counter([(3, "a")])
 
 
 def test_the_snapshot_that_was_read_alone_has_expired(shop):
-    """All commits since are there, but the snapshot to compare with is gone."""
+    """All later commits still exist, but the snapshot to compare with has expired."""
     events = source(shop, 3)
     shop.model("merged", CHANGES, incremental_strategy="merge", unique_key="id", on_source_rewrite="upserts")
     shop.insert(events, "(1, 'a')", "(2, 'b')")
@@ -136,7 +136,7 @@ def test_commits_without_rows_that_expired_only_move_the_checkpoint(shop):
         (3, "update {t} set v = 'b'", {"on_source_rewrite": "upserts"}, "changed or deleted rows"),
     ],
 )
-def test_what_cannot_be_told_is_an_error_that_says_why(shop, version, statement, config, reason):
+def test_changes_that_cannot_be_recovered_are_an_error_with_a_reason(shop, version, statement, config, reason):
     events = source(shop, version)
     shop.model("staged", CHANGES, **config)
     shop.insert(events, "(1, 'a')", "(2, 'b')")
@@ -152,7 +152,7 @@ def test_what_cannot_be_told_is_an_error_that_says_why(shop, version, statement,
     assert shop.rows(shop.built("staged")) == shop.rows(events)
 
 
-def test_deletions_of_a_mirror_cannot_be_told(shop):
+def test_deletions_of_a_mirror_cannot_be_recovered(shop):
     events = source(shop, 3)
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id", on_source_rewrite="upserts")
     shop.insert(events, "(1, 'a')", "(2, 'b')")
@@ -161,7 +161,7 @@ def test_deletions_of_a_mirror_cannot_be_told(shop):
     assert "changed or deleted rows" in shop.fails()
 
 
-def test_without_the_older_metadata_files_nothing_is_told(shop, warehouse):
+def test_without_the_older_metadata_files_nothing_is_recovered(shop, warehouse):
     events = source(shop, 2)
     shop.model("staged", CHANGES)
     shop.insert(events, "(1, 'a')")
@@ -175,7 +175,7 @@ def test_without_the_older_metadata_files_nothing_is_told(shop, warehouse):
 
 @pytest.mark.parametrize("twice", [False, True])
 def test_files_that_were_added_as_they_are(shop, tmp_path, twice):
-    """A file's name identifies its rows, unless the table has the file twice."""
+    """A file's name identifies its rows, unless the table contains the file twice."""
     events = source(shop, 2)
     shop.model("staged", CHANGES)
     shop.frame("select 1 as id, 'a' as v").write.parquet(str(tmp_path / "files"))

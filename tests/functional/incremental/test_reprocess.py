@@ -1,4 +1,4 @@
-"""Bounded reprocessing: ``--event-time-start`` and ``--event-time-end`` on a model with an event_time."""
+"""Bounded reprocessing: ``--event-time-start`` and ``--event-time-end`` for a model with an event_time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_window_is_processed_again_and_the_checkpoint_stays(shop, plays, confi
     shop.model("mirror", MIRROR, **KEY)
     shop.run()
     before = shop.checkpoint(shop.built("copied"))["sources"]
-    shop.insert(plays, "(3, date'2026-01-03', 1)")  # not consumed yet, so not among the window's rows either
+    shop.insert(plays, "(3, date'2026-01-03', 1)")  # not read yet, so it is not part of the window either
 
     found = shop.run("--select", "copied", "--vars", "{factor: 7}", *WINDOW)
     (said,) = [line for line in found.printed.splitlines() if ": captured " in line]
@@ -37,7 +37,7 @@ def test_a_window_is_processed_again_and_the_checkpoint_stays(shop, plays, confi
     (known,) = before.values()
     assert after["snapshot_id"] == known["snapshot_id"]
 
-    shop.run()  # an ordinary run continues, and downstream models see the result as ordinary changes
+    shop.run()  # an ordinary run continues, and downstream models read the result as ordinary changes
     assert sum(shop.rows(shop.built("copied")).values()) == 11 if config is MERGE else True
     assert shop.rows(shop.built("mirror")) == shop.rows(shop.built("copied"))
     assert shop.operation("ip_ledger", model="copied").success
@@ -60,7 +60,7 @@ def test_groups_and_ranges_of_a_window(shop, plays):
 
 
 def test_days_that_a_join_chooses(shop, plays):
-    """Rows outside the window are detected after the join that leaves them out."""
+    """Rows outside the window are detected although the join removes them."""
     days = """
     select day, count(*) * {{ var('factor', 1) }} as n from {{ ip_as_of(source('raw', 'plays')) }}
     where day in (select day from {{ ip_changes(source('raw', 'plays')) }}) group by day
@@ -111,7 +111,7 @@ def test_partitions_are_not_overwritten_by_another_time(shop, plays):
     assert "has the same event_time as the model, event_day" in shop.fails(*WINDOW)
 
 
-def test_a_text_is_no_time(shop):
+def test_text_is_not_a_time(shop):
     table = shop.source("plays", "account int, day string, seconds int")
     shop.declare("plays", config={"event_time": "day"})
     shop.insert(table, "(1, '2026-01-02', 1)")
@@ -120,7 +120,7 @@ def test_a_text_is_no_time(shop):
     assert "a text column" in shop.fails(*WINDOW)
 
 
-def test_a_model_without_event_time_runs_as_ever(shop, plays):
+def test_a_model_without_event_time_runs_as_usual(shop, plays):
     shop.model("copied", SQL)
     shop.run(*WINDOW)
     shop.insert(plays, "(3, date'2026-02-03', 1)")

@@ -37,7 +37,7 @@ def test_a_table(shop):
     ],
 )
 def test_an_incremental_model(shop, strategy, rows, more):
-    """A copy-on-write MERGE also rewrites the other rows of its files, which are not counted."""
+    """A copy-on-write MERGE also rewrites other rows of its files. These are not counted."""
     events = shop.source("events")
     shop.insert(events, *(f"({n}, 'a')" for n in range(10)))
     limited = SELECT + "{% if is_incremental() %} where id >= 9 {% endif %}"
@@ -49,7 +49,7 @@ def test_an_incremental_model(shop, strategy, rows, more):
 
 
 def test_an_insert_overwrite_that_fails_leaves_no_setting_behind(shop):
-    """Both models run on one connection: the hook of the second overwrites a whole table, as it does by default."""
+    """Both models run on one connection. The hook of the second one overwrites a whole table, which is the default."""
     events = shop.source("events")
     overwriting = {"materialized": "incremental", "incremental_strategy": "insert_overwrite", "partition_by": "v"}
     shop.model("a_fails", SELECT, **overwriting)
@@ -94,7 +94,7 @@ def test_the_ledger_counts_the_rows_that_a_merge_replaced(shop):
 
 @pytest.fixture
 def deleted_from(shop):
-    """A source of a format version, in which a merge-on-read delete has removed 7 of 60 rows."""
+    """Create a source with a format version, in which a merge-on-read DELETE has removed 7 of 60 rows."""
 
     def make(version: int) -> str:
         events = shop.source(
@@ -139,7 +139,7 @@ def test_rows_that_change_are_counted_at_most(shop, deleted_from):
 
 
 def test_position_deletes_whose_files_a_compaction_has_replaced(shop, deleted_from):
-    """They stay in the totals of format v2, although they no longer delete anything."""
+    """They remain in the totals of format v2, although they no longer delete anything."""
     events = deleted_from(2)
     shop.sql(
         f"call {CATALOG}.system.rewrite_data_files(table => '{events}', options => map('rewrite-all', 'true', "

@@ -1,4 +1,4 @@
-"""The main job: each run processes what was committed since the last one, and commits its position with the rows."""
+"""The main task: each run processes the commits since the last run, and commits its position with the rows."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_several_sources_and_one_of_them_twice(shop):
 
 @pytest.mark.parametrize("plain_first", [True, False])
 def test_a_source_that_is_also_read_plainly_or_through_a_view(shop, plain_first):
-    """Spark resolves a name once per statement: a range under the table's own name would read what the other reads."""
+    """Spark resolves a name once per statement. A range under the table's own name would read the rows of others."""
     events = shop.source("events")
     shop.sql(f"create view {shop.raw('seen')} as select id from {events}")
     shop.declare("seen")
@@ -218,7 +218,7 @@ def test_a_relation_read_as_of_may_be_rebuilt_every_day(shop):
     assert shop.rows(shop.built("named")) == Counter([(1, "one"), (2, "two")])
 
 
-def test_a_relation_read_as_of_that_loses_all_rows_leaves_none_of_its_values(shop):
+def test_values_of_a_relation_read_as_of_disappear_with_its_rows(shop):
     ids, names = shop.source("ids"), shop.source("names", "id int, name string")
     shop.model(
         "named",
@@ -244,7 +244,7 @@ CHANGES_LATER = """
 
 
 def test_a_first_build_as_of_follows_a_source_that_is_rebuilt(shop):
-    """dbt users read the changes under is_incremental(): the first build captures the source only through ip_as_of."""
+    """dbt users read changes under is_incremental(), so the first build captures the source only through ip_as_of."""
     events = shop.source("events")
     shop.model("staged", CHANGES_LATER)
     shop.insert(events, "(1, 'a')")
@@ -271,7 +271,7 @@ def test_a_first_build_as_of_continues_by_changes_within_the_limits(shop):
 
 
 def test_a_checkpoint_that_says_as_of_of_a_source_read_by_changes(shop):
-    """As an older version wrote it: the model follows the source's rebuild, and reads the next range."""
+    """An older version wrote such checkpoints. The model follows the source's rebuild, and reads the next range."""
     events = shop.source("events")
     shop.model("staged", "select id, v from {{ ip_as_of(source('raw', 'events')) }}")
     shop.insert(events, "(1, 'a')")
@@ -301,7 +301,7 @@ def test_changes_that_a_macro_of_the_project_hides(shop):
 
 
 def test_one_cut_for_all_models_of_an_invocation(shop):
-    """The second model's hook commits to the source after the first capture: neither model may see that commit."""
+    """The second model's hook commits to the source after the first capture. Neither model may read that commit."""
     events = shop.source("events")
     for name in ("one", "two"):
         shop.model(name, "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -382,8 +382,8 @@ def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_change
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("policy", ["fail", "ignore"])
-def test_an_insert_overwrite_of_an_empty_partition_beside_delete_files(shop, policy):
-    """Iceberg's changelog scan refuses a table with delete files, even where the range has none."""
+def test_an_insert_overwrite_of_an_empty_partition_next_to_delete_files(shop, policy):
+    """Iceberg's changelog scan refuses a table with delete files, even if the range has none."""
     modes = "'format-version'='3', 'write.delete.mode'='merge-on-read'"
     events = shop.source("events", "id int, d int", f"partitioned by (d) tblproperties ({modes})")
     shop.model("copied", "select * from {{ ip_changes(source('raw', 'events')) }}", on_source_rewrite=policy)

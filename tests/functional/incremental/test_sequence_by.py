@@ -1,4 +1,4 @@
-"""Order within a key: of several rows of one key the newest is in the table, whatever the order in which they come."""
+"""Order within a key: the table has the newest row of each key, whatever the order in which rows arrive."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ APPLY = {"incremental_strategy": "apply_changes", **KEYED}
 
 
 def history(rng, length, keys):
-    """Events as a database logs them, each of one row or two: (at, seq, id, v, op).
+    """Events as a database logs them, each with one or two rows: (at, seq, id, v, op).
 
-    Several share a time; keys are deleted and come back; an update is logged with the old row, which may have another
-    key.
+    Some events share a time. Keys are deleted and inserted again. An update is logged with the old row, which may have
+    another key.
     """
     events = []
     for seq in range(length):
@@ -42,7 +42,7 @@ def history(rng, length, keys):
 
 
 def newest(events, *, deletes):
-    """The table that all events come to."""
+    """The table after all events."""
     rows = {}
     for at, seq, key, v, op in sorted((row for event in events for row in event), key=lambda row: (row[1], row[4])):
         if op == "u":
@@ -64,7 +64,7 @@ def test_every_order_of_arrival_gives_the_same_table(shop):
     shop.model("mirror", CHANGES, **APPLY)
     events = history(rng, 60, [1, 2, 3, 4, 5, None])
     arrival = rng.sample(events, len(events))
-    gone = [[(100, 100, 1, "", "d")], [(101, 101, None, "", "d")]]  # in a run of their own
+    gone = [[(100, 100, 1, "", "d")], [(101, 101, None, "", "d")]]  # in a separate run
     batches = [arrival[:12], gone, *(arrival[start : start + 12] for start in range(12, 60, 12))]
     for number, batch in enumerate(batches, 1):
         for half in (batch[::2], batch[1::2]):
@@ -89,7 +89,7 @@ COPIED = {"format-version": "3", **{f"write.{kind}.mode": "copy-on-write" for ki
 
 
 def remembered(shop, name):
-    """The deletions that a model's next run knows of."""
+    """The deletions that the model's next run reads."""
     deletions = shop.checkpoint(shop.built(name))["sequence"].get("deletions")
     if deletions is None:
         return None
@@ -98,7 +98,7 @@ def remembered(shop, name):
 
 @pytest.fixture
 def log(shop):
-    """A log of changes, and its model with two rows: of time 5 and key 1, and of time 5 and key 2."""
+    """A log of changes, and its model with two rows: key 1 and key 2, both with time 5."""
     table = shop.source("log", EVENTS)
     shop.model("mirror", PASSED_ON, **SIMPLE)
     shop.insert(table, "(1, 5, 'a', 'INSERT')", "(2, 5, 'b', 'INSERT')")
@@ -107,7 +107,7 @@ def log(shop):
 
 
 def refused(shop, log, *rows):
-    """The message of a run of these rows, which must fail and leave everything as it was; the rows are taken back."""
+    """Run these rows, which must fail without any effect, and remove the rows again; returns the message."""
     built = shop.built("mirror")
     before, head = shop.head(built), shop.head(log)
     shop.insert(log, *rows)
@@ -143,7 +143,7 @@ def test_rows_of_which_none_is_the_newest_are_an_error_and_the_same_rows_are_one
 
 
 @pytest.mark.thorough
-def test_rows_of_which_none_is_the_newest_are_an_error_in_a_build_and_in_a_merge_too(shop, log):
+def test_ties_are_an_error_in_a_build_and_in_a_merge_too(shop, log):
     shop.model("merged", PASSED_ON.replace(", _change_type", ""), **SIMPLE | {"incremental_strategy": "merge"})
     shop.run("--select", "merged")
     built = [shop.built(name) for name in ("merged", "mirror")]
@@ -198,7 +198,7 @@ def test_deletions_are_remembered_in_every_layout(shop, monkeypatch, server):
 
 @pytest.mark.thorough
 def test_a_run_that_fails_remembers_nothing(shop, log, monkeypatch):
-    """A run that reads less must not have deletions that are still to be read."""
+    """A run that reads fewer commits must not have the deletions of later commits."""
     shop.insert(log, "(1, 6, 'A', 'UPDATE_AFTER')")
     shop.insert(log, "(1, 9, null, 'DELETE')", "(2, 9, null, 'DELETE')")
     with monkeypatch.context() as patched:
@@ -289,7 +289,7 @@ def test_a_table_of_deletions_may_be_compacted_and_its_snapshots_expire(shop, lo
     assert len(shop.snapshots(shop.built("mirror__ip_deleted"))) == 2
 
 
-def test_a_table_of_another_kind_is_not_taken_for_that_of_deletions(shop, log):
+def test_a_table_of_another_kind_is_not_used_for_deletions(shop, log):
     shop.sql(f"create table {shop.built('mirror__ip_deleted')} (id int, at int) using iceberg")
     assert "is used for something else" in refused(shop, log, "(1, 9, null, 'DELETE')")
 
@@ -319,7 +319,7 @@ def test_keys_that_are_widened_find_the_deletions_that_were_remembered_before(sh
 
 @pytest.mark.thorough
 def test_a_mirror_of_a_table_whose_rows_share_keys(shop):
-    """A deletion has the sequence of the row that was deleted."""
+    """A deletion has the sequence of the deleted row."""
     events = shop.source("events", "n int, id int, at int, v string")
     shop.model(
         "mirror",
@@ -406,7 +406,7 @@ def test_a_table_that_was_not_kept_in_this_order_is_rebuilt_or_taken_as_it_is(sh
     assert shop.rows(shop.built("merged")) == Counter([(1, 5, "b")])
 
 
-def test_what_cannot_be_put_in_order_is_refused_before_anything_is_written(shop):
+def test_invalid_sequences_are_refused_before_anything_is_written(shop):
     shop.source("log", "id int, at int, v string, m map<string, int>")
     rows = "select * from {{ ip_changes(source('raw', 'log')) }}"
     config = {"incremental_strategy": "merge", "unique_key": "id"}
@@ -440,7 +440,7 @@ def test_a_tie_beside_a_column_that_was_added(shop):
         message = shop.fails()
         assert "have the same unique_key, id, and the same sequence_by, at" in message
         assert 'Found: {"id":1} (2 rows).' in message
-    shop.sql(f"delete from {events} where extra = 5")  # a row that no run has read
+    shop.sql(f"delete from {events} where extra = 5")  # no run has read this row
     shop.insert(events, "(1, 2, 'b', 6)")
     shop.run()
     assert shop.rows(shop.built("latest")) == Counter([(1, 2, "b", 6), (2, 1, "a", None)])
@@ -516,9 +516,7 @@ def test_rows_that_a_server_may_compute_again_and_rows_of_some_columns_are_refus
 
 
 @pytest.mark.thorough
-def test_another_run_that_remembers_deletions_at_the_same_time_is_an_error_and_what_it_wrote_does_not_count(
-    shop, log, monkeypatch
-):
+def test_concurrent_deletions_of_another_run_are_an_error_and_do_not_count(shop, log, monkeypatch):
     beside, execute = shop.built("mirror__ip_deleted"), SparkIcebergAdapter.execute
     property_ = "tblproperties ('ip.deletions-of' = 'mirror')"
     for key, rival in (
@@ -559,7 +557,7 @@ def test_deletions_keep_their_keys_where_the_config_lists_these_in_another_order
 
 
 def test_a_build_reads_sql_that_is_not_deterministic_once(shop):
-    """The build reads the rows for those with a NULL in the key apart, and for the deletions."""
+    """The build also selects the rows with NULL in the key, and the deletions."""
     log = shop.source("log", "id int, at int")
     shop.sql(f"insert into {log} select int(id), int(id) from range(100)")
     rows = "select {}, at {} from {{{{ ip_changes(source('raw', 'log')) }}}}"

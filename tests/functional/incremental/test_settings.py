@@ -1,4 +1,4 @@
-"""Settings of the Spark session that change what SQL means: each has no effect here, is set by a run, or is refused."""
+"""Session settings that change the meaning of SQL. Each has no effect, is set by the run, or is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def row(id_: int, s: str, day: int) -> str:
 
 
 def play(shop: Shop) -> dict[str, Counter[tuple[Any, ...]]]:
-    """Two runs of a model of each kind over a source with values that are hard to write; returns their rows."""
+    """Run a model of each kind twice, over a source with values that are hard to write; returns the rows."""
     facts = shop.source("facts", COLUMNS, "partitioned by (s)", "tblproperties('format-version'='3')")
     shop.model("appended", f"select * from {FACTS}", on_source_rewrite="ignore")
     shop.model("merged", f"select * from {FACTS}", incremental_strategy="merge", unique_key=["id", "s"],
@@ -97,7 +97,7 @@ def value_of(refused: Refused) -> str:
 
 
 def test_settings_that_are_refused(shop):
-    """A hook sets each one before the model's first build and before its next range: nothing is written."""
+    """A hook sets each setting before the model's first build, and before its next range. Nothing is written."""
     events = shop.source("events")
     shop.insert(events, "(1, 'a')")
     shop.model("staged", STAGED)

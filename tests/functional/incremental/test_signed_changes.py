@@ -1,6 +1,6 @@
-"""Sums and counts that are that follow signed changes: after every run they are what a rebuild would give.
+"""Sums and counts that follow signed changes. After every run, they equal a rebuild.
 
-The model is the example of docs/patterns.md.
+The model is the example in docs/patterns.md.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ STEPS = {
 
 
 def define(shop, name, source, **renamed):
-    """The example, over a source, with other names for its columns."""
+    """Write the example for a source, with other names for its columns."""
     sql = EXAMPLE.replace("ref('orders')", "RELATION")
     for column, other in {**renamed, "RELATION": f"source('raw', '{source}')"}.items():
         sql = sql.replace(column, other)
@@ -105,7 +105,7 @@ def test_sums_follow_every_change(shop):
 
 @pytest.mark.thorough
 def test_every_kind_of_commit(shop):
-    """The source's ids are summed by its other column."""
+    """Sums the source's ids by its other column."""
     by_v = {"customer_id": "v", "amounts": "ids", "amount": "id", "orders": "n"}
     for kind, commits in KINDS.items():
         commit(shop, shop.source(kind, "id int, v string", commits.clauses), BASE)
@@ -124,7 +124,7 @@ def test_every_kind_of_commit(shop):
 
 @pytest.fixture
 def orders(shop):
-    """A source with its sums, which have been built."""
+    """A source and the model of its sums, which has been built."""
     table = shop.source("orders", COLUMNS)
     define(shop, "sums", "orders")
     commit(shop, table, [FIRST])
@@ -160,8 +160,8 @@ def test_a_target_that_is_rolled_back_adds_the_same_changes_again(shop, orders):
 
 
 @pytest.mark.thorough
-def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
-    """There Spark may compute the changes again after the INSERT: the SQL must still see the table as it was."""
+def test_the_statements_for_a_server(shop, orders, monkeypatch):
+    """Spark may compute the changes again after the INSERT, so the SQL must still read the table's earlier state."""
     monkeypatch.setattr(DbtSpark, "scans", None)
     hold_as_a_server(monkeypatch)
     for statements in list(STEPS.values())[:7]:
@@ -172,13 +172,13 @@ def test_the_statements_that_a_server_gets(shop, orders, monkeypatch):
 
 @pytest.mark.parametrize("swap", [True, False])
 def test_a_name_that_means_another_column_is_refused(shop, orders, swap):
-    """The sums hold what the old column had: what is subtracted would be something else."""
+    """The sums contain the values of the old column. A run would subtract the values of another column."""
     shop.sql(f"alter table {orders} add column other decimal(10,2)")
     shop.run()
     if swap:
         for old, new in (("amount", "x"), ("other", "amount"), ("x", "other")):
             shop.sql(f"alter table {orders} rename column {old} to {new}")
-        shop.insert(orders, "(40, 1, 5, 6)")  # only rows that are added: later ranges would not show the swap
+        shop.insert(orders, "(40, 1, 5, 6)")  # added rows only: later ranges would not show the swap
     else:
         shop.sql(f"alter table {orders} drop column amount")
         shop.sql(f"alter table {orders} add column amount decimal(10,2)")
@@ -224,8 +224,8 @@ LOGGED = """
 """
 
 
-def test_signed_changes_beside_other_changes_of_the_same_source(shop, orders):
-    """An UPDATE_AFTER of a sum replaces the table's row, although no old version of it comes with it."""
+def test_signed_changes_together_with_other_changes_of_the_same_source(shop, orders):
+    """An UPDATE_AFTER of a sum replaces the table's row, although no old version of it is read."""
     shop.model("mixed", MIXED, incremental_strategy="apply_changes", unique_key="name")
     shop.model("logged", LOGGED, on_source_rewrite="upserts")
     shop.run()

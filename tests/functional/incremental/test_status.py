@@ -1,4 +1,4 @@
-"""``ip_status`` and the run after it agree: what is pending, what would be done, and the errors, word for word."""
+"""``ip_status`` and the next run agree on pending changes, the action of the run, and the text of errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DAYS = "id int, v string, day int"
 
 @dataclass(frozen=True)
 class Case:
-    """A model, what happens to its source ``{t}`` after its first run, and what the next run does with it."""
+    """A model, changes to its source ``{t}`` after its first run, and the action of the next run."""
 
     action: str
     then: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def seen(module_shop: Shop) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """For each model: its status before a run, and what the run came to."""
+    """For each model, its status before a run, and the outcome of the run."""
     shop = module_shop
     shop.source("seen")
     shop.insert(shop.raw("seen"), "(1, 'a')")
@@ -95,7 +95,7 @@ def seen(module_shop: Shop) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         table = shop.source(name, *case.columns)
         shop.model(name, case.sql.format(name), **case.config)
         if case.columns[0] == DAYS:
-            shop.insert(table, "(1, 'a', 1), (2, 'b', 1)")  # in one file, of which a row is deleted
+            shop.insert(table, "(1, 'a', 1), (2, 'b', 1)")  # in one file, from which a row is deleted
         else:
             for row in ("1, 'a'", "2, 'b'"):
                 shop.sql(f"insert into {table} (id, v) values ({row})")
@@ -138,7 +138,7 @@ def test_the_status_has_the_error_of_the_run(seen, name):
     assert " ".join(status["error"].split()) in " ".join(result["message"].split())
 
 
-# of a source that is read both ways, a run reports the changes, and the status what is new: the whole table
+# for read_both_ways, a run reports the changes, but the status reports the whole table
 @pytest.mark.parametrize("name", sorted({*of("apply")} - {"read_both_ways"}))
 def test_the_status_counts_what_the_run_reads(seen, name):
     status, result = seen[name]
@@ -156,7 +156,7 @@ def test_the_status_of_a_model_that_was_never_built(seen):
     assert (status["next_run"], result["code"]) == ("builds the whole table (first build)", "rebuild")
 
 
-def test_what_may_expire_is_said_with_the_date(shop):
+def test_the_status_has_the_dates_of_expiry(shop):
     table = shop.source("pending", "id int, v string", "tblproperties ('history.expire.max-snapshot-age-ms'='1')")
     shop.model("late", CHANGES.format("pending"))
     shop.sql(INSERT.format(t=table))

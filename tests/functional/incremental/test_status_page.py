@@ -1,4 +1,4 @@
-"""The status page of a real project: written by the operation, without a Spark statement, and true."""
+"""The status page of a real project. The operation writes it correctly, without a Spark statement."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_page_of_some_models(shop):
     assert "other" not in text
 
 
-def test_what_is_asked_for_wrongly_writes_nothing(shop):
+def test_invalid_arguments_write_nothing(shop):
     shop.source("plays", "account int, played_at timestamp")
     shop.model("copied", COPY)
     for arguments, expected in (

@@ -1,4 +1,4 @@
-"""Append, merge and insert_overwrite, and the configs that go with them."""
+"""Append, merge and insert_overwrite, and their configs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many models at once on the embedded lakehouse, whose catalog is one SQLite file."""
+"""Many concurrent models on the embedded lakehouse, whose catalog is one SQLite file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MODELS, THREADS = 24, 8
 
 @pytest.mark.thorough
 def test_eight_threads_write_to_one_catalog_file(shop: Shop):
-    """Each model commits to the file several times a run: tables, merges, views and columns that come."""
+    """Each model commits to the file several times per run: tables, merges, views and new columns."""
     events = shop.source("events", "id int, v string")
     shop.insert(events, "(1, 'a')", "(2, 'b')")
     changes = "select *{{ var('more', '') }} from {{ ip_changes(source('raw', 'events')) }}"

@@ -1,8 +1,8 @@
-"""Rows that a macro shows although they did not change: the groups that they are in keep all of their rows.
+"""Rows that a macro returns although they did not change. Their groups keep all of their rows.
 
-Such rows came and went between compactions, were moved or set to their own values, or lie in files that did not change.
-A model bounds what else it reads by the package's own bounds of the changes, or by ``ip_range``. A group that is beyond
-them, but is shown, would be replaced by nothing.
+Such rows were added and removed between compactions, were moved or set to their own values, or are in unchanged files.
+A model restricts its other reads with the package's own bounds of the changes, or with ``ip_range``. If a group were
+returned but outside these bounds, it would be replaced with nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMPACTION = (
 FIRST = {
     "parts": [
         "insert into {t} values (1, 0, 'm', 1), (2, 0, 'm', 2)",
-        # large enough that a compaction is not read
+        # large enough that compactions do not read it
         "insert into {t} select /*+ coalesce(1) */ int(id), 3, 'a', 1 from range(100, 50000)",
         "insert into {t} select /*+ coalesce(1) */ int(id), 3, 'a', 1 from range(50000, 100000)",
     ],
@@ -81,7 +81,7 @@ def define(shop, source):
 
 
 def wrong(shop, source):
-    """The models of a source that differ from a rebuild, with the rows that they have too many and too few."""
+    """The models of a source that differ from a rebuild, each with its extra and its missing rows."""
     expected = shop.rows(f"(select k, count(*) as n from {shop.raw(source)} group by k)")
     found = {
         kind: shop.rows(shop.built(f"{source}_{kind}"))

@@ -1,4 +1,4 @@
-"""One rule for every way of merging: two new rows of one key are an error, and NULL is not a key."""
+"""One rule for all ways of merging: two new rows with the same key are an error, and NULL is not a key."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def define(shop, first_build=False):
 
 
 def failures(shop, *arguments):
-    """The messages of all models, each of which must fail."""
+    """The messages of all models. Each of them must fail."""
     found = shop.dbt("run", *arguments)
     assert {result.status for result in found.nodes.values()} == {"error"}, found.printed[-3000:]
     return {name: result.message for name, result in found.nodes.items()}
@@ -95,7 +95,7 @@ def test_a_merge_takes_rows_without_a_key_as_often_as_they_come(shop, events):
 
 
 def test_more_new_keys_than_are_broadcast_into_a_table_without_old_rows(shop, events, monkeypatch):
-    """Then the join has no left row, and Spark pulls no right one."""
+    """Then the join has no left row, and Spark reads no right row."""
     monkeypatch.setattr(groups, "MOST_BROADCAST_KEYS", 0)
     monkeypatch.setattr(groups, "MOST_BROADCAST_NUMBERS", 0)
     many = "select id, v, w from {{ ip_changes(source('raw', 'events')) }}"
@@ -147,7 +147,7 @@ RANDOM = {
 
 @pytest.mark.parametrize("sql", RANDOM.values(), ids=RANDOM)
 def test_sql_that_is_not_deterministic_is_merged_exactly_or_refused(shop, sql):
-    """A copy-on-write MERGE would compute the rows twice; all other ways compute them once."""
+    """A copy-on-write MERGE would compute the rows twice. All other ways compute them once."""
     events = shop.source("events", "id int, w string")
     narrow = {"merge_exclude_columns": ["w"]}
     ways = {
@@ -174,7 +174,7 @@ def test_sql_that_is_not_deterministic_is_merged_exactly_or_refused(shop, sql):
     assert shop.rows(shop.built("copied"), "id, w") == Counter([(1, "a"), (2, "b"), (3, "c")])
 
 
-def test_current_times_are_no_such_sql(shop):
+def test_current_times_count_as_deterministic(shop):
     events = shop.source("events", "id int, w string")
     sql = "select id, w, current_timestamp() as at from {{ ip_changes(source('raw', 'events')) }}"
     narrow = {"merge_exclude_columns": ["w"], "tblproperties": COPY_ON_WRITE}
@@ -192,8 +192,8 @@ def test_current_times_are_no_such_sql(shop):
     ids=["merge", "apply_changes", "sequence_by"],
 )
 def test_a_build_puts_neighbouring_keys_into_the_same_files(shop, events, strategy, config):
-    """A merge reads the files that may hold the new keys: in any other order these would be all."""
-    # else the few rows of a test go into one file
+    """A merge reads the files that may contain the new keys. In any other order, these would be all files."""
+    # otherwise, the few rows of a test go into one file
     shop.configure({"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "4"})
     shop.sql(f"insert into {events} select id, 'a', string(id) from range(1000)")
     macro = "ip_changes(source('raw', 'events'))"

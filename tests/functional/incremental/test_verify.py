@@ -1,4 +1,4 @@
-"""``ip_verify``: a table is compared with its rebuild from the snapshots of its checkpoint, whatever the strategy."""
+"""``ip_verify`` compares a table with its rebuild from the snapshots of its checkpoint, for every strategy."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def results(report: dict[str, dict[str, Any]]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def built(module_shop):
-    """Every strategy, after a first build and two runs of late rows; which tests alter by hand."""
+    """Models of every strategy, after a first build and two runs with late rows. Tests alter their tables."""
     shop = module_shop
     events = shop.source("events", EVENTS)
     for name, (sql, config) in MODELS.items():
@@ -195,7 +195,7 @@ def test_a_data_test_fails_for_the_rows_that_differ(shop):
     assert shop.dbt("compile").success
 
 
-def test_what_cannot_be_compared_is_not_reported_as_equal(shop):
+def test_tables_that_cannot_be_compared_are_not_reported_as_equal(shop):
     events, names = shop.source("events", EVENTS), shop.source("names", "id int, name string")
     changes = "select id, amount from {{ ip_changes(source('raw', 'events')) }}"
     shop.insert(events, ONE, TWO)
@@ -300,7 +300,7 @@ def test_values_of_all_types_are_compared(shop):
 
 
 def test_fields_in_another_order_are_compared_by_their_names(shop):
-    """A run refuses such SQL; a comparison before that run tells the order of the fields from their values."""
+    """A run refuses such SQL. A comparison before that run distinguishes the order of the fields from their values."""
     fields = {"s": "named_struct({})", "l": "array(named_struct({}))", "m": "map('k', named_struct({}))"}
 
     def edit(*listed):

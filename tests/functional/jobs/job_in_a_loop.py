@@ -1,6 +1,6 @@
-"""A job of PySpark in a process of its own, run after run, until a file is there.
+"""Runs a PySpark job again and again, in a separate process, until a file exists.
 
-Usage: python job_in_a_loop.py <settings of Spark as JSON> <source> <target> <file>. Prints a line before its first run.
+Usage: python job_in_a_loop.py <settings of Spark as JSON> <source> <target> <file>. Prints a line before the first run.
 """
 
 from __future__ import annotations

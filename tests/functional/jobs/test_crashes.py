@@ -1,6 +1,6 @@
-"""Processes of PySpark jobs killed by SIGKILL at random times, and several at once: each row is written once.
+"""Processes of PySpark jobs are killed with SIGKILL at random times, or run at once. Each row is written once.
 
-``CHAOS_KILLS`` and ``CHAOS_ROUNDS`` set how many kills and rounds there are in the tests that are marked thorough.
+``CHAOS_KILLS`` and ``CHAOS_ROUNDS`` set the number of kills and rounds in the tests that are marked thorough.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "2"))
 
 
 class Loops:
-    """Processes that run a job again and again."""
+    """Processes that repeat a job."""
 
     def __init__(self, lake, embedded_target, folder):  # noqa: F811
         credentials = SparkIcebergCredentials.from_dict({**embedded_target, "schema": "default"})
@@ -53,7 +53,7 @@ def loops(lake, embedded_target, tmp_path):  # noqa: F811
 
 
 def killed(process, *, with_jvm):
-    """Kill a process; without its JVM, that goes on with the statement at hand."""
+    """Kill a process. A JVM that is not killed finishes its current statement."""
     if with_jvm:
         os.killpg(process.pid, signal.SIGKILL)
     else:
@@ -75,7 +75,7 @@ def test_jobs_that_are_killed_at_random_times(lake, loops, kills):  # noqa: F811
             written += 1
         killed(process, with_jvm=number % 2 == 0)
         assert not [each for each, times in lake.rows("id").items() if times > 1]
-    time.sleep(2)  # for the statement at hand of a JVM without its process
+    time.sleep(2)  # for the current statement of a JVM whose process was killed
     lake.insert((written, "x", 1))
     for _ in range(2):
         appended(lake)
@@ -84,7 +84,7 @@ def test_jobs_that_are_killed_at_random_times(lake, loops, kills):  # noqa: F811
 
 
 @pytest.mark.thorough
-def test_jobs_that_run_at_once(lake, loops):  # noqa: F811
+def test_concurrent_jobs(lake, loops):  # noqa: F811
     lake.insert((0, "x", 1))
     appended(lake)
     processes = [loops.start() for _ in range(2)]

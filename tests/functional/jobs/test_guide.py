@@ -1,4 +1,4 @@
-"""The PySpark jobs of docs/jobs.md, one after the other, as they stand there but for the names of tables."""
+"""The PySpark jobs of docs/jobs.md, run one after the other. Only the table names differ from the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lake(outside):  # noqa: F811
 
 
 def run(lake, text, **names):
-    """Run a block, and return its variables."""
+    """Run a block; returns its variables."""
     for namespace in ("lake.ops", "lake.analytics"):
         text = text.replace(f"{namespace}.", f"{lake.schema}.")
     variables = {"spark": lake.session, **names}

@@ -1,4 +1,4 @@
-"""Jobs without dbt, on real tables: each kind of write over several runs, what fails, what a dbt model continues."""
+"""Jobs without dbt, on real tables: each kind of write over several runs, failures, and switches to dbt and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _numbers = itertools.count(1)
 
 
 class Lake:
-    """Tables of one test."""
+    """The tables of one test."""
 
     def __init__(self, session, catalog="lakehouse"):
         self.session = session
@@ -273,7 +273,7 @@ def test_columns_follow_the_policy(lake):
     assert lake.rows("id, v, string(day)") == Counter([(1, "a", None), (2, "b", "2026-01-01")])
 
 
-def test_a_table_of_somebody_else_is_not_touched(lake):
+def test_a_foreign_table_is_not_changed(lake):
     lake.insert((1, "a", 1))
     lake.sql("create table {t} using iceberg as select 9 as id, 'z' as v, date '2026-01-09' as day")
     with pytest.raises(CheckpointError, match="checkpoint"):
@@ -284,7 +284,7 @@ def test_a_table_of_somebody_else_is_not_touched(lake):
         appended(lake, name="job.another")
 
 
-def test_of_two_runs_from_the_same_position_one_wins(lake, monkeypatch):
+def test_only_one_of_two_runs_from_the_same_position_can_publish(lake, monkeypatch):
     lake.insert((1, "a", 1))
     appended(lake)
     lake.insert((2, "b", 1))
@@ -320,7 +320,7 @@ def test_a_model_of_dbt_continues_a_job_and_the_job_the_model(shop):  # noqa: F8
     assert shop.rows(staged, "id") == Counter([(1,), (2,), (3,)])
 
 
-def test_rows_that_spark_has_cached_are_read_anew_after_a_run(lake):
+def test_rows_that_spark_has_cached_are_read_again_after_a_run(lake):
     lake.insert((1, "a", 1))
     appended(lake)
     lake.sql("cache table {t}")

@@ -1,4 +1,4 @@
-"""The engine where neither dbt nor Jinja can be imported: each of its modules, and a job over two runs."""
+"""The engine in an environment without dbt and Jinja: each of its modules, and a job over two runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ assert not [name for name, module in sys.modules.items() if module and name.spli
 """
 
 
-def test_a_job_runs_where_dbt_cannot_be_imported(tmp_path, embedded_target):
+def test_a_job_runs_without_dbt(tmp_path, embedded_target):
     target = {**embedded_target, "schema": "ops", "warehouse": str(tmp_path / "lakehouse")}
     credentials = SparkIcebergCredentials.from_dict(target)
     (tmp_path / "lakehouse").mkdir()

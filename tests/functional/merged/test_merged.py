@@ -1,4 +1,4 @@
-"""The benchmark of a table that is merged into, small: in a process of its own, for Spark's event log."""
+"""A small run of the benchmark of merges into a table. It has its own process, for Spark's event log."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _WAYS = ("--ways", ",".join(OURS))
 
 @pytest.fixture(scope="module")
 def printed() -> str:
-    """What the benchmark printed; where a way does not give the rows that it should, there is nothing but an error."""
-    # many small statements: the quick compiler alone
+    """The output of the benchmark. If any way of merging returns wrong rows, the output is only an error."""
+    # many small statements: the fast compiler alone
     options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
     ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.merged", *_SIZES, *_WAYS],

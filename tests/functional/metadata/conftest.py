@@ -1,4 +1,4 @@
-"""One Spark, reached over Thrift, with a catalog of every type that the readers know."""
+"""One Spark, reached over Thrift, with a catalog of every type that the readers support."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
             "spark_catalog": {"type": "hive"},
         }
         if servers.postgresql_programs() is not None:
-            # not in pytest's folder: if we are root, PostgreSQL runs as another user, who has no access there
+            # not in pytest's folder: under root, PostgreSQL runs as another user, who has no access to that folder
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             folder.chmod(0o755)
             port = stack.enter_context(servers.postgresql(folder / "pg", PASSWORD))
@@ -65,7 +65,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
             }
         settings = {
             "spark.hadoop.hive.metastore.uris": metastore,
-            # the metastore on Derby has no lock tables; without locks, commits compare and swap
+            # the metastore on Derby has no lock tables; without locks, commits use compare-and-swap
             "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
         }
         for name, options in catalogs.items():

@@ -1,4 +1,4 @@
-"""The servers behind the catalogs: real ones, which the tests start and stop."""
+"""The real servers behind the catalogs, which the tests start and stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
 JARS = Path(pyspark.__file__).parent / "jars"
 JAVA = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
 HOST = "127.0.0.1"
-# As in the Spark of this process, the thorough compiler would spend more time than its code saves.
+# As in the Spark of this process, the optimizing compiler would take more time than its code saves.
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 
@@ -49,7 +49,7 @@ def running(
     seconds: float = 120,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is ready when ``ready`` returns true, and ends with the block; its output goes to ``log``."""
+    """Runs a process within a block, which begins when ``ready`` returns true. The output goes to ``log``."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -76,7 +76,7 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log:
 
 @contextmanager
 def postgresql(folder: Path, password: str) -> Iterator[int]:
-    """A PostgreSQL cluster of its own, with user and database ``postgres``; yields its port."""
+    """A new PostgreSQL cluster with user and database ``postgres``; yields its port."""
     programs = postgresql_programs()
     assert programs is not None
     # PostgreSQL refuses to run as root
@@ -111,7 +111,7 @@ def postgresql(folder: Path, password: str) -> Iterator[int]:
 
 
 def postgresql_programs() -> Path | None:
-    """The folder of initdb and pg_ctl, which Debian does not put on the path."""
+    """The folder of initdb and pg_ctl, which is not on Debian's path."""
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     return folders[-1] if folders else None
@@ -156,7 +156,7 @@ def rest_catalog(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def hive_metastore(folder: Path) -> Iterator[int]:
-    """A Hive metastore from the jars of PySpark, on a Derby database of its own; yields its port."""
+    """A Hive metastore from the jars of PySpark, on its own Derby database; yields its port."""
     folder.mkdir()
     settings = {
         "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/db;create=true",
@@ -179,13 +179,13 @@ def hive_metastore(folder: Path) -> Iterator[int]:
 
 
 def lake_settings(folder: Path, catalog: str, embedded_target: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a server of Spark with an Iceberg catalog on SQLite in a folder, and the jars for it."""
+    """The settings of a Spark server with its jars and an Iceberg catalog on SQLite in a folder."""
     folder.mkdir()
     session = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "s"}))
     embedded = session.settings()
     session.close()
-    # A server closes the class loader of its packages with its first connection, so it gets the jar files.
-    # The embedded lakehouse resolved them with Ivy, or found them in place.
+    # A server closes the class loader of its packages with its first connection, so the settings name the jar files.
+    # The embedded lakehouse resolved these with Ivy, or found them in place.
     jars = embedded.get("spark.jars", "").replace("file://", "").replace(",", ":")
     own = {"spark.driver.extraClassPath": jars or embedded["spark.driver.extraClassPath"]}
     settings = {**lakehouse.spark_confs(folder, catalog, pyspark.__version__, own), "spark.master": "local[2]"}
@@ -227,7 +227,7 @@ def connect_process(
 def spark_server(
     folder: Path, main_class: str, port: int, settings: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """One of the servers in Spark's SQL packages, when it takes connections; its log is in the folder."""
+    """A server from Spark's SQL packages, as soon as it accepts connections. Its log is in the folder."""
     folder.mkdir(exist_ok=True)
     site = {
         "spark.master": "local[2]",
@@ -245,13 +245,13 @@ def spark_server(
         folder / "log",
         ready=lambda: accepts(port),
         seconds=300,
-        environment={"SPARK_NO_DAEMONIZE": "1", "PYSPARK_PYTHON": sys.executable},  # of functions in models in Python
+        environment={"SPARK_NO_DAEMONIZE": "1", "PYSPARK_PYTHON": sys.executable},  # for Python functions in models
     ) as process:
         yield process
 
 
 def web(port: int) -> dict[str, str]:
-    """The settings of a server of Spark that says on a port what it is doing."""
+    """The settings with which a Spark server reports its jobs on a port."""
     return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
 
 
@@ -261,14 +261,14 @@ def get_json(port: int, path: str) -> Any:
 
 
 def running_jobs(port: int) -> list[Any]:
-    """The jobs that a server of Spark runs now."""
+    """The running jobs of a Spark server."""
     (application,) = get_json(port, "api/v1/applications")
     jobs: list[Any] = get_json(port, f"api/v1/applications/{application['id']}/jobs?status=running")
     return jobs
 
 
 def at_work(logs: Callable[[], Iterable[Path]]) -> Callable[[], bool]:
-    """Whether a task that starts from now on has run for a second, by the logs of Spark's executors."""
+    """A condition that holds once a later task has run for a second, according to the logs of Spark's executors."""
 
     def unfinished() -> int:
         texts = [log.read_text(errors="replace") for log in logs()]
@@ -276,17 +276,17 @@ def at_work(logs: Callable[[], Iterable[Path]]) -> Callable[[], bool]:
 
     before = unfinished()
 
-    def looked_twice() -> bool:
+    def still_unfinished() -> bool:
         if unfinished() <= before:
             return False
         time.sleep(1)
         return unfinished() > before
 
-    return looked_twice
+    return still_unfinished
 
 
 def until(condition: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait for something that a server or a run comes to."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""Clones in catalogs of every type, by SQL alone."""
+"""Clones in catalogs of every type, made with SQL alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WEEK = timedelta(days=7)
 
 @dataclass(frozen=True)
 class ByThrift:
-    """As much of the port to Spark as a clone needs."""
+    """The part of the Spark connection that clones need."""
 
     spark: Spark
 
@@ -60,7 +60,7 @@ def lake(request: pytest.FixtureRequest, spark: Spark) -> Lake:
 
 
 @pytest.mark.parametrize("catalog", [each for each in CATALOGS if each != "hadoop"])
-def test_a_clone_and_its_origin_go_their_own_ways(lake: Lake, spark: Spark, catalog: str):
+def test_a_clone_and_its_origin_are_independent(lake: Lake, spark: Spark, catalog: str):
     prepared(catalog, spark)
     origin, clone, second = (TableName(catalog, "told", f"{name}_{catalog}") for name in ("dolly", "copy", "second"))
     for table in (origin, clone, second):
@@ -95,7 +95,7 @@ def test_a_clone_and_its_origin_go_their_own_ways(lake: Lake, spark: Spark, cata
 
 
 def test_a_table_is_not_replaced_by_a_clone_of_itself(lake: Lake, spark: Spark):
-    """Hive's names have no case, so that two names may be those of one table."""
+    """Names in Hive are not case-sensitive, so two names can belong to one table."""
     prepared("hive", spark)
     origin, other = TableName("hive", "told", "dolly"), TableName("hive", "told", "other")
     for table in (origin, other):
@@ -110,7 +110,7 @@ def test_a_table_is_not_replaced_by_a_clone_of_itself(lake: Lake, spark: Spark):
             spark.run(f"drop table {table.sql}")
 
 
-def test_a_catalog_that_registers_nothing_says_so(lake: Lake, spark: Spark):
+def test_a_catalog_without_registration_is_an_error(lake: Lake, spark: Spark):
     prepared("hadoop", spark)
     origin = TableName("hadoop", "told", "dolly")
     spark.run(f"create table if not exists {origin.sql} (id int) using iceberg")

@@ -1,6 +1,6 @@
-"""The command iceberg-incremental on each type of catalog: Spark SQL is the job, PyIceberg captures and commits.
+"""The command iceberg-incremental on each type of catalog. The job is in Spark SQL; PyIceberg captures and commits.
 
-Not on the Hive metastore: PyIceberg locks tables there, and the one of the tests, on Derby, has no tables for locks.
+The Hive metastore is excluded. PyIceberg locks its tables, and the tests' metastore, on Derby, has no lock tables.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_a_job_over_several_runs(spark, catalog, version, capsys, tmp_path):
 
 
 @pytest.mark.parametrize(("catalog", "version", "why"), [("hadoop", 2, "hadoop catalog"), ("sqlite", 3, "format v3")])
-def test_what_pyiceberg_cannot_commit_to(spark, catalog, version, why, capsys):
+def test_catalogs_that_pyiceberg_cannot_commit_to(spark, catalog, version, why, capsys):
     job = Job(spark, catalog, version, capsys)
     code, _, said = job.capture()
     assert code == 1 and why in said

@@ -1,4 +1,4 @@
-"""Both readers on every catalog: what each must read of a table, and that both read the same."""
+"""Both readers on every catalog: what each must read from a table, and that both return the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import servers
 from .conftest import Spark
 
 SCHEMA = "told"
-RESERVED = {"owner", "comment", "location", "provider", "external"}  # what Spark keeps to itself
+RESERVED = {"owner", "comment", "location", "provider", "external"}  # properties that Spark reserves
 
 CREATE = "create table {t} (id int, part int) using iceberg"
 APPEND = "insert into {t} values ({n}, 1), ({n} + 1, 2)"
@@ -29,9 +29,9 @@ APPEND = "insert into {t} values ({n}, 1), ({n} + 1, 2)"
 
 @dataclass(frozen=True)
 class Case:
-    """The statements that make a table, and what its history must be.
+    """The statements that create a table, and the history that the table must have.
 
-    ``operations``: those of the ancestors of main, oldest first. ``{s[0]}`` in a statement is the id of the
+    ``operations``: those of the ancestors of main, oldest first. ``{s[0]}`` in a statement stands for the id of the
     first snapshot.
     """
 
@@ -159,7 +159,7 @@ ODD_NAMES = [("Told \"é' x", "T ab\"'`é"), (SCHEMA, "dot.ted"), (SCHEMA, "100%
 CATALOGS = ["sqlite", "postgres", "rest", "hive", "spark_catalog", "hadoop"]
 IN_METASTORE = {"hive", "spark_catalog"}
 READERS = ["pyiceberg", "spark"]
-# Every case, on one catalog whose metadata files we read and one that PyIceberg reads; elsewhere, the differences.
+# All cases run on a catalog whose metadata files the package reads, and on one that PyIceberg reads; others run a few.
 MADE = [
     (catalog, case)
     for catalog in CATALOGS
@@ -169,7 +169,7 @@ MADE = [
 
 
 def prepared(catalog: str, spark: Spark) -> str:
-    """The catalog's name; creates the namespace of the tests there."""
+    """Create the namespace of the tests in a catalog; returns the catalog's name."""
     if catalog == "postgres" and servers.postgresql_programs() is None:
         pytest.skip("PostgreSQL's initdb is not installed (Debian: apt-get install postgresql)")
     spark.run(f"create namespace if not exists {catalog}.{SCHEMA}")
@@ -220,7 +220,7 @@ def loaded(load: Callable[[TableName], History | None], table: TableName) -> His
 
 
 def comparable(history: History) -> History:
-    """The facts that every reader must know."""
+    """The part of a history that every reader must return."""
     return dataclasses.replace(
         history,
         table_uuid=None,
@@ -233,7 +233,7 @@ def comparable(history: History) -> History:
     )
 
 
-def test_tells_what_was_done(load: Callable[[TableName], History | None], made: tuple[TableName, Case], spark: Spark):
+def test_reads_what_was_done(load: Callable[[TableName], History | None], made: tuple[TableName, Case], spark: Spark):
     table, case = made
     history = loaded(load, table)
 
@@ -260,7 +260,7 @@ def test_both_readers_tell_the_same(readers: dict[str, MetadataReader], made: tu
         assert by_spark.current.sequence_number is not None
 
 
-def test_a_layout_comes_with_the_same_history(
+def test_a_layout_contains_the_same_history(
     readers: dict[str, MetadataReader], made: tuple[TableName, Case], spark: Spark
 ):
     table, _ = made
@@ -355,7 +355,7 @@ def test_the_data_files_that_differ(readers: dict[str, MetadataReader], catalog:
     spark.run(f"drop table {table.sql}")
 
 
-def test_the_metadata_log_leads_to_what_expired(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
+def test_the_metadata_log_leads_to_expired_snapshots(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
     table = TableName(catalog, SCHEMA, f"logged_{catalog}")
     make(table, CASES["expired"], spark)
     history = loaded(readers["pyiceberg"].load, table)
@@ -421,7 +421,7 @@ def test_a_column_type_that_pyiceberg_does_not_know(catalog: str, spark: Spark):
         assert loaded(open_reader("pyiceberg", lambda: spark.settings, {}, spark.run).load, table).current is not None
 
 
-def test_a_load_is_never_from_a_cache(load: Callable[[TableName], History | None], catalog: str, spark: Spark):
+def test_loads_are_never_cached(load: Callable[[TableName], History | None], catalog: str, spark: Spark):
     table = TableName(catalog, SCHEMA, f"watched_{catalog}")
     spark.run(f"create table if not exists {table.sql} (id int) using iceberg")
     before = len(loaded(load, table).snapshots)
@@ -431,7 +431,7 @@ def test_a_load_is_never_from_a_cache(load: Callable[[TableName], History | None
     assert len(loaded(load, table).snapshots) == before + 1
 
 
-def test_the_location_of_a_table_is_another_after_each_commit(
+def test_the_location_of_a_table_changes_with_each_commit(
     readers: dict[str, MetadataReader], catalog: str, spark: Spark
 ):
     table = TableName(catalog, SCHEMA, f"located_{catalog}")

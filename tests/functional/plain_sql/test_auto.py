@@ -1,4 +1,4 @@
-"""Models with the strategy ``auto``: after every run the table equals its SQL, at the price of what changed."""
+"""Models with the strategy ``auto``: after every run, the table equals its SQL, and the work depends on the changes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Auto:
             self.shop.sql(each.format(**self.tables))
 
     def differs(self, name, sql):
-        """The rows of a table that its SQL does not return now, and the other way round."""
+        """The rows of a table that its SQL does not return, and the rows of the SQL that the table lacks."""
         query = sql.format(**self.tables)
         if "qualify" in query:
             inner, condition = query.split(" qualify ")

@@ -1,4 +1,4 @@
-"""``ip_explain``: which models are incremental and how, why others are not, and what a run would do."""
+"""``ip_explain``: which models are incremental and how, why others are not, and what the next run would do."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_run_does_what_was_explained(models):
     assert explained(shop, model="by_region")["by_region"]["next_run"]["action"] == "nothing"
 
 
-def test_a_table_says_how_it_is_kept_up(models):
+def test_a_table_records_how_it_is_updated(models):
     shop = models.shop
     shop.run()
     assert update_method(shop)["by_region"].startswith("by region (values of changed rows that it reads); ")

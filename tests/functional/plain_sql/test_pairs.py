@@ -1,4 +1,4 @@
-"""Runs that compare or combine values that a rebuild does not: keys of another type, rows of different states."""
+"""Runs that compare or combine values that a rebuild does not: keys of another type, and rows of different states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..incremental.conftest import shop  # noqa: F401 (a fixture)
 
 
 def test_keys_of_another_type_than_the_table_has(shop):  # noqa: F811
-    """A column that was text stays text under on_schema_change: ignore, where 9 is more than 10."""
+    """A text column remains text under on_schema_change: ignore. As text, 9 is greater than 10."""
     customers = shop.source("customers", "id string, region string")
     shop.insert(customers, *(f"('{number}', 'north')" for number in range(16, 40)))
     shop.model(

@@ -1,4 +1,4 @@
-"""The strategy ``auto`` among the other configs: refusals, policies, views, changes of columns and settings."""
+"""The strategy ``auto`` with other configs: refusals, policies, views, changes of columns and settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ORDER = "insert into {{orders}} values ({}, 1, 10.00, null, null)"
 
 
 def of_models(sent):
-    """The statements that are not dbt's own, of listing schemas and relations."""
+    """The statements other than those with which dbt lists schemas and relations."""
     return [sql for sql in sent if not sql.lstrip().lower().startswith("show ")]
 
 
@@ -20,7 +20,7 @@ def logged(found, text):
     return [line for line in found.printed.splitlines() if text in line]
 
 
-def test_where_nothing_was_committed_nothing_is_sent(auto, asked_of_spark):  # noqa: F811
+def test_without_new_commits_no_statement_is_sent(auto, asked_of_spark):  # noqa: F811
     auto.model("lines", LINES)
     auto.shop.run()
     asked_of_spark.clear()
@@ -112,7 +112,7 @@ def test_views_are_read_through(auto):  # noqa: F811
     query = f"select region, sum(amount) as amount from {auto.shop.built('v_both')} group by region"
     rows = auto.shop.rows(auto.shop.built("kept"))
     assert rows == auto.shop.rows(f"({query})")
-    # another definition of a view, and nothing new in a table
+    # another definition of a view, without new rows in a table
     auto.shop.write("models/v_orders.sql", orders.format(25))
     auto.shop.run()
     assert auto.shop.rows(auto.shop.built("kept")) == auto.shop.rows(f"({query})") != rows

@@ -1,4 +1,4 @@
-"""The benchmark of daily runs over playback events, small: in a process of its own, for Spark's event log."""
+"""A small run of the benchmark of daily runs over playback events. It has its own process, for Spark's event log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.playback import outcome
 from benchmarks.playback.outcome import Outcome
 from benchmarks.playback.ways import ACCOUNT_DAYS, ADDED, BY_DBT, EVENTS, IPS, LOOKBACK
 
-# The history is longer than the lookback, so that rows of days that are no longer looked at are compared too.
+# The history is longer than the lookback, so that the comparison includes rows of days that the lookback ignores.
 _COMPARE = f"""
 from pathlib import Path
 from benchmarks.playback.scenarios import compare
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """What was measured; where the two ways do not give the same rows, there is nothing but an error."""
+    """The measurements. If the two ways do not return the same rows, the output is only an error."""
     folder = tmp_path_factory.mktemp("playback")
     root = Path(__file__).resolve().parents[3]
     code = f"import sys; sys.path.insert(0, {str(root)!r})\n{_COMPARE}"
-    # many small statements: the quick compiler alone
+    # many small statements: the fast compiler alone
     options = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
     java = {**os.environ, "JAVA_TOOL_OPTIONS": options}
     ran = subprocess.run(
@@ -41,7 +41,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return outcome.read(folder / "compare.json")
 
 
-def test_both_ways_give_the_same_rows(found: Outcome):
+def test_both_ways_return_the_same_rows(found: Outcome):
     assert found.rows.keys() == {f"{IPS}.{stage}" for stage in BY_DBT[IPS]}
     assert found.rows[f"{IPS}.{ACCOUNT_DAYS}"] == found.rows[f"{IPS}.{ADDED}"] > 0
 

@@ -1,4 +1,4 @@
-"""An environment for each scheduler, made by uv from its list in requirements/schedulers; it stays there."""
+"""The environment of each scheduler. uv creates it from its list in requirements/schedulers, and it is kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LISTS = ROOT / "requirements" / "schedulers"
 
 
 def installed(name: str, *, with_package: bool = False) -> Path:
-    """The folder of an environment's commands. ``with_package``: this checkout is installed there too."""
+    """The commands of an environment, as a folder. ``with_package``: whether this checkout is installed there."""
     folder = ROOT / f".venv-{name}"
     versions = (LISTS / f"{name}.txt").read_text(encoding="utf-8")
     stamp = folder / ".installed"

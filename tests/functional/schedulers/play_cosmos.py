@@ -1,7 +1,7 @@
 """Runs the DAG of examples/cosmos in this process, as `airflow dags test` does.
 
-Usage, with Airflow's Python: play_cosmos.py <shop.py> <states.json>. Writes the state of each task. Airflow logs to
-standard output.
+Usage, with Airflow's Python: play_cosmos.py <shop.py> <states.json>. Writes the state of each task to the file. Airflow
+logs to standard output.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Evaluates the sensor of examples/dagster as Dagster's daemon does, executes the run that it asks for, and goes on.
+"""Evaluates the sensor of examples/dagster as Dagster's daemon does, executes the requested run, and evaluates again.
 
-Usage, with Dagster's Python: play_dagster.py <definitions.py>. Prints one line of JSON: ``skipped``, or the keys that
-were ``selected``, whether the run was a ``success``, and why the sensor ``then`` skips.
+Usage, with Dagster's Python: play_dagster.py <definitions.py>. Prints one line of JSON. It has ``skipped``, or the keys
+that were ``selected``, whether the run was a ``success``, and why the sensor ``then`` skips.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""examples/airflow with Airflow itself: the sensor waits until something is due, and what follows builds it."""
+"""examples/airflow with Airflow itself: the sensor waits until nodes are due, and the next task builds them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .environments import ROOT, installed
 
 @contextmanager
 def playing(project, folder):
-    """A run of the DAG, and the file of its log."""
+    """A run of the DAG, and its log file."""
     airflow, log = installed("airflow") / "airflow", folder / "airflow.log"
     environment = {
         **os.environ,
@@ -39,7 +39,7 @@ def playing(project, folder):
 
 
 @pytest.mark.thorough
-def test_the_sensor_and_what_follows(shop, tmp_path):
+def test_the_sensor_and_the_build(shop, tmp_path):
     source = shop.source("events")
     shop.source("others")
     shop.model("staged", CHANGES.format("events"))
@@ -54,13 +54,13 @@ def test_the_sensor_and_what_follows(shop, tmp_path):
         assert run.wait(280) == 0, log.read_text()[-5000:]
 
     assert shop.rows(shop.built("counted")) == {(2,): 1}
-    assert shop.properties(shop.built("other")) == before  # only what was due was built
+    assert shop.properties(shop.built("other")) == before  # only the due nodes were built
     assert "1 of 2 START sql iceberg_incremental_snapshot model" in log.read_text()
 
 
 @pytest.mark.thorough
-def test_a_look_that_fails_is_tried_again_after_a_pause(tmp_path):
-    """Or else one failed run would follow another."""
+def test_a_failed_check_is_retried_after_a_pause(tmp_path):
+    """Otherwise, failed runs would follow each other without a pause."""
     (tmp_path / "dbt_project.yml").write_text("{name: shop, profile: nowhere}")
     (tmp_path / "profiles.yml").write_text("other: {}")
     with playing(tmp_path, tmp_path) as (run, log):

@@ -18,7 +18,7 @@ EXAMPLE = ROOT / "examples" / "cosmos"
 
 
 def play(commands, project, folder):
-    """One run of the DAG: the state of each task, and the log."""
+    """Run the DAG once; returns the state of each task, and the log."""
     environment = {
         **os.environ,
         "AIRFLOW_HOME": str(folder / "airflow"),

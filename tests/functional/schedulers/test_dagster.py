@@ -1,4 +1,4 @@
-"""examples/dagster with Dagster and dagster-dbt themselves: the sensor asks for what is due, and the run builds it."""
+"""examples/dagster with Dagster and dagster-dbt themselves: the sensor requests due assets, and the run builds them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAYER = Path(__file__).with_name("play_dagster.py")
 
 
 def play(folder, commands):
-    """One evaluation of the sensor, the run that it asks for, and the next evaluation."""
+    """Evaluate the sensor, execute the run that it requests, and evaluate the sensor again."""
     done = subprocess.run(
         [commands / "python", PLAYER, ROOT / "examples" / "dagster" / "definitions.py"],
         env={**os.environ, "DBT_PROJECT": str(folder), "PATH": f"{commands}:{os.environ['PATH']}"},

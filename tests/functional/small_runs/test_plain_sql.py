@@ -1,4 +1,4 @@
-"""The benchmarks of plain SQL, tiny: each in a process of its own, for Spark's event log."""
+"""Tiny runs of the benchmarks of plain SQL. Each has its own process, for Spark's event log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 
 def printed(*arguments: str) -> str:
-    """What a benchmark printed; where a table is not equal to its rebuild, there is nothing but an error."""
+    """The output of a benchmark. If a table does not equal its rebuild, the output is only an error."""
     ran = subprocess.run(
         [sys.executable, "-m", *arguments, "--rounds", "1"],
         cwd=Path(__file__).resolve().parents[3],

@@ -1,4 +1,4 @@
-"""The benchmark of small runs, shortened: in a process of its own, for Spark's event log."""
+"""A short run of the benchmark of small runs. It has its own process, for Spark's event log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 
 def test_all_ways_are_exact_and_have_a_figure():
-    """Where a way does not have the rows that it should, there is nothing but an error."""
+    """If any way returns wrong rows, the output is only an error."""
     ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.small_runs", "--only", "small", "--rounds", "1"],
         cwd=Path(__file__).resolve().parents[3],

@@ -1,4 +1,4 @@
-"""dbt's snapshots: a run compares the keys that changed, and finds what dbt's comparison of whole tables finds."""
+"""dbt's snapshots: a run compares the changed keys, and finds the same versions as dbt's comparison of whole tables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WHOLE = "_whole"
 
 
 class Snapshots:
-    """A source, and snapshots of it; each by what changed, and as dbt compares whole tables."""
+    """A source and its snapshots. Each snapshot has a twin for which dbt compares whole tables."""
 
     def __init__(self, shop):
         self.shop = shop
         self.source = shop.source("orders", COLUMNS)
 
     def declare(self, name, sql=f"select * from {SOURCE}", **config):
-        """A snapshot, and its twin that compares whole tables."""
+        """Write a snapshot, and its twin that compares whole tables."""
         self.write(name, sql, **config)
         self.write(name + WHOLE, sql, **config, ip_incremental=False)
 
@@ -93,7 +93,7 @@ def test_the_versions_are_those_of_dbts_own_comparison(orders):
 
 @pytest.mark.thorough
 def test_rows_that_a_server_holds(orders, monkeypatch):
-    """Rows that are held may be computed again; they are those of one time, from tables at one snapshot."""
+    """Held rows may be computed again. They have the time of the first computation, and read tables at one snapshot."""
     hold_as_a_server(monkeypatch)
     orders.declare("recorded", **KINDS["recorded"])
     orders.run()
@@ -106,7 +106,7 @@ def test_rows_that_a_server_holds(orders, monkeypatch):
     assert orders.shop.sql(f"{ended.format(table=table)} except select dbt_valid_from from {table}") == []
 
 
-def test_where_nothing_was_committed_nothing_is_sent(orders, asked_of_spark):
+def test_without_new_commits_no_statement_is_sent(orders, asked_of_spark):
     orders.write("checked", **CHECK)
     orders.run()
     asked_of_spark.clear()
@@ -148,7 +148,7 @@ REASONS = {
 }
 
 
-def test_what_compares_whole_tables_says_why(orders):
+def test_comparisons_of_whole_tables_log_their_reason(orders):
     for name, (sql, config, _) in REASONS.items():
         orders.write(name, sql, **{**CHECK, **config})
     found = orders.run()
@@ -159,7 +159,7 @@ def test_what_compares_whole_tables_says_why(orders):
 
 
 def test_keys_that_have_one_id(orders):
-    """dbt joins the columns of a key by ``|``. It ends both versions of an id, and the next run opens one again."""
+    """dbt joins the columns of a key with ``|``. It ends both versions of an id, and the next run opens one again."""
     orders.declare("divided", f"select *, split_part(name, '-', 1) as a, split_part(name, '-', 2) as b from {SOURCE}",
                    **{**CHECK, "unique_key": ["a", "b"]})  # fmt: skip
     orders.change("update {} set name = if(id = 1, 'x|y-z', 'x-y|z') where id < 3", "delete from {} where id > 2")
@@ -170,7 +170,7 @@ def test_keys_that_have_one_id(orders):
     orders.require_same("divided")
 
 
-def test_a_column_that_is_named_like_dbts_own(orders):
+def test_a_column_with_the_name_of_one_of_dbts_own(orders):
     orders.declare("named", f"select *, name as dbt_unique_key_hash from {SOURCE}", **CHECK)
     orders.run()
     orders.change("update {} set name = 'z' where id = 1")
@@ -181,7 +181,7 @@ def test_a_column_that_is_named_like_dbts_own(orders):
 
 
 def test_macros_of_the_project_are_used(orders):
-    """Whose comparison is not known."""
+    """The package does not know their comparison, so it compares whole tables."""
     orders.shop.write("macros/own.sql", "{% macro default__snapshot_hash_arguments(args) %}md5('x'){% endmacro %}\n")
     orders.write("checked", **CHECK)
     assert "overridden by shop.default__snapshot_hash_arguments" in orders.run().printed
@@ -204,7 +204,7 @@ def test_snapshots_of_earlier_versions_continue(orders):
 
 
 def test_a_copy_on_write_table(orders):
-    """Its versions are ended by a MERGE."""
+    """A MERGE ends the versions of this table."""
     modes = {f"write.{kind}.mode": "copy-on-write" for kind in ("delete", "update", "merge")}
     orders.declare("checked", **CHECK, tblproperties={"format-version": "2", **modes})
     orders.run()
@@ -224,7 +224,7 @@ def test_a_second_row_of_a_key_is_noticed(orders, strategy):
 
 
 def test_a_writer_during_a_run(orders, monkeypatch):
-    """The run publishes nothing, and the next one repairs what the writer has done, as dbt does."""
+    """The run publishes nothing. The next run repairs the writer's changes, as dbt does."""
     orders.declare("checked", **CHECK)
     orders.run()
     orders.change("update {} set name = 'z' where id = 1")
@@ -249,7 +249,7 @@ def test_a_writer_during_a_run(orders, monkeypatch):
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
 def test_a_run_that_fails_at_any_statement(orders, monkeypatch, is_sent):
-    """Before it is sent, or after it was carried out, when its answer is lost. The next run makes up for it."""
+    """Before it is sent, or after it was executed and its answer is lost. The next run repairs the table."""
     orders.declare("checked", **KINDS["recorded"])
     orders.run()
     add_query, statements = SparkIcebergConnectionManager.add_query, []

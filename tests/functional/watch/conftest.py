@@ -26,13 +26,13 @@ def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
 
 @pytest.fixture
 def shop(tmp_path: Path, embedded_target: dict[str, Any], outside: SessionConnection) -> Shop:
-    """An empty project with schemas of its own."""
+    """An empty project with its own schemas."""
     return Shop(tmp_path, embedded_target, f"watched_{next(_numbers)}", outside.session)
 
 
 @pytest.fixture
 def watch(shop: Shop) -> Iterator[Callable[..., Watching]]:
-    """Start ``watch`` on the project in a process, and so a Spark, of its own; what still runs at the end is killed."""
+    """Starts ``watch`` on the project in its own process, with its own Spark. Kills remaining processes at the end."""
     started: list[Watching] = []
 
     def start(*options: str, **environment: str) -> Watching:

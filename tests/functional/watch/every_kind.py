@@ -1,6 +1,6 @@
-"""A project with every kind of node that dbt has, and an oracle of its tables: what its sources hold now.
+"""A project with every kind of node that dbt has, and an oracle that computes its tables from the current sources.
 
-The writer's source is ``events`` with the columns ``id`` and ``v``, one row of each ``id``.
+The writer's source is ``events`` with the columns ``id`` and ``v``, and one row for each ``id``.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def every_kind(shop: Shop) -> str:
         "on-run-end": ["select 1 as ended"],
     }
     if HAS_FUNCTIONS:
-        project["functions"] = {"+database": "spark_catalog"}  # no build of watch makes one
+        project["functions"] = {"+database": "spark_catalog"}  # no build by watch creates one
         shop.write("functions/doubled.sql", "select x * 2")
         shop.write("functions/functions.yml", yaml.safe_dump(FUNCTION))
     shop.write("dbt_project.yml", yaml.safe_dump(project))
@@ -164,7 +164,7 @@ def every_kind(shop: Shop) -> str:
 
 
 def differing(shop: Shop) -> list[str]:
-    """The tables that differ from what their SQL returns for the source as it is now."""
+    """The tables that differ from the result of their SQL for the current source."""
     events = shop.rows(shop.raw("events"))
     labels = dict(line.split(",") for line in (shop.folder / "seeds/kinds.csv").read_text().split()[1:])
     expected: dict[str, Counter[tuple[Any, ...]]] = {
@@ -176,7 +176,7 @@ def differing(shop: Shop) -> list[str]:
     }
     columns = {"history where dbt_valid_to is null": "id, v"}
     found = [name for name, rows in expected.items() if _rows(shop, name, columns.get(name, "*")) != rows]
-    plain = _rows(shop, "plain", "*")  # merges what there is, and deletes nothing
+    plain = _rows(shop, "plain", "*")  # only merges rows, and deletes none
     return found if events <= plain else [*found, "plain"]
 
 

@@ -1,6 +1,6 @@
-"""``watch`` and ``pending`` on a project with every kind of node, next to a writer, while failures come and go.
+"""``watch`` and ``pending`` on a project with every kind of node, while a writer commits and failures occur.
 
-``WATCH_MINUTES`` sets how long all failures come again: one round by default, 10 minutes in ``make soak``.
+``WATCH_MINUTES`` sets how long the failures are repeated: one round by default, 10 minutes in ``make soak``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_what_is_pending(shop):
 
 
 class Writer:
-    """Commits to the source, and brings failures about and fixes them."""
+    """Commits to the source, and causes and fixes failures."""
 
     def __init__(self, shop, watching: Watching, source: str, catalog: Path, chance: random.Random) -> None:
         """``catalog``: the SQLite file of the lakehouse's catalog."""
@@ -70,7 +70,7 @@ class Writer:
         return row
 
     def poison(self) -> None:
-        """A row that an audit stops, which is then deleted."""
+        """Insert a row that fails an audit, and then delete it."""
         before = len(self.watching.failures("staged"))
         self.shop.insert(self.source, "(null, 'poison')")
         self.watching.until(lambda: len(self.watching.failures("staged")) > before)
@@ -78,7 +78,7 @@ class Writer:
         self.commits += 2
 
     def break_sql(self) -> None:
-        """A model that fails, which is then corrected."""
+        """Break a model, and then fix it."""
         merge = {"incremental_strategy": "merge", "unique_key": "id", "on_source_rewrite": "full_refresh"}
         before, versions = len(self.watching.failures("latest")), len(self.watching.events("ProjectReloaded"))
         self.shop.model("latest", LATEST.replace("select id", "select no_such_column as id"), **merge)
@@ -88,7 +88,7 @@ class Writer:
         self.shop.model("latest", LATEST, **merge)
 
     def break_project(self) -> None:
-        """A file that does not parse, which is then removed: meanwhile the models are built as they were."""
+        """Add a file that does not parse, and then remove it. Meanwhile, watch builds the previous models."""
         before = len(self.watching.events("ProjectNotReloaded"))
         self.shop.write("models/broken.sql", "select * from {{ ref('no_such_model') }}")
         self.watching.until(lambda: len(self.watching.events("ProjectNotReloaded")) > before)
@@ -97,20 +97,20 @@ class Writer:
         (self.shop.folder / "models/broken.sql").unlink()
 
     def break_test(self) -> None:
-        """A seed whose rows fail a test of what reads it, which is then corrected."""
+        """Write a seed that makes a test of a downstream model fail, and then fix it."""
         before = len(self.watching.failures("named"))
         self.shop.write("seeds/kinds.csv", KINDS.replace("odd", ""))
         self.watching.until(lambda: len(self.watching.failures("named")) > before)
         self.shop.write("seeds/kinds.csv", KINDS)
 
     def replace_source(self) -> None:
-        """The source is built again as another table."""
+        """Replace the source with a new table."""
         rows = f"select * from {self.source} where id % 7 > 0"
         self.shop.sql(f"create or replace table {self.source} using iceberg as {rows}")
         self.commits += 1
 
     def lock_catalog(self) -> None:
-        """The catalog answers nobody for some seconds."""
+        """Lock the catalog for some seconds."""
         self.insert()
         with closing(sqlite3.connect(self.catalog, isolation_level=None)) as connection:
             connection.execute("begin exclusive")
@@ -124,7 +124,7 @@ class Writer:
         ]  # fmt: skip
 
     def round(self, count: int) -> None:
-        """Each of the first failures once, in any order, with commits in between."""
+        """Cause each of the first failures once, in random order, with commits in between."""
         for failure in self.chance.sample(self.failures[:count], count):
             for _ in range(self.chance.randint(1, 4)):
                 self.commit()

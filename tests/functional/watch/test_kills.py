@@ -1,9 +1,9 @@
-"""A random writer, and ``watch`` killed by SIGKILL in the middle of its runs: each stage has every row once.
+"""A random writer, and ``watch`` that is killed with SIGKILL during its runs. Each stage has every row once.
 
-The first stage is judged before it is published and holds its position, the writer expires all that Iceberg lets go,
-and ``watch`` keeps up its tables with the least retention.
+The first stage has an audit and holds its position, the writer expires all snapshots that Iceberg lets it expire, and
+``watch`` maintains the tables with the shortest retention.
 
-``WATCH_COMMITS`` and ``WATCH_KILLS`` set how many there are: a few here, 1,000 and 10 in ``make chaos``.
+``WATCH_COMMITS`` and ``WATCH_KILLS`` set their numbers: few by default, 1,000 and 10 in ``make chaos``.
 """
 
 from __future__ import annotations

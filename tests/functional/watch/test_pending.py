@@ -1,4 +1,4 @@
-"""``pending``: what is due as a selector and as JSON, and an exit code; no Spark is started."""
+"""``pending``: due nodes as a selector and as JSON, and the exit code. The command does not start Spark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ models:
     columns: [{name: id, data_tests: [not_null]}]
 """
 NO_JAVA = {"JAVA_HOME": "/nonexistent", "PATH": "/nonexistent"}
-"""Spark finds no Java, so that its start would fail."""
+"""Without Java, Spark would fail to start."""
 
 
 def test_what_is_due_without_a_jvm(shop):
@@ -53,11 +53,11 @@ def test_what_is_due_without_a_jvm(shop):
     built = shop.dbt("build", "--select", shown["select"], "--exclude", shown["exclude"])
     assert built.success and list(built.nodes) == ["staged"]
 
-    # what lies downstream is due once its parent has committed, and the tests of that stand before it
+    # downstream nodes are due once their parent has committed, including the tests of the parent that gate them
     assert pending(shop.folder, **NO_JAVA).stdout == "shop.counted shop.latest shop.mirror shop.not_null_staged_id\n"
 
 
-def test_what_a_test_holds_back_is_held_back_at_the_next_tick_too(shop):
+def test_nodes_held_back_by_a_test_are_also_held_back_at_the_next_check(shop):
     source = three_stages(shop)
     shop.write("models/tests.yml", TESTS)
     shop.insert(source, "(1, 'a')")
@@ -71,7 +71,7 @@ def test_what_a_test_holds_back_is_held_back_at_the_next_tick_too(shop):
         assert shop.rows(shop.built("latest")) == {(1, "a"): 1}
 
 
-def test_a_table_that_a_run_did_not_come_to_is_due(shop):
+def test_a_table_that_a_run_left_out_is_due(shop):
     source = three_stages(shop)
     shop.insert(source, "(1, 'a')")
     assert shop.dbt("build").success
@@ -113,7 +113,8 @@ def test_errors_of_the_command_itself(shop):
 
     none = pending(shop.folder, "--select", "table", **NO_JAVA)
     assert none.returncode == 1
-    assert "There is nothing to watch: no such model among 1 selected node." in none.stderr
+    expected = "There is nothing to watch: the selected node does not have this package's materialization."
+    assert expected in none.stderr
     assert none.stdout == ""
 
     shop.write("models/wrong.sql", "select * from {{ ref('nothing') }}")

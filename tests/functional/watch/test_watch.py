@@ -1,4 +1,4 @@
-"""``watch`` on real tables: what commits make due is built, what fails is tried again, and signals end it in order."""
+"""``watch`` on real tables: it builds due nodes, retries failures, and stops cleanly on signals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIRROR = {"incremental_strategy": "apply_changes", "unique_key": "id"}
 
 
 def metric(file, name, model=None):
-    """A metric's value in a text file of Prometheus."""
+    """The value of a metric in a Prometheus text file."""
     labels = f'{{model="model.shop.{model}"}}' if model else ""
     found = re.search(rf"^dbt_spark_iceberg_{name}{labels} (\S+)$", file.read_text(), re.MULTILINE)
     return None if found is None else float(found[1])
@@ -72,27 +72,27 @@ def test_three_stages_follow_a_commit(shop, watch, tmp_path):
     looks = metrics.read_text()
     watching.until(lambda: metrics.read_text() != looks)
     assert metric(metrics, "pending_rows", "mirror") == metric(metrics, "lag_seconds", "mirror") == 0
-    watching.until(lambda: "4 of 4 models" in page.read_text())  # the snapshot is one of them
+    watching.until(lambda: "4 of 4 models" in page.read_text())  # one of the four is the snapshot
     assert ">versions<" in page.read_text()
     watching.until(lambda: "nothing to do" in watching.log())
     assert not watching.events("ChoreFailed")
     assert metric(metrics, "failures_total", "mirror") == 0
     assert time.time() - metric(metrics, "last_success_timestamp_seconds", "mirror") < 60
 
-    # a compaction moves the checkpoint of its reader, and brings nothing to those behind it
+    # a compaction moves the checkpoint of its reader, and has no effect on models behind it
     shop.sql(
         f"call {shop.catalog}.system.rewrite_data_files(table => '{source}', options => map('rewrite-all','true'))"
     )
     watching.until(lambda: len(watching.events("RunEnded")) == 3)
-    assert shop.checkpoint(shop.built("staged"))  # still there
+    assert shop.checkpoint(shop.built("staged"))  # still exists
     time.sleep(2)
-    assert len(watching.events("RunStarted")) == 3  # nothing came, and nothing ran
+    assert len(watching.events("RunStarted")) == 3  # no new rows, so no run
     assert watching.stop() == 0
     assert watching.events("Stopped")
 
 
-def test_a_failing_model_is_tried_again_and_the_others_go_on(shop, watch):
-    """One fails when it runs; of another the metadata say that it would."""
+def test_a_failing_model_is_retried_while_others_continue(shop, watch):
+    """One model fails when it runs. For another one, the metadata show that it would fail."""
     source = shop.source("events")
     rewritten = shop.source("rewritten")
     switch = shop.source("switch")
@@ -131,7 +131,7 @@ def test_a_failing_model_is_tried_again_and_the_others_go_on(shop, watch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
-def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop, watch, number):
+def test_a_signal_rolls_back_the_current_statement_and_a_restart_continues(shop, watch, number):
     source = shop.source("events")
     shop.model(
         "slow",
@@ -146,7 +146,7 @@ def test_a_signal_rolls_the_statement_at_hand_back_and_a_restart_continues(shop,
     metrics, page = shop.folder / "metrics.prom", shop.folder / "status.html"
     watching = watch("--metrics-file", str(metrics), "--status-page", str(page), SLEEP_MS="300000")
     watching.until(lambda: watching.events("LogStartLine"))
-    # meanwhile, metrics and page move
+    # meanwhile, the metrics and the page are updated
     oldest = metric(metrics, "oldest_pending_timestamp_seconds", "slow")
     assert time.time() - 600 < oldest < metric(metrics, "run_started_timestamp_seconds") < time.time()
     watching.until(lambda: "A run is in progress: 1 node" in page.read_text())
@@ -190,7 +190,7 @@ def test_a_spark_that_was_killed_ends_watch_and_a_restart_continues(shop, watch)
     assert shop.rows(shop.built("staged")) == {(1, "a"): 1, (2, "b"): 1}
 
 
-def test_commits_that_come_in_a_row_are_taken_together(shop, watch):
+def test_consecutive_commits_are_processed_together(shop, watch):
     source = shop.source("events")
     shop.model("staged", CHANGES.format("events"))
     shop.insert(source, "(0, 'a')")
@@ -206,7 +206,7 @@ def test_commits_that_come_in_a_row_are_taken_together(shop, watch):
     assert watching.stop() == 0
 
 
-def test_a_restart_holds_back_what_a_failing_test_has_held_back(shop, watch):
+def test_a_restart_keeps_models_held_back_by_a_failing_test(shop, watch):
     source = three_stages(shop)
     shop.insert(source, "(1, 'a')")
     watching = watch()
@@ -222,8 +222,8 @@ def test_a_restart_holds_back_what_a_failing_test_has_held_back(shop, watch):
     assert shop.rows(shop.built("counted")) == {(1,): 1}
 
 
-def test_a_model_whose_audit_fails_makes_no_neighbour_fail(shop, watch):
-    """A test between the two would judge the waiting one by its old rows."""
+def test_a_failed_audit_does_not_make_a_related_model_fail(shop, watch):
+    """A test between the two models would compare new rows with the old rows of the waiting model."""
     parents, children = shop.source("parents"), shop.source("children")
     shop.model("waiting", CHANGES.format("parents"), audit=True, on_source_rewrite="full_refresh")
     shop.model("neighbour", CHANGES.format("children"))
@@ -246,5 +246,5 @@ def test_a_model_whose_audit_fails_makes_no_neighbour_fail(shop, watch):
     assert not watching.failures("neighbour")
     assert len(watching.failures("waiting")) == 1  # the commit did not shorten the wait
     tested = [each["status"] for each in watching.events("LogTestResult") if each["name"].startswith("relationships")]
-    assert tested == ["pass", "pass"]  # at first, and once both have their rows
+    assert tested == ["pass", "pass"]  # after the first build, and once both have their rows
     assert watching.stop() == 0

@@ -1,4 +1,4 @@
-"""``dbt-spark-iceberg`` as users start it: in a process of its own."""
+"""``dbt-spark-iceberg`` as users start it, in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 COMMAND = Path(sys.executable).with_name("dbt-spark-iceberg")
 PATIENCE = 300
-"""Seconds: Spark starts on a machine that may be busy."""
+"""Seconds. Spark may start on a busy machine."""
 
 
 def arguments(folder: Path) -> list[str]:
@@ -34,7 +34,7 @@ def pending(folder: Path, *options: str, **environment: str) -> subprocess.Compl
 
 
 class Watching:
-    """A process that watches a project. Its log is JSON."""
+    """A process that watches a project, with a log in JSON."""
 
     def __init__(self, folder: Path, number: int, options: Sequence[str], environment: Mapping[str, str]) -> None:
         self._log = folder / f"watch_{number}.log"
@@ -52,7 +52,7 @@ class Watching:
         return self._log.read_text()
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """The data of the events of a name; the last line may be unfinished."""
+        """The data of all events with this name. The last line of the log may be incomplete."""
         lines = [json.loads(line) for line in self.log().splitlines() if line.startswith("{") and line.endswith("}")]
         return [line["data"] for line in lines if line["info"]["name"] == name]
 
@@ -60,7 +60,7 @@ class Watching:
         return [event for event in self.events("NodeFailing") if event["node"].endswith(f".{node}")]
 
     def until(self, holds: Callable[[], object]) -> None:
-        """Wait until something holds. Fails where the process ends before that."""
+        """Wait until a condition holds. Fails if the process ends earlier."""
         end = time.monotonic() + PATIENCE
         while not holds():
             assert self.process.poll() is None, self.log()[-5000:]
@@ -73,6 +73,6 @@ class Watching:
         return self.process.wait(60)
 
     def kill(self) -> None:
-        """``kill -9``."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         self.process.wait(60)

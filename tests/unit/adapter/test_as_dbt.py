@@ -20,22 +20,22 @@ class Room:
 SEEN = AsDbt(SimpleNamespace(room=Room()))
 
 
-def test_methods_of_what_an_object_holds_are_called_as_they_are():
+def test_methods_of_attributes_are_called_unchanged():
     assert SEEN.room.answer(1, more=2) == 3
 
 
 @pytest.mark.parametrize(("raised", "shown"), [(SourceError, DbtRuntimeError), (ArgumentsError, CompilationError)])
-def test_their_errors_are_dbts(raised, shown):
+def test_their_errors_become_dbt_errors(raised, shown):
     with pytest.raises(shown, match="why") as caught:
         SEEN.room.fail(raised)
     assert isinstance(caught.value.__cause__, raised)
 
 
-def test_any_other_error_passes():
+def test_other_errors_are_raised_unchanged():
     with pytest.raises(KeyError):
         SEEN.room.fail(KeyError)
 
 
-def test_a_name_that_is_not_there():
+def test_an_unknown_name():
     with pytest.raises(AttributeError):
         SEEN.room.nothing()

@@ -15,14 +15,14 @@ def catalog(**config: Any) -> IcebergCatalog:
     )
 
 
-def test_the_write_integration_names_the_catalog_of_spark():
+def test_the_write_integration_names_the_spark_catalog():
     relation = catalog().relation()
     assert (relation.catalog_name, relation.catalog_database) == ("lake_prod", "lake_prod")
     assert (relation.table_format, relation.file_format, relation.external_volume) == ("iceberg", None, None)
     assert relation.tblproperties == {}
 
 
-def test_properties_of_its_tables():
+def test_properties_of_tables():
     relation = catalog(
         file_format="ORC", external_volume="s3://b/v/", adapter_properties={"tblproperties": {"format-version": 3}}
     ).relation()
@@ -30,7 +30,7 @@ def test_properties_of_its_tables():
     assert relation.external_volume == "s3://b/v"
 
 
-def test_all_that_is_wrong_is_said_at_once():
+def test_all_problems_are_reported_at_once():
     with pytest.raises(InvalidCatalogIntegrationConfigError) as error:
         catalog(file_format="csv", table_format="default", adapter_properties={"tblproperties": [1], "warehouse": "w"})
     for wrong in (
@@ -47,13 +47,13 @@ def of_second_format(**config: Any) -> IcebergCatalogRelation:
     return IcebergCatalog(translated(entry, "spark_iceberg")).relation()
 
 
-def test_a_catalog_of_the_second_format_is_that_of_its_name():
+def test_a_catalog_of_the_second_format_has_its_own_name_in_spark():
     assert of_second_format(snowflake={"external_volume": "v"}) == IcebergCatalogRelation(
         "lake", "lake", "iceberg", None, None, {}
     )
 
 
-def test_the_block_of_the_adapter_in_the_second_format():
+def test_the_adapters_block_in_the_second_format():
     block = {"catalog_database": "prod", "external_volume": "s3://b/v/", "file_format": "avro"}
     assert of_second_format(spark_iceberg={**block, "tblproperties": {"a": 1}}) == IcebergCatalogRelation(
         "prod", "prod", "iceberg", "avro", "s3://b/v", {"write.format.default": "avro", "a": 1}

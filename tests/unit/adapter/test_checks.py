@@ -12,18 +12,18 @@ from dbt.adapters.spark_iceberg.spark import checks
 
 
 class Gateway(Exception):  # noqa: N818
-    """As PySpark raises it when the JVM ends before it is up."""
+    """The error that PySpark raises if the JVM ends before it is ready."""
 
     def getCondition(self):  # noqa: N802
         return "JAVA_GATEWAY_EXITED"
 
 
 @pytest.mark.parametrize("version", ["4.0.0", "4.1.4", "5.0.0-preview"])
-def test_spark_that_will_do(version):
+def test_supported_spark_versions(version):
     checks.require_spark(version)
 
 
-def test_spark_that_is_too_old():
+def test_spark_is_too_old():
     with pytest.raises(DbtRuntimeError, match=r"Spark 3\.5\.1 is too old: .* Spark 4\.0 or later"):
         checks.require_spark("3.5.1")
 
@@ -31,7 +31,7 @@ def test_spark_that_is_too_old():
 @pytest.mark.parametrize(
     ("installed", "install"), [(["pyspark"], "pyspark[connect]"), ([], "dbt-spark-iceberg[connect]")]
 )
-def test_no_client_of_spark_connect(monkeypatch, installed, install):
+def test_no_spark_connect_client(monkeypatch, installed, install):
     monkeypatch.setitem(sys.modules, "pyspark.sql.connect.client", None)
     real = importlib.metadata.version
     gone = {"pyspark", "pyspark-client"} - set(installed)
@@ -47,7 +47,7 @@ def test_no_client_of_spark_connect(monkeypatch, installed, install):
     assert caught.value.msg.endswith(f"\nInstall it: pip install '{install}'")
 
 
-def test_a_client_of_spark_connect_that_is_too_old():
+def test_the_spark_connect_client_is_too_old():
     checks.require_connect_client("4.1.0")
     with pytest.raises(DbtRuntimeError) as caught:
         checks.require_connect_client("4.0.2")
@@ -69,7 +69,7 @@ RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0"
         ("4.0.0", {}, True),
         ("4.1.4", {}, True),
         ("4.1.4", {"spark.jars.packages": "org.x:y:1," + RUNTIME.format("4.1")}, False),
-        # a runtime that was released later, one under another name, and one that may come from Spark's own jars
+        # a runtime that was released later, a runtime with another name, and one that may be among Spark's own jars
         ("4.2.0", {"spark.jars.packages": RUNTIME.format("4.2")}, True),
         ("4.2.0", {"spark.jars": "/opt/iceberg.jar"}, True),
         ("4.2.0", {}, False),
@@ -107,7 +107,7 @@ def test_an_iceberg_runtime_for_another_spark(setting):
     )
 
 
-def test_an_iceberg_runtime_for_a_spark_before_this_one():
+def test_an_iceberg_runtime_for_an_older_spark():
     with pytest.raises(DbtRuntimeError, match=r"To fix: install the matching Spark: pip install 'pyspark==4"):
         checks.require_runtime("4.2.0", {"spark.jars.packages": RUNTIME.format("4.1")}, embedded=True)
 
@@ -123,7 +123,7 @@ def test_a_java_home_without_java(monkeypatch, tmp_path):
     assert f"JAVA_HOME is {tmp_path}, but" in str(checks.start_error(Gateway(), None))
 
 
-def test_java_that_is_too_old(monkeypatch, tmp_path):
+def test_java_is_too_old(monkeypatch, tmp_path):
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
@@ -132,7 +132,7 @@ def test_java_that_is_too_old(monkeypatch, tmp_path):
     assert f"Java 8 ({java}) is too old for Spark 4" in str(checks.start_error(Gateway(), None))
 
 
-def test_another_reason_names_the_log(tmp_path: Path):
+def test_other_errors_name_the_log(tmp_path: Path):
     log = tmp_path / "spark.log"
     log.write_text("why")
     assert str(checks.start_error(ValueError("no port"), log).msg) == (
@@ -164,7 +164,7 @@ OLDER_START = f"Error: of the start before\n{checks.START_MARK}: 2026-01-01\n"
         ),
     ],
 )
-def test_a_jvm_that_ends_says_why(monkeypatch, tmp_path: Path, printed, reason, fix):
+def test_the_error_of_a_jvm_that_ends_contains_the_reason(monkeypatch, tmp_path: Path, printed, reason, fix):
     monkeypatch.setattr(checks, "_java_error", lambda: None)
     log = tmp_path / "spark.log"
     log.write_text(OLDER_START + "WARNING: Using incubator modules\n" + printed)
@@ -182,7 +182,7 @@ def test_a_warehouse_that_is_a_file(tmp_path: Path):
         checks.make_warehouse(tmp_path / "file")
 
 
-def test_a_warehouse_that_cannot_be_made(tmp_path: Path):
+def test_a_warehouse_that_cannot_be_created(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(
         DbtRuntimeError, match=r"/file/below, which cannot be created: Not a directory\. Set `warehouse`"
@@ -190,7 +190,7 @@ def test_a_warehouse_that_cannot_be_made(tmp_path: Path):
         checks.make_warehouse(tmp_path / "file" / "below")
 
 
-def test_a_warehouse_is_made_with_the_folders_above_it(tmp_path: Path):
+def test_a_warehouse_is_created_with_its_parent_folders(tmp_path: Path):
     checks.make_warehouse(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
 
@@ -200,7 +200,7 @@ def test_python_over_thrift():
     assert "model.shop.flights is a Python model, which `method: thrift` does not support" in str(error)
 
 
-def test_functions_are_in_sparks_own_catalog():
+def test_functions_must_be_in_the_session_catalog():
     checks.require_function_catalog("spark_catalog", "function.shop.f")
     with pytest.raises(DbtRuntimeError, match=r"function\.shop\.f would be created in the catalog `lake`"):
         checks.require_function_catalog("lake", "function.shop.f")
@@ -214,11 +214,11 @@ SETTINGS = {
 }
 
 
-def test_catalogs_are_those_that_have_a_class():
+def test_a_catalog_is_a_setting_with_a_class():
     assert set(checks.catalogs(SETTINGS)) == {"lake", "other"}
 
 
-def test_an_unknown_catalog_is_told_what_there_is():
+def test_the_error_of_an_unknown_catalog_lists_the_configured_ones():
     checks.require_catalog("lake", SETTINGS)
     with pytest.raises(
         DbtRuntimeError, match=r"`lakee` is not configured in Spark\. Configured catalogs: `lake`, `other`"
@@ -235,7 +235,7 @@ def test_the_session_catalog_must_be_icebergs():
 @pytest.mark.parametrize(
     "setting", ["spark.sql.hive.thriftServer.singleSession", "spark.kyuubi.engine.single.spark.session"]
 )
-def test_one_session_for_all_connections_is_refused(setting):
+def test_a_session_shared_by_all_connections_is_refused(setting):
     checks.require_own_sessions({})
     checks.require_own_sessions({setting: "false"})
     with pytest.raises(DbtRuntimeError, match=f"Found: {setting}=true"):

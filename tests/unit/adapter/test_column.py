@@ -47,7 +47,7 @@ def test_only_longer_strings_expand_a_column(own, other, expands):
     assert Column("c", own).can_expand_to(Column("c", other)) is expands
 
 
-def test_types_are_spark_sqls():
+def test_types_are_those_of_spark_sql():
     assert Column("c", "decimal(10,2)").data_type == "decimal(10,2)"
     assert Column.string_type(10) == "varchar(10)"
     assert Column("c", Column.string_type(Column("c", "string").string_size())).data_type == "string"

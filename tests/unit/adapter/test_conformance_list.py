@@ -1,4 +1,4 @@
-"""docs/conformance.md is complete: each base class of dbt-tests-adapter is subclassed, or it says why not."""
+"""Each base class of dbt-tests-adapter is subclassed, or docs/conformance.md states why not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGE = Path(next(iter(dbt.tests.adapter.__path__)))
 ROOT = Path(__file__).parents[3]
 SUBCLASSES = Path("tests/functional/adapter/conformance")
 NAMED = re.compile(r"`(\w+(?:::\w+)?)`")
-# imports of dbt's own tests warn of what is none of our doing
+# importing dbt's tests emits warnings that this project does not cause
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(not hasattr(nodes, "FunctionNode"), reason="some classes need dbt-core 1.11"),
@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def classes(root: Path, files: str) -> Iterator[type]:
-    """The classes that the Python files below a folder define."""
+    """The classes in the Python files of a folder, including imported classes."""
     prefix = "dbt.tests.adapter" if root == PACKAGE else ".".join(root.relative_to(ROOT).parts)
     for file in sorted(root.rglob(files)):
         name = ".".join([prefix, *file.relative_to(root).with_suffix("").parts])
@@ -36,7 +36,7 @@ def own_tests(of: type) -> set[str]:
 
 
 def bases() -> set[type]:
-    """dbt's classes that have tests. A class named Test… without a test of its own is an example of its bases."""
+    """dbt's classes with tests, except example subclasses, which are named Test… and have no tests of their own."""
     return {
         each
         for each in classes(PACKAGE, "*.py")
@@ -61,7 +61,7 @@ def test_each_base_class_is_subclassed_or_listed_with_a_reason():
     assert missing <= listed(), sorted(missing - listed())
 
 
-def test_each_test_with_another_body_than_dbts_is_listed():
+def test_each_overridden_test_is_listed():
     replaced = {
         f"{base.__name__}::{name}"
         for each in ours()
@@ -72,7 +72,7 @@ def test_each_test_with_another_body_than_dbts_is_listed():
     assert replaced <= listed(), sorted(replaced - listed())
 
 
-def test_nothing_is_listed_that_dbt_does_not_have():
+def test_each_listed_class_exists_in_dbt():
     theirs = {each.__name__ for each in classes(PACKAGE, "*.py")}
     found = {name.partition("::")[0] for name in listed()}
     assert found

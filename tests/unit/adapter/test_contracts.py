@@ -3,7 +3,7 @@ from __future__ import annotations
 from dbt.adapters.spark_iceberg.relations.contracts import select_list
 
 
-def test_only_columns_declared_not_null_are_stopped():
+def test_only_columns_declared_not_null_are_checked():
     model = {
         "columns": {
             "id": {"constraints": [{"type": "not_null"}]},

@@ -31,8 +31,8 @@ def test_the_embedded_default():
     assert c.spark_confs("4.1.4")["spark.sql.catalog.lakehouse.type"] == "jdbc"
 
 
-def test_a_folder_of_links_to_a_project_is_that_project(tmp_path):
-    """As Cosmos makes one for each task."""
+def test_a_folder_of_symbolic_links_is_resolved_to_the_project(tmp_path):
+    """Cosmos creates such a folder for each task."""
     project, links, away = (tmp_path / name for name in ("project", "links", "away"))
     for folder in (project, links, away):
         folder.mkdir()
@@ -42,7 +42,7 @@ def test_a_folder_of_links_to_a_project_is_that_project(tmp_path):
         assert project_folder(SimpleNamespace(project_root=str(root))) == found
 
 
-def test_a_relative_warehouse_starts_at_the_folder_of_the_project():
+def test_a_relative_warehouse_is_relative_to_the_project():
     relative, absolute = credentials(warehouse="./lakehouse"), credentials(warehouse="/data/lakehouse")
     for c in (relative, absolute):
         c.project_folder = Path("/shop")
@@ -57,7 +57,7 @@ def test_the_catalog_is_dbts_database():
     assert dict(c.connection_info(with_aliases=True))["catalog"] == "lake"
 
 
-def test_a_server_gets_the_cache_setting_of_its_catalog_on_connecting():
+def test_a_thrift_server_gets_the_cache_setting_on_connecting():
     c = credentials(method="thrift", host="h", port=10000, user="u", catalog="lake")
     assert c.server_side_parameters["spark.sql.catalog.lake.cache-enabled"] == "false"
 
@@ -71,7 +71,7 @@ def test_a_server_gets_the_cache_setting_of_its_catalog_on_connecting():
         ({"remote": "sc://h/;x-cluster-id=1"}, Remote("h", headers={"x-cluster-id": "1"})),
     ],
 )
-def test_a_spark_connect_server_is_named_by_fields_or_by_spark_s_connection_string(profile, server):
+def test_a_spark_connect_server_is_configured_by_fields_or_connection_string(profile, server):
     c = credentials(method="connect", catalog="lake", **profile)
     assert c.remote_server == server
     shown = dict(c.connection_info())
@@ -80,24 +80,24 @@ def test_a_spark_connect_server_is_named_by_fields_or_by_spark_s_connection_stri
 
 
 @pytest.mark.parametrize("host", ["spark.example.com", "10.0.0.1", "::1"])
-def test_a_host_of_a_spark_connect_server(host):
+def test_hosts_of_spark_connect_servers(host):
     assert credentials(method="connect", host=host, catalog="lake").remote_server.host == host
 
 
-def test_what_debug_shows_of_a_spark_connect_server():
+def test_connection_info_of_a_spark_connect_server():
     c = credentials(method="connect", catalog="lake", remote="sc://h:1/;use_ssl=true;token=s3cret;x-key=s3cret")
     shown = dict(c.connection_info())
     assert (shown["host"], shown["port"], shown["use_ssl"], shown["database"]) == ("h", 1, True, "lake")
     assert "s3cret" not in str(shown)
 
 
-def test_a_session_of_a_spark_connect_server_turns_caches_off_itself():
+def test_spark_connect_needs_no_cache_setting_in_the_profile():
     c = credentials(method="connect", host="h", catalog="lake")
     assert list(c.server_side_parameters) == ["spark.sql.ansi.enabled"]
 
 
 @pytest.mark.parametrize(("given", "kept"), [({}, "false"), ({"spark.sql.ansi.enabled": True}, "true")])
-def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, kept):
+def test_ansi_is_off_unless_the_profile_turns_it_on(given, kept):
     assert (
         credentials(catalog="lake", server_side_parameters=given).server_side_parameters["spark.sql.ansi.enabled"]
         == kept
@@ -134,7 +134,7 @@ def test_ansi_is_off_as_in_dbt_spark_unless_the_profile_says_otherwise(given, ke
         ),
     ],
 )
-def test_what_is_missing_is_named_with_the_fix(profile, message):
+def test_missing_or_invalid_fields_are_named_with_the_fix(profile, message):
     with pytest.raises(DbtRuntimeError, match=message):
         SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases({"schema": "analytics", **profile}))
 
@@ -154,19 +154,19 @@ def test_a_mistyped_field_is_named_with_the_right_spelling(written, meant):
         credentials(**{"catalog": "lake", written: "x"})
 
 
-def test_fields_that_dbt_or_the_user_adds_are_left_alone():
+def test_other_fields_of_dbt_or_the_user_are_left_alone():
     c = credentials(catalog="lake", threads=4, type="spark_iceberg", target="dev", env="test", location="home")
     assert c.catalog == "lake"
 
 
-def test_a_missing_package_is_named_as_an_extra_of_ours(monkeypatch):
+def test_a_missing_package_is_named_as_an_extra(monkeypatch):
     monkeypatch.setattr("dbt.adapters.spark.connections.hive", None)
     with pytest.raises(DbtRuntimeError, match=r"`pip install dbt-spark-iceberg\[PyHive\]`"):
         credentials(method="thrift", host="h", catalog="lake")
 
 
 @pytest.mark.parametrize("own", ["spark.sql.catalog.lakehouse.uri", "spark.sql.catalog.lakehouse.type"])
-def test_a_catalog_kept_elsewhere_is_not_in_the_folders_file(own):
+def test_another_catalog_has_no_file_in_the_warehouse(own):
     assert credentials(warehouse="w").catalog_file == Path.cwd() / "w" / "catalog.db"
     assert credentials(warehouse="w", server_side_parameters={own: "x"}).catalog_file is None
 
@@ -204,7 +204,7 @@ def test_no_secret_is_shown():
         ({"password": 4711}, "^`password` is of type int: expected text [^4]*$"),
     ],
 )
-def test_a_value_that_does_not_fit_is_named_with_its_field(profile, message):
+def test_an_invalid_value_is_named_with_its_field(profile, message):
     with pytest.raises(ValidationError) as raised:
         credentials(**{"warehouse": "w", **profile})
     assert re.search(message, raised.value.message)

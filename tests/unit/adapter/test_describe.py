@@ -30,11 +30,11 @@ def test_a_view_has_no_format_and_no_statistics():
     assert (len(found.columns), found.provider, found.stats) == (1, None, {})
 
 
-def test_partition_columns_are_not_told_twice():
+def test_partition_columns_are_not_repeated():
     assert [c.name for c in describe(PARTITIONED).columns] == ["id", "d"]
 
 
-def test_what_is_missing_has_no_columns():
+def test_a_missing_relation_has_no_columns():
     assert describe([]).columns == ()
 
 
@@ -42,15 +42,15 @@ def test_what_is_missing_has_no_columns():
     ("rows", "expected"),
     [(TABLE, False), (VIEW, True), ([("id", "int"), ("# Detailed Table Information", ""), ("Type", "VIEW")], True)],
 )
-def test_a_view_is_known_by_its_section_or_its_type(rows, expected):
+def test_a_view_is_recognized_by_its_section_or_type(rows, expected):
     assert describe(rows).is_view is expected
 
 
-def test_a_column_named_as_a_detail_is_a_column():
+def test_a_column_with_the_name_of_a_detail_is_a_column():
     assert not describe([("Type", "VIEW", None)]).is_view
 
 
-def test_partition_fields_are_as_spark_writes_them():
+def test_partition_fields():
     transforms = [
         ("", "", ""),
         ("# Partitioning", "", ""),

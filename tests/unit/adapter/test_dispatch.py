@@ -13,7 +13,7 @@ def test_the_adapter_is_searched_between_the_project_and_the_package() -> None:
     assert orders.keys() == {"audit_helper", "dbt_artifacts", "dbt_utils"}
 
 
-def test_a_search_order_of_the_project_stays() -> None:
+def test_the_projects_own_search_order_is_kept() -> None:
     own = {"macro_namespace": "dbt_utils", "search_order": ["spark_utils", "dbt_utils"]}
     config = SimpleNamespace(project_name="shop", dispatch=[own])
     search_adapter(config)

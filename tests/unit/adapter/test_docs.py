@@ -27,7 +27,7 @@ def relation(name: str, kind: str = "table") -> SparkIcebergRelation:
     return SparkIcebergRelation.create(database="lake", schema="ops", identifier=name, type=RelationType(kind))
 
 
-def test_relations_with_and_without_statistics_make_one_catalog():
+def test_one_catalog_contains_relations_with_and_without_statistics():
     stats = {"ip_epoch": ("Epoch", "7", "Commits so far")}
     table = docs.table(
         [

@@ -30,5 +30,5 @@ def test_a_duration(text, found):
     "value",
     ["", " ", "14", "days", "-1 day", "14 dayz", "1m2", "1 day, 2", "999999999 weeks", "1 month", 14, None, True],
 )
-def test_anything_else(value):
+def test_an_invalid_duration(value):
     assert duration(value) is None

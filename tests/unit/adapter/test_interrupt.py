@@ -12,26 +12,26 @@ from dbt.adapters.spark_iceberg.spark import interrupt
 
 @pytest.fixture(autouse=True)
 def pythons_own() -> Iterator[None]:
-    """Python's own handler before the test, and what was there before after it."""
+    """Install Python's own SIGINT handler for the test, and restore the earlier handler afterwards."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, DbtRuntimeError])
-def test_ctrl_c_is_an_error_of_dbts_and_an_interrupt(kind):
+def test_ctrl_c_raises_a_dbt_error_that_is_also_an_interrupt(kind):
     interrupt.listen()
     with pytest.raises(kind, match="Interrupted: the running Spark statements"):
         signal.raise_signal(signal.SIGINT)
 
 
-def test_python_has_it_again_afterwards():
+def test_pythons_handler_is_restored():
     interrupt.listen()
     interrupt.stop_listening()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_program_that_handles_it_itself_keeps_doing_so():
+def test_the_handler_of_another_program_is_kept():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupt.listen()
     interrupt.stop_listening()

@@ -29,11 +29,11 @@ def test_the_catalog_is_in_the_folder():
         ("4.1.4", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
     ],
 )
-def test_the_jars_are_those_of_the_spark_version(spark, runtime):
+def test_the_jars_match_the_spark_version(spark, runtime):
     assert packages(spark).startswith(f"org.apache.iceberg:{runtime},org.xerial:sqlite-jdbc:")
 
 
-def test_the_extra_installs_a_spark_that_has_a_runtime():
+def test_the_extra_installs_a_spark_with_an_iceberg_runtime():
     (needed,) = (
         each
         for each in map(Requirement, importlib.metadata.requires("dbt-spark-iceberg") or ())
@@ -44,7 +44,7 @@ def test_the_extra_installs_a_spark_that_has_a_runtime():
 
 
 @pytest.mark.parametrize("own", ["spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"])
-def test_whoever_names_jars_gets_none_of_ours(own):
+def test_the_users_jars_replace_the_default_jars(own):
     confs = spark_confs(HERE, "lake", "4.1.4", {own: "mine"})
     assert {key: value for key, value in confs.items() if "jars" in key or "ClassPath" in key} == {own: "mine"}
 

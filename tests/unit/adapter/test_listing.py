@@ -24,5 +24,5 @@ from dbt.adapters.spark_iceberg.relations.listing import ilike
         ("%a[1]%", "xa[1]y", True),
     ],
 )
-def test_names_are_matched_as_by_ilike(pattern: str, name: str, matches: bool) -> None:
+def test_names_match_as_in_ilike(pattern: str, name: str, matches: bool) -> None:
     assert bool(ilike(pattern).fullmatch(name)) == matches

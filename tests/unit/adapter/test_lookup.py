@@ -17,5 +17,5 @@ from dbt.adapters.spark_iceberg.relations.lookup import folds_case
         ("lake", {"spark.sql.catalog.other.type": "hive"}, False),
     ],
 )
-def test_a_hive_metastore_and_glue_keep_names_in_lower_case(catalog, settings, expected):
+def test_hive_and_glue_store_names_in_lower_case(catalog, settings, expected):
     assert folds_case(catalog, settings) is expected

@@ -18,7 +18,7 @@ def invocation():
 
 
 class Adapter:
-    """Counts the connections that are held."""
+    """An adapter that records the names of the connections that are opened."""
 
     def __init__(self, threads: int) -> None:
         self.config = SimpleNamespace(threads=threads, args=SimpleNamespace(single_threaded=threads == 1))
@@ -31,7 +31,7 @@ class Adapter:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_every_item_is_done_once_and_an_error_is_that_items_own(threads: int):
+def test_every_item_is_processed_once_and_errors_are_kept_per_item(threads: int):
     def work(number: int) -> int:
         if number == 7:
             raise DbtRuntimeError("seven")
@@ -42,17 +42,17 @@ def test_every_item_is_done_once_and_an_error_is_that_items_own(threads: int):
 
     assert str(done.pop(7)) == str(DbtRuntimeError("seven"))
     assert done == {number: number * 2 for number in range(50) if number != 7}
-    # a single-threaded dbt works on the connection that it has
+    # with a single thread, the existing connection is used
     assert sorted(adapter.named) == ([] if threads == 1 else [f"n_{number}" for number in range(threads)])
 
 
-def test_it_is_done_in_parallel():
+def test_items_are_processed_in_parallel():
     all_here = threading.Barrier(3, timeout=10)
     adapter: Any = Adapter(3)
     assert len(over_many(adapter, "n", range(3), lambda _: all_here.wait())) == 3
 
 
-def test_a_bug_is_not_an_items_error():
+def test_unexpected_errors_are_raised():
     adapter: Any = Adapter(2)
     with pytest.raises(ZeroDivisionError):
         over_many(adapter, "n", [1], lambda n: n // 0)

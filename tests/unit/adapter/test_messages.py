@@ -26,7 +26,7 @@ def test_stack_traces_and_plans_are_left_out(text, message):
     assert clean(text) == message
 
 
-def test_a_missing_runtime_comes_with_the_fix_once():
+def test_the_fix_for_a_missing_runtime_is_added_once():
     message = clean("Cannot find catalog plugin class for catalog 'lake': org.apache.iceberg.spark.SparkCatalog")
     assert "spark.driver.extraClassPath" in message
     assert clean(message) == message
@@ -43,16 +43,16 @@ def test_the_message_of_a_thrift_response():
     assert describe(Exception(Response())) == "boom"
 
 
-def test_an_error_without_a_message_is_named():
+def test_an_error_without_a_message_shows_its_class():
     assert describe(ValueError()) == "ValueError"
 
 
-def test_a_catalog_without_views_comes_with_the_fix_once():
+def test_the_fix_for_a_catalog_without_views_is_added_once():
     said = clean(clean("Replacing a view is not supported by catalog: lake"))
     assert said.count("does not support views: materialize the model as a table. For `dbt clone`,") == 1
 
 
-def test_a_partition_field_that_the_columns_do_not_give_names_its_config():
+def test_an_unknown_partition_field_names_its_config():
     tree = "Couldn't find column nope in:\nroot\n |-- id: integer (nullable = false)"
     assert clean(clean(tree)).count("This concerns partition_by") == 1
     assert "|-- id: integer" in clean(tree)
@@ -70,7 +70,7 @@ def test_a_partition_field_that_the_columns_do_not_give_names_its_config():
         ("`f`.`v`, `f`.`w`", False),
     ],
 )
-def test_a_column_that_is_qualified_by_a_table_behind_a_macro_comes_with_the_fix_once(suggested, named):
+def test_the_fix_for_a_column_qualified_by_a_macros_table_is_added_once(suggested, named):
     said = clean(
         clean(
             "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `flights`.`id` "

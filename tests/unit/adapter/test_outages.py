@@ -25,7 +25,7 @@ from dbt.adapters.spark_iceberg.spark.outages import with_fix
         ),
     ],
 )
-def test_an_outage_says_what_to_do_once(message: str, said: str):
+def test_the_fix_for_an_outage_is_added_once(message: str, said: str):
     cleaned = clean(message)
 
     assert cleaned.startswith(f"{message}\n")
@@ -33,7 +33,7 @@ def test_an_outage_says_what_to_do_once(message: str, said: str):
     assert clean(cleaned) == cleaned
 
 
-def test_an_error_of_the_statement_has_no_such_advice():
+def test_errors_of_the_statement_itself_are_unchanged():
     for message in (
         "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012",
         "[TABLE_OR_VIEW_NOT_FOUND] The table or view `lake`.`ops`.`branch_offices` cannot be found.",
@@ -41,7 +41,7 @@ def test_an_error_of_the_statement_has_no_such_advice():
         assert with_fix(message) == message
 
 
-def test_iceberg_s_advice_against_another_attempt_is_left_out():
+def test_icebergs_advice_against_another_attempt_is_removed():
     unknown = (
         "CommitStateUnknownException: Service failed: 503: \n"
         "Cannot determine whether the commit was successful or not, the underlying data files may or may not be needed."

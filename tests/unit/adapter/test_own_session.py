@@ -1,4 +1,4 @@
-"""What PySpark prints by itself, and what it refuses."""
+"""PySpark's own output is suppressed, and its errors are shortened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt.adapters.spark_iceberg.spark.own_session import configure, quiet_logger
 
 
 @pytest.mark.parametrize("kind", ["SQL", "DataFrame"])
-def test_an_error_is_not_printed_as_json_with_its_stack_trace(kind, monkeypatch, capfd):
+def test_an_error_is_not_printed_as_json(kind, monkeypatch, capfd):
     context = SimpleNamespace(
         contextType=lambda: SimpleNamespace(name=kind), callSite=lambda: "models/m.py:3", fragment=lambda: "col"
     )
@@ -23,7 +23,7 @@ def test_an_error_is_not_printed_as_json_with_its_stack_trace(kind, monkeypatch,
 
 
 @pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions"])
-def test_a_setting_with_a_value_that_spark_refuses_is_named_without_a_stack_trace(key):
+def test_a_setting_that_spark_rejects_is_named_without_a_stack_trace(key):
     class Conf:
         getAll = {}  # noqa: N815, RUF012
 

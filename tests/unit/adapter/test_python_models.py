@@ -1,4 +1,4 @@
-"""The code of a model in Python, run on a session that is not there."""
+"""The code of Python models, run with a simulated session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ batch_reads = {{}}
 
 
 class Session:
-    """A SELECT gives its text."""
+    """A session whose `sql` returns the text of the query."""
 
     def table(self, name: str) -> Any:
         return object()
@@ -51,9 +51,9 @@ def test_an_error_shows_the_lines_of_the_model():
     assert "python_models.py" not in said
 
 
-def test_an_error_that_comes_late_shows_the_line_at_fault(monkeypatch):
+def test_a_late_error_shows_the_line_that_caused_it(monkeypatch):
     class Late:
-        """As a DataFrame of Spark Connect, which is looked at when it is asked for its columns."""
+        """Like a DataFrame of Spark Connect, which is analyzed only when its schema is read."""
 
         @property
         def schema(self) -> Any:
@@ -68,13 +68,13 @@ def test_an_error_that_comes_late_shows_the_line_at_fault(monkeypatch):
     assert str(found.value.msg).endswith("no such column\n  models/m.py, line 2, in model\n    return session.sql('')")
 
 
-def test_a_result_that_is_no_dataframe():
-    assert "returned a value of type int.\n  Expected: a DataFrame of Spark, pandas or pandas-on-Spark" in failure(
+def test_a_result_that_is_not_a_dataframe():
+    assert "returned a value of type int.\n  Expected: a Spark, pandas or pandas-on-Spark DataFrame" in failure(
         "    return 1"
     )
 
 
-def test_functions_give_what_was_captured():
+def test_functions_return_the_captured_relations():
     reads = {key_of("ip_changes", ["a"], {}): "captured a", key_of("ip_range", ["a"], {"column": "d"}): {"min": "1"}}
     body = "    return (dbt.ip_changes(dbt.ref('a')), dbt.ip_range(dbt.ref('a'), column='d').min)"
     it = model(f"    raise ValueError(({body.split('return ')[1]}))", reads)
@@ -83,7 +83,7 @@ def test_functions_give_what_was_captured():
     assert it.called == set(reads)
 
 
-def test_a_call_that_the_text_does_not_show():
+def test_a_call_that_was_not_captured():
     reads = {key_of("ip_changes", ["a"], {}): "captured a"}
     assert "ip_changes is not shown" in failure("    return dbt.ip_changes(dbt.ref('b'))", reads)
     assert "ip_changes is not shown" in failure("    return dbt.ip_changes(object())", reads)

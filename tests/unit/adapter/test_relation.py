@@ -22,24 +22,24 @@ def test_every_part_is_quoted(path, rendered):
     assert str(relation(**dict(zip(("database", "schema", "identifier"), path, strict=True)))) == rendered
 
 
-def test_a_temporary_view_is_its_identifier():
+def test_a_temporary_view_has_only_an_identifier():
     view = relation(database="lake", schema="ops", identifier="v__tmp").include(database=False, schema=False)
     assert view.render() == "`v__tmp`"
 
 
-def test_a_name_without_a_schema_has_no_catalog_either():
-    """As packages make the name of a temporary view of a model's."""
+def test_a_name_without_a_schema_has_no_catalog():
+    """Packages create the name of a model's temporary view like this."""
     model = relation(database="lake", schema="ops", identifier="v")
     assert str(model.incorporate(path={"schema": None, "identifier": "v__tmp"})) == "`v__tmp`"
 
 
-def test_the_catalog_and_the_schema_alone():
+def test_catalog_and_schema_without_an_identifier():
     whole = relation(database="lake", schema="ops", identifier="t")
     assert whole.without_identifier().render() == "`lake`.`ops`"
     assert str(whole.include(schema=False, identifier=False)) == "`lake`"
 
 
-def test_empty_reads_no_rows_and_keeps_the_name():
+def test_a_relation_with_limit_0_reads_no_rows_and_keeps_its_name():
     empty = SparkIcebergRelation.create(database="lake", schema="ops", identifier="t", limit=0)
     assert str(empty) == "(select * from `lake`.`ops`.`t` where false limit 0)"
     assert empty.render() == "`lake`.`ops`.`t`"

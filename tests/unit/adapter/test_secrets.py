@@ -1,4 +1,4 @@
-"""What must never be read by anyone."""
+"""Secrets are removed from messages."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_scrubbed(properties: dict[str, object], text: str):
     assert "***" in shown
 
 
-def test_a_url_loses_its_password_however_it_is_written():
+def test_encoded_and_plain_passwords_of_urls_are_removed():
     properties = {"uri": "postgresql+psycopg2://me:p%40ss@db/ice"}
 
     assert scrub("me:p%40ss@db and me:p@ss@db", properties) == "me:***@db and me:***@db"
 
 
-def test_what_is_no_secret_stays():
+def test_other_values_are_kept():
     properties = {"uri": "http://host:8181/ws", "warehouse": "w", "token": ""}
 
     assert scrub("cannot reach http://host:8181/ws", properties) == "cannot reach http://host:8181/ws"
@@ -62,12 +62,12 @@ def test_what_is_no_secret_stays():
         ("at http://host:8181/ws, 3 tokens left", "at http://host:8181/ws, 3 tokens left"),
     ],
 )
-def test_credentials_are_masked_by_the_names_that_they_stand_under(text: str, shown: str):
+def test_credentials_are_masked_by_the_names_of_their_properties(text: str, shown: str):
     assert mask(text) == shown
 
 
 def test_no_password_of_a_catalog_uri_in_an_error():
-    """What Iceberg's JdbcClientPool says: "Failed to connect: " and the whole URI."""
+    """The message of Iceberg's JdbcClientPool contains the whole URI."""
     uri = "jdbc:postgresql://db/lake?user=dbt&password=hunter2"
     manager = object.__new__(SparkIcebergConnectionManager)
     manager.profile = SimpleNamespace(

@@ -10,7 +10,7 @@ from dbt.adapters.spark_iceberg.relations.seeds import queries, require_delimite
 ROWS = [(1, "a"), (2, None), (3, "it's")]
 
 
-def test_rows_come_in_batches_and_each_column_is_cast_once():
+def test_rows_are_batched_and_each_column_is_cast_once():
     first, second = queries(["id", "na`me"], ["bigint", "string"], ROWS, 2)
     assert first.startswith(
         "select /*+ coalesce(1) */ coalesce(try_cast(c0 as bigint), if(c0 is null, null, raise_error("
@@ -20,7 +20,7 @@ def test_rows_come_in_batches_and_each_column_is_cast_once():
     assert "(3, 'it\\'s')" in second
 
 
-def test_numbers_are_text_which_no_type_of_the_column_rounds():
+def test_numbers_are_written_as_text_without_rounding():
     numbers = ["6.02E+23", "1.6E-19", "-7.0", "0.5"]
     (found,) = queries(["n"], ["double"], [(Decimal(number),) for number in numbers], 9)
     assert "('602000000000000000000000'),\n('0.00000000000000000016'),\n('-7'),\n('0.5')\n" in found

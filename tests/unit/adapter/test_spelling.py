@@ -26,18 +26,18 @@ from iceberg_incremental.spelling import near_misses
         ("strategy_incremental", "incremental_strategy"),
     ],
 )
-def test_a_near_miss_names_what_was_meant(written, meant):
+def test_a_misspelled_name_is_recognized(written, meant):
     assert near_misses([written], CONFIGS) == {written: meant}
 
 
 @pytest.mark.parametrize("name", ["owner", "partition_key", "unique_id", "max_rows_per_run", "event_type", "strategy"])
-def test_a_name_of_the_users_own_is_left_alone(name):
+def test_the_users_own_names_are_left_alone(name):
     assert near_misses([name], CONFIGS) == {}
 
 
-def test_no_config_of_dbts_is_taken_for_a_mistake():
+def test_dbts_own_configs_are_left_alone():
     assert near_misses([each.name for each in (*fields(ModelConfig), *fields(SparkConfig))], CONFIGS) == {}
 
 
-def test_known_names_mean_what_they_say():
+def test_known_names_are_left_alone():
     assert near_misses(["hosts"], ["hostss"], known=["hosts"]) == {}

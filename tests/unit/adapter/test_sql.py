@@ -25,11 +25,11 @@ def test_a_string_is_escaped(value, written):
 
 
 @pytest.mark.parametrize("name", ["plain", "Upper", "a b", "a.b", "a`b", "`", "``", "日本", "it's", 'say "hi"', ""])
-def test_a_name_is_quoted_and_back(name):
+def test_a_quoted_name_can_be_unquoted(name):
     assert plain_name(sql_name(name)) == name
 
 
-def test_a_name_without_quotes_stays():
+def test_a_name_without_quotes_is_unchanged():
     assert plain_name("plain") == "plain"
 
 
@@ -41,6 +41,10 @@ def test_a_name_without_quotes_stays():
         (3, "3"),
         (Decimal("1.50"), "1.50"),
         (Decimal("1E+3"), "1000"),
+        (Decimal("-" + "9" * 37 + ".9"), "-" + "9" * 37 + ".9"),
+        (Decimal("9" * 39), "'" + "9" * 39 + "'"),
+        (Decimal("1E-38"), "0." + "0" * 37 + "1"),
+        (Decimal("1E-39"), "'0." + "0" * 38 + "1'"),
         (Decimal("9" * 40), "'" + "9" * 40 + "'"),
         (datetime.date(2020, 1, 2), "date '2020-01-02'"),
         (datetime.datetime(2020, 1, 2, 3, 4, 5), "timestamp '2020-01-02 03:04:05'"),  # noqa: DTZ001
@@ -75,5 +79,5 @@ def test_a_property_is_written_as_iceberg_reads_it(value, written):
         ("select 'open", ["select 'open"]),
     ],
 )
-def test_statements_are_parted_by_semicolons(text, found):
+def test_statements_are_split_at_semicolons(text, found):
     assert statements(text) == found

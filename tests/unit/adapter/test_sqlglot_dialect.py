@@ -12,7 +12,7 @@ def test_sqlglot_finds_the_dialect_by_the_adapters_type():
     assert sqlglot.transpile("select `a` from t", read="spark_iceberg", write="duckdb") == ['SELECT "a" FROM t']
 
 
-def test_a_pinned_relation_is_read():
+def test_a_pinned_relation_is_parsed():
     sql = "SELECT * FROM lake.ops.flights VERSION AS OF 12 AS f"
     assert sqlglot.parse_one(sql, dialect="spark_iceberg").sql("spark_iceberg") == sql
 

@@ -59,7 +59,7 @@ def test_a_config_without_get_names_no_catalog():
     assert placement().database(None, node) == "lake"
 
 
-def test_a_name_that_the_file_does_not_have():
+def test_an_unknown_catalog_name():
     with pytest.raises(
         DbtRuntimeError, match=r"model\.shop\.orders has catalog_name 'hot'.*(?s:.*)dbt_project\.yml: 'archive'"
     ):
@@ -72,7 +72,7 @@ def test_a_model_that_was_parsed_for_another_catalog():
         placement().require_current(Node("lake", catalog_name="archive"))
 
 
-def test_the_properties_of_the_model_are_over_those_of_its_catalog_and_those_of_the_run_over_both():
+def test_properties_of_the_model_override_the_catalogs_and_the_runs_override_both():
     config = {"catalog_name": "archive", "tblproperties": {"owner": "me", "it's": True}}
     tables = Tables(placement())
     assert tables.properties(config) == {"write.format.default": "orc", "owner": "me", "it's": True}
@@ -83,7 +83,7 @@ def test_the_properties_of_the_model_are_over_those_of_its_catalog_and_those_of_
     ]
 
 
-def test_properties_that_are_no_mapping():
+def test_properties_must_be_a_mapping():
     with pytest.raises(DbtRuntimeError, match=r"(?s)tblproperties is not a mapping.*Found: \['a'\]"):
         Tables(placement()).properties({"tblproperties": ["a"]})
 
@@ -97,6 +97,6 @@ def test_properties_that_are_no_mapping():
         ({"catalog_name": "archive", "location_root": "s3://own"}, "s3://own/orders"),
     ],
 )
-def test_where_a_table_lies(config, expected):
+def test_the_location_of_a_table(config, expected):
     model = {"alias": "orders", "schema": "analytics", "config": config}
     assert Tables(placement()).location(model) == expected

@@ -1,4 +1,4 @@
-"""Cancelling on a Thrift server, by PyHive's calls on a server that is not there."""
+"""Cancelling statements on a Thrift server, which the test simulates behind PyHive's interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbt.adapters.spark_iceberg.spark.thrift import ThriftConnection
 
 
 class Server:
-    """A server whose statement runs until it is cancelled, if it is ``endless``; it notes calls and their threads."""
+    """A server that records calls and their threads. If it is ``endless``, statements run until they are cancelled."""
 
     def __init__(self, *, endless: bool) -> None:
         self.state = TOperationState.RUNNING_STATE if endless else TOperationState.FINISHED_STATE
@@ -67,7 +67,7 @@ def test_a_statement_after_a_cancellation_is_not_sent():
     assert server.calls == []
 
 
-def test_what_cleans_up_runs_after_a_cancellation_too():
+def test_cleanup_also_runs_after_a_cancellation():
     server = Server(endless=False)
     handle = connection(server)
     handle.cancel()

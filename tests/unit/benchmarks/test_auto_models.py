@@ -1,4 +1,4 @@
-"""What is recorded of the runs of ``auto`` models."""
+"""What the benchmarks record about runs of ``auto`` models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def affected(keys: int) -> Affected:
     return Affected(kept, changes, Summary("view", keys, False, ("bigint",), ()))
 
 
-def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
+def test_an_estimated_choice_is_recorded_with_its_input():
     found = taken(UpdatePlan(choose(READS, 5), affected=affected(5)), READS)
     assert (found.way, found.key, found.keys) == (REBUILD, ("order_id",), 5)
     assert found.reads is not None and found.reads["sources"] == (1000,)
@@ -37,16 +37,16 @@ def test_an_estimated_choice_has_what_it_was_made_from_and_its_figures():
         (UpdatePlan(Choice(True, "each change affects all rows")), REBUILD, False),
     ],
 )
-def test_the_way_that_a_plan_takes(plan: UpdatePlan, way: str, has_other_way: bool):
+def test_the_way_of_each_plan(plan: UpdatePlan, way: str, has_other_way: bool):
     found = taken(plan, None)
     assert (found.way, found.has_other_way, found.estimated) == (way, has_other_way, None)
 
 
-def test_a_model_without_a_plan_had_nothing_to_do():
+def test_a_model_without_a_plan():
     assert not Taken(NOTHING).has_other_way
 
 
-def test_the_files_of_scans_are_counted_once_by_their_metric():
+def test_files_are_counted_by_the_metric_of_scans():
     start = '{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","sparkPlanInfo":%s}'
     scan = (
         '{"metrics":[{"name":"number of result data files","accumulatorId":7},'

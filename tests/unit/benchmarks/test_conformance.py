@@ -1,4 +1,4 @@
-"""Counting the tests of a conformance run in pytest's report."""
+"""Counts of a conformance run's tests, from pytest's report."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ REPORT = """
 """
 
 
-def test_each_test_counts_once_and_a_teardown_does_not():
+def test_each_test_counts_once_regardless_of_teardown_errors():
     found = by_topic(ElementTree.fromstring(REPORT).iter("testcase"))
     assert found == {"seeds": {"passed": 2, "failed": 1}, "docs": {"failed": 1, "skipped": 1}}

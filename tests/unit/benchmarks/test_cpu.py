@@ -1,4 +1,4 @@
-"""How the benchmarks take CPU time."""
+"""How the benchmarks measure CPU time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_cpu_time_of_this_process():
     assert 0.2 < cpu.whole() - before < 3
 
 
-def test_the_cpu_time_of_a_process_below_counts_while_it_runs_and_when_it_has_ended():
+def test_the_cpu_time_of_a_child_process_counts_during_and_after_its_run():
     before = cpu.whole()
     waits = f"{SPIN}\nprint(flush=True)\ninput()"
     with subprocess.Popen([sys.executable, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -31,5 +31,5 @@ def test_the_cpu_time_of_a_process_below_counts_while_it_runs_and_when_it_has_en
     assert cpu.whole() - before > 0.2
 
 
-def test_a_process_that_is_gone_has_none():
+def test_a_process_that_does_not_exist_has_no_cpu_time():
     assert cpu.whole(0) == 0

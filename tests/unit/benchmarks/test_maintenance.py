@@ -1,4 +1,4 @@
-"""The figures of the benchmark of a maintenance run, from what its days came to."""
+"""The figures of the maintenance benchmark, computed from the results of its days."""
 
 from __future__ import annotations
 

@@ -48,13 +48,13 @@ def test_a_case_in_words():
     assert (by_sql.name, by_sql.is_plain) == ("v3-mor.scattered.0.5.merge.by_sql", False)
 
 
-def test_the_cases_of_the_full_run_have_names_of_their_own():
+def test_the_cases_of_the_full_run_have_unique_names():
     assert len({case.name for case in ALL_CASES}) == len(ALL_CASES)
     assert {case.layout for case in ALL_CASES} == set(LAYOUTS)
 
 
 def stretch(case: Case, number: int) -> tuple[int, int]:
-    """The keys that a round may change, by its SQL."""
+    """The range of keys that a round may change, read from its SQL."""
     found = re.search(r"id >= (\d+) and id < (\d+)", changes.changes(case, "t", 8000, number))
     assert found is not None
     return int(found[1]), int(found[2])
@@ -71,7 +71,7 @@ def test_every_round_changes_another_stretch_of_keys():
     assert found[-1][1] <= 16_000
 
 
-def test_a_way_is_measured_with_what_it_is_compared_with_and_what_it_reads():
+def test_a_way_is_measured_together_with_the_ways_that_it_needs():
     assert [way.name for way in ways.needed([THIRD, GROUPS_SUM])] == [
         REBUILD,
         APPLY_CHANGES,
@@ -90,11 +90,11 @@ def test_the_third_stage_always_follows_the_second():
 @pytest.mark.parametrize(
     ("name", "layouts"), [(CHANGELOG_VIEW, ["v3-cow", "v2-cow"]), (FLOOR_DEFAULT, ["v3-cow", "v2-mor", "v2-cow"])]
 )
-def test_ways_that_not_every_layout_has(name: str, layouts: list[str]):
+def test_ways_that_only_some_layouts_support(name: str, layouts: list[str]):
     assert [layout for layout in LAYOUTS if ways.possible(WAYS[name], layout)] == layouts
 
 
-def test_slow_ways_are_measured_in_the_plain_cases_only():
+def test_slow_ways_are_measured_only_in_the_plain_cases():
     assert WHOLE_MERGE in ways.in_full(Case())
     assert WHOLE_MERGE in ways.in_full(Case(spread=STRETCH))
     assert WHOLE_MERGE not in ways.in_full(Case(percent=5.0))
@@ -108,7 +108,7 @@ def test_plain_cases_have_more_rounds():
 
 
 def outcome(case: Case) -> Outcome:
-    """Two rounds: a rebuild takes 4 s and 2 s of CPU, the floor half of it, apply_changes a third, upserts twice."""
+    """Two rounds. A rebuild takes 4 s and 2 s of CPU. The shares of the other ways are 1/2, 1/3 and 2."""
     shares = {REBUILD: 1.0, FLOOR: 0.5, APPLY_CHANGES: 1 / 3, UPSERTS: 2.0}
     steps = {
         way: [Spent(cpu=cpu * share, run=cpu, wall=1.0, whole=cpu) for cpu in (4.0, 2.0)]
@@ -170,7 +170,7 @@ def test_an_outcome_is_read_as_it_was_written(tmp_path: Path):
     assert read(tmp_path / "outcomes", Case(percent=5.0)) is None
 
 
-def test_an_interrupted_run_measures_the_missing_cases_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupted_run_measures_only_the_missing_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     asked: list[Case] = []
 
     def measure(sizes: Sizes, chosen: Mapping[Case, Sequence[str]]) -> Iterator[Outcome]:

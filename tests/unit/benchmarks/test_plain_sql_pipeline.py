@@ -1,4 +1,4 @@
-"""The benchmark of a pipeline of plain models."""
+"""The benchmark of a pipeline of models in plain SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.plain_sql_pipeline.pipeline import BY_HAND, BY_HAND_MODELS, KEPT
 FOLDER = Path(pipeline.__file__).parent
 
 
-def test_the_sources_have_the_rows_that_were_asked_for():
+def test_the_sources_have_the_requested_number_of_rows():
     assert sum(Data(20_000_000).counts.values()) == 20_000_000
 
 
@@ -29,7 +29,7 @@ def ranges(source: str, day: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("source", GROWING)
-def test_a_day_has_new_rows_after_those_of_the_day_before(source: str):
+def test_each_day_adds_rows_after_those_of_the_previous_day(source: str):
     count = Data(2_000_000).counts[source]
     assert ranges(source, 1)[0] == count
     assert ranges(source, 2)[0] == ranges(source, 1)[1]
@@ -48,7 +48,7 @@ def test_each_model_reads_sources_and_models_of_earlier_stages():
 
 
 @pytest.mark.parametrize("name", ["events", "session_funnels", "daily_active_users"])
-def test_a_model_by_hand_differs_in_the_macro_alone(name: str):
+def test_a_handwritten_model_differs_only_in_its_macro(name: str):
     plain, by_hand = (FOLDER.joinpath(folder, f"{name}.sql").read_text() for folder in ("models", "by_hand"))
     assert re.sub(r"ip_\w+\(((?:ref|source)\([^)]*\))[^}]*\)", r"\1", by_hand) == plain
 

@@ -1,4 +1,4 @@
-"""The benchmark of the queries of TPC-H."""
+"""The benchmark of the TPC-H queries."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_appended_rounds_only_insert():
     assert [statement.split()[0] for statement in data.statements(CHANGED, 1)][2:] == ["update"] * 2 + ["delete"] * 2
 
 
-def test_the_cost_of_each_query_and_the_mean_of_those_that_are_kept_up():
+def test_the_cost_of_each_query_and_the_mean_of_incremental_queries():
     table = summary.queries_table(ALL, 1)
     rows = {row[0]: row for row in table.rows}
     assert all(len(row) == len(table.header) for row in table.rows)
@@ -88,7 +88,7 @@ def test_the_choice_by_cost():
     assert table.rows[2][-2:] == ["50%, aim ≥ 90% missed", "1.50, aim ≤ 1.30 missed"]
 
 
-def test_a_query_without_another_way_has_no_ratio_to_it():
+def test_a_query_without_another_way_has_no_ratio():
     with pytest.raises(ValueError, match="no other way"):
         summary.taken_to_other(TOTAL)
 

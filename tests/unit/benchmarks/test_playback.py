@@ -18,7 +18,7 @@ def task(**metrics: Any) -> str:
     return json.dumps({"Event": "SparkListenerTaskEnd", "Stage ID": 1, "Task Metrics": found}, separators=(",", ":"))
 
 
-def test_tasks_are_summed_and_other_events_passed_over():
+def test_tasks_are_summed_and_other_events_are_ignored():
     read = {"Input Metrics": {"Bytes Read": 1, "Records Read": 10}}
     moved = {"Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3}}
     written = {"Output Metrics": {"Bytes Written": 7}}
@@ -26,7 +26,7 @@ def test_tasks_are_summed_and_other_events_passed_over():
     assert spent_by_tasks(lines) == Spent(run=3.0, cpu=2.0, rows=10, shuffled=5, written=7, tasks=2)
 
 
-def test_a_task_that_was_lost_has_no_metrics():
+def test_a_lost_task_has_no_metrics():
     assert spent_by_tasks(['{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Metrics":null}']) == Spent(tasks=1)
 
 
@@ -43,7 +43,7 @@ def step(way: str, stage: str, day: int, run: float, history: str = "compare") -
 
 @pytest.fixture
 def compared() -> Outcome:
-    """The lookback takes 4 s on the first day and 2 s on the second, this package half; a rebuild ran on the second."""
+    """Steps of two days. The lookback takes 4 s and 2 s, this package half of that. A rebuild ran on the second day."""
     steps = [
         step(way, stage, day, run * share)
         for day, run in ((0, 4.0), (1, 2.0))
@@ -59,7 +59,7 @@ def compared() -> Outcome:
 
 @pytest.fixture
 def grown() -> Outcome:
-    """This package's run grows by a hundredth from the shortest history to the longest, the rebuild with its length."""
+    """This package's time grows by 1% up to the longest history. The time of a rebuild grows with the history."""
     steps = [
         step(way, stage, 0, (days if way == REBUILD else 1.0 + (0.01 if days == 480 else 0.0)), history)
         for history, days in (("files_9", 480), ("days_120", 120), ("days_30", 30), ("days_480", 480))
@@ -69,7 +69,7 @@ def grown() -> Outcome:
     return Outcome(Sizes(growth_files=9), 0.1, 0.2, steps, {"files_9.files": 9})
 
 
-def test_a_ratio_is_that_of_the_sums_over_the_days_that_both_have(compared: Outcome):
+def test_a_ratio_compares_the_sums_of_the_days_that_both_have(compared: Outcome):
     events = dict(summary.bars(compared.steps)["events"])
     assert events == {
         "lookback of 14 days": 1.0,
@@ -98,7 +98,7 @@ def test_an_outcome_is_read_as_it_was_written(compared: Outcome, tmp_path: Path)
     assert outcome.read(tmp_path / "build" / "compare.json") == compared
 
 
-def test_the_plots_are_always_the_same_for_the_same_figures(compared: Outcome, grown: Outcome, tmp_path: Path):
+def test_the_same_figures_result_in_the_same_plots(compared: Outcome, grown: Outcome, tmp_path: Path):
     def draw(folder: Path) -> dict[str, str]:
         plots.bars(folder / "bars.svg", summary.bars(compared.steps), summary.OURS)
         plots.lines(folder / "lines.svg", summary.lines(grown.steps), summary.OURS)

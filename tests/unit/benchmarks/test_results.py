@@ -54,7 +54,7 @@ def test_a_result_is_read_as_it_was_saved(saved: Path):
 
 
 @pytest.mark.parametrize(("loads", "recorded"), [([0.4], 0.4), ([3.0, 1.1, 0.9], 0.9), ([3.0] * 60, 3.0)])
-def test_a_benchmark_waits_until_the_load_has_faded(monkeypatch, loads: list[float], recorded: float):
+def test_a_benchmark_waits_until_the_load_is_low(monkeypatch, loads: list[float], recorded: float):
     slept: list[float] = []
     monkeypatch.setattr(results, "load", lambda: loads[min(len(slept), len(loads) - 1)])
     monkeypatch.setattr(results, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append))
@@ -63,7 +63,7 @@ def test_a_benchmark_waits_until_the_load_has_faded(monkeypatch, loads: list[flo
 
 
 @pytest.mark.parametrize(("load", "busy"), [(0.2, False), (3.0, True)])
-def test_the_page_says_on_what_machine(saved: Path, load: float, busy: bool):
+def test_the_page_describes_the_machine(saved: Path, load: float, busy: bool):
     result: Result = results.read(saved)
     result.load_before = load
     page = report.page([result])
@@ -72,7 +72,7 @@ def test_the_page_says_on_what_machine(saved: Path, load: float, busy: bool):
     assert ("busy" in page) is busy
 
 
-def test_a_table_of_many_columns_is_folded(saved: Path):
+def test_a_wide_table_is_collapsed(saved: Path):
     result: Result = results.read(saved)
     wide = Table("Details", [str(n) for n in range(report.MOST_COLUMNS + 1)])
     wide.add(*wide.header)
@@ -84,7 +84,7 @@ def test_a_table_of_many_columns_is_folded(saved: Path):
 
 
 def test_the_page_is_up_to_date():
-    """`make reference` writes it from the saved results."""
+    """`make reference` writes the page from the saved results."""
     saved = [results.read(path) for path in sorted(results.FOLDER.glob("*.json"))]
     assert saved and report.PAGE.read_text(encoding="utf-8") == report.page(saved)
 

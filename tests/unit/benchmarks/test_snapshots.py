@@ -1,4 +1,4 @@
-"""The figures of the benchmark of dbt's snapshots."""
+"""The figures of the benchmark of dbt snapshots."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ FIELD = {"id": 1, "name": "id", "required": False, "type": "long"}
 
 
 def real() -> dict[str, Any]:
-    """The metadata of a table with one commit, of one file."""
+    """The metadata of a table with one commit that added one file."""
     summary = {
         "operation": "append",
         "spark.app.id": "local-1",
@@ -66,7 +66,7 @@ def test_a_long_history_is_valid_metadata():
     assert found.current_snapshot().sequence_number == found.last_sequence_number == 50
 
 
-def test_every_commit_is_an_append_upon_the_one_before():
+def test_every_commit_is_an_append_to_its_parent():
     history = table_metadata.to_history(TableName("lake", "raw", "events"), synthetic.lengthen(real(), 50))
     chain = list(history.ancestors(history.current_snapshot_id))[::-1]
     assert len(chain) == 50

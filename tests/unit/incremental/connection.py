@@ -1,4 +1,4 @@
-"""A connection to Spark whose statements a test carries out itself."""
+"""A simulated connection to Spark, whose statements the test executes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 
 class Connection:
-    """The port to Spark: ``execute`` gets each statement, and the settings as statements without ``configure``."""
+    """A connection that passes each statement to ``execute``. Without ``configure``, settings become statements."""
 
     scans = None
     commits = None

@@ -1,4 +1,4 @@
-"""Data files as literal values, with bounds as manifests hold them."""
+"""Data files as literal values, with bounds in the format of manifests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def long(value):
 
 
 def file(path="f", partition=(), lower=None, upper=None, nulls=None, values=None):
-    """A file with ``partition`` as (source id, transform, value) triples."""
+    """A data file. ``partition`` is a list of (source id, transform, value) triples."""
     return DataFile(
         path,
         records=10,

@@ -1,4 +1,4 @@
-"""Small histories as literal values, for the tests of planning."""
+"""Small histories as literal values, for tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def snapshot(
     summary: Mapping[str, str] = APPEND,
     sequence_number: int | None = -1,
 ) -> Snapshot:
-    """A snapshot whose sequence number and time follow its id."""
+    """A snapshot whose sequence number and time are derived from its id."""
     number = snapshot_id if sequence_number == -1 else sequence_number
     return Snapshot(snapshot_id, parent_id, number, EPOCH_MS + snapshot_id * 1000, operation, summary)
 
@@ -48,7 +48,7 @@ def history(
     properties: Mapping[str, str] | None = None,
     refs: Mapping[str, int] | None = None,
 ) -> History:
-    """A history of these snapshots; its head is the last one unless given."""
+    """A history of these snapshots. Its head is the last snapshot, unless ``head`` is given."""
     current = (snapshots[-1].snapshot_id if snapshots else None) if head == -1 else head
     return History(
         table=FLIGHTS,
@@ -62,12 +62,12 @@ def history(
 
 
 def chain(length: int, first: int = 1) -> list[Snapshot]:
-    """Appends, each the child of the one before."""
+    """A chain of append snapshots."""
     return [snapshot(n, None if n == 1 else n - 1) for n in range(first, first + length)]
 
 
 def at(snapshot_id: int | None, uuid: str | None = UUID, sequence_number: int | None = -1) -> Position:
-    """A position as a checkpoint holds it."""
+    """A position as in a checkpoint."""
     if snapshot_id is None:
         return Position(uuid, None, None, None)
     number = snapshot_id if sequence_number == -1 else sequence_number
@@ -77,25 +77,25 @@ def at(snapshot_id: int | None, uuid: str | None = UUID, sequence_number: int | 
 def checkpoint(
     epoch: int = 1, target: int | None = None, source: str = str(FLIGHTS), position: int | None = 7
 ) -> Checkpoint:
-    """A checkpoint with a position in one source; ``target``: the head of the target that it was written at."""
+    """A checkpoint with a position in one source. ``target`` is the target's head when the checkpoint was written."""
     return Checkpoint("model.shop.daily", epoch, "an-invocation", {source: at(position)}, target)
 
 
 def carrying(snapshot_id: int, parent_id: int | None, epoch: int) -> Snapshot:
-    """An append that carries a checkpoint in its summary."""
+    """An append with a checkpoint in its summary."""
     return snapshot(snapshot_id, parent_id, "append", {**APPEND, KEY: checkpoint(epoch).to_json()})
 
 
 def fields(*parts: tuple[int, str, IcebergType]) -> IcebergType:
-    """A struct of fields (id, name, type)."""
+    """A struct type of fields (id, name, type)."""
     return {"type": "struct", "fields": [{"id": i, "name": n, "type": t, "required": False} for i, n, t in parts]}
 
 
 def array(element: IcebergType) -> IcebergType:
-    """A list."""
+    """A list type."""
     return {"type": "list", "element-id": 90, "element": element, "element-required": False}
 
 
 def mapping(key: IcebergType, value: IcebergType) -> IcebergType:
-    """A map."""
+    """A map type."""
     return {"type": "map", "key-id": 91, "key": key, "value-id": 92, "value": value, "value-required": False}

@@ -1,4 +1,4 @@
-"""Runs of a model over small histories, for the tests of capturing, publishing and operations."""
+"""Runs of a model with small histories, for tests of capturing, publishing and operations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Reader:
         return iter(())
 
     def make_branch(self, sql):
-        """What Iceberg does, where a statement makes a branch of the target."""
+        """Create a branch of the target if the statement does so."""
         if "CREATE OR REPLACE BRANCH" in sql:
             old = self.tables[TARGET]
             refs = {**old.refs, sql.split("`")[-2]: old.current_snapshot_id}
@@ -78,7 +78,7 @@ def opened(reader, cuts=None, config=None, full_refresh=False, **more):
 
 
 def captured(plan, reader):
-    """The plan of a run with what is new in the source."""
+    """The plan of a run that has captured the changes of the source."""
     return capture_changes(plan, Cuts(lambda: reader), SOURCE)
 
 

@@ -1,4 +1,4 @@
-"""How numbers, sizes and times are written."""
+"""The text of times, sizes and ages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from iceberg_incremental.quantities import age, instant, size_text
         (-(10**15), "-1000000000000000 ms since 1970"),
     ],
 )
-def test_a_point_in_time_also_beyond_the_calendar(milliseconds, said):
+def test_a_time_within_or_outside_the_calendar(milliseconds, said):
     assert instant(milliseconds) == said
 
 

@@ -1,4 +1,4 @@
-"""The code blocks of the pages, and those that no test can run."""
+"""The code blocks of the pages, and the blocks that no test can run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NOT_RUN = {
     ): "what `make demo` prints, after some minutes",
     ("tutorial.md", "compared with a rebuild from scratch"): "what `make demo` prints, after some minutes",
 }
-"""How a block begins, by its page, and the reason why no test runs it. A page's other blocks each have a test."""
+"""Blocks that no test runs, with the reason. The keys are the page and the first characters of the block."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code in a page, without the indent of the list that it may be in. ``line``: of its fence, from 1."""
+    """A code block, without the indent of a surrounding list. ``line`` is the 1-based line of its opening fence."""
 
     page: str
     line: int
@@ -35,7 +35,7 @@ class Block:
 
     @property
     def reason(self) -> str | None:
-        """Why no test runs it; None if one does."""
+        """Why no test runs the block, or None if a test does."""
         found = [why for (page, start), why in NOT_RUN.items() if page == self.page and self.text.startswith(start)]
         return found[0] if found else None
 
@@ -44,15 +44,15 @@ class Block:
 
 
 def blocks(*languages: str) -> Iterator[Block]:
-    """The blocks that a test must run, of these languages or of all.
+    """The blocks of these languages, or of all languages, that a test must run.
 
-    Those of generated pages are examples of errors and signatures of macros, made when the pages are compared.
+    Generated pages are left out, because another test compares them with the code.
     """
     return (each for each in all_blocks() if each.reason is None and (not languages or each.language in languages))
 
 
 def all_blocks() -> Iterator[Block]:
-    """All blocks of the pages that are written by hand."""
+    """All blocks of the pages that are not generated."""
     for path in PAGES:
         if path not in GENERATED:
             page = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The output that pages show, made by the functions that print it."""
+"""The output that pages show, created by the functions that print it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _progress() -> str:
 
 
 def _watched() -> str:
-    """`watch` until its first build has ended, with tables and dbt that a test plays."""
+    """The output of `watch` up to the end of its first build, with simulated tables and a simulated dbt."""
     built = "model.shop.flights_staged"
     nodes = [built, *(f"model.shop.{name}" for name in ("daily_delays", "carriers", "late"))]
     world = World(dag=Dag({built: ["flights"], **{name: [built] for name in nodes[1:]}}, nodes))
@@ -167,4 +167,4 @@ OUTPUTS: Mapping[tuple[str, str], Callable[[], str]] = {
     ("watch.md", "12:02:41"): _watched,
     ("watch.md", "shop.daily_delays"): _due,
 }
-"""What prints the text of a block, by its page and how it begins."""
+"""Functions that return the text of a block. The keys are the page and the first characters of the block."""

@@ -1,4 +1,4 @@
-"""The output of operations that pages show, made by the functions that print it."""
+"""The output of operations that pages show, created by the functions that print it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STAGED, _DELAYS = TableName("lake", "analytics", "flights_staged"), TableName("
 
 
 def limit(line: int) -> Refusal:
-    """What the package finds in SQL with LIMIT, whose SELECT begins in a line."""
+    """The refusal of a query with LIMIT whose SELECT begins in the given line."""
     sql = "\n" * (line - 1) + "select id from lake.ops.flights limit 5"
     try:
         incremental_query(sql, {OPS: {"id": "int"}}, "lake", {"id": "int"})

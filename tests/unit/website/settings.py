@@ -1,4 +1,4 @@
-"""Reading the YAML of a page by what it sets: profiles, catalogs, workflows and configurations of servers."""
+"""Checks the YAML blocks of pages: profiles, catalogs, workflows and server configurations."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .shell import commands
 from .shell import read as read_command
 
 PROPERTIES = {"sources", "models", "snapshots", "dispatch"}
-"""The keys of files that dbt reads when it parses a project."""
-_BESIDE = re.compile(r"^# before +(?P<after># after)$", re.MULTILINE)
+"""The top-level keys of property files, which dbt reads when it parses a project."""
+_COLUMN_HEADS = re.compile(r"^# before +(?P<after># after)$", re.MULTILINE)
 _CREDENTIALS: dict[str, type[SparkCredentials]] = {
     "spark": SparkCredentials,
     "spark_iceberg": SparkIcebergCredentials,
@@ -32,21 +32,21 @@ _LAKEHOUSE = {"type": "spark_iceberg", "method": "session", "catalog": "lake", "
 
 
 def side_by_side(text: str) -> Iterator[str]:
-    """The two texts of a block that shows them next to each other, under `# before` and `# after`; or none."""
-    if heads := _BESIDE.search(text):
+    """Split a block with the columns `# before` and `# after` into two texts. Other blocks yield nothing."""
+    if heads := _COLUMN_HEADS.search(text):
         column = heads.start("after") - heads.start()
         yield "\n".join(line[:column].rstrip() for line in text.splitlines())
         yield "\n".join(line[column:] for line in text.splitlines())
 
 
 def read(text: str) -> None:
-    """Check a block by what it sets. Raises KeyError for settings that no test can read."""
+    """Check a block according to its keys. Raises KeyError for keys that no test can check."""
     copy_context().run(_read, text)
 
 
 def _read(text: str) -> None:
     set_invocation_context(dict.fromkeys(re.findall(r"env_var\('(\w+)'\)", text), "a value"))
-    settings = yaml.safe_load(text.replace("…}", "warehouse: lakehouse}"))  # which a page may leave out
+    settings = yaml.safe_load(text.replace("…}", "warehouse: lakehouse}"))  # pages may abbreviate a profile
     keys = settings.keys()
     outputs = [each for each in settings.values() if isinstance(each, dict)] if len(keys) == 1 else []
     if outputs and "outputs" in outputs[0]:
@@ -62,11 +62,11 @@ def _read(text: str) -> None:
 
 
 def profile(output: Mapping[str, Any]) -> None:
-    """Check an output of a profile, as dbt and the adapter do."""
+    """Check an output of a profile with the code of dbt and the adapter."""
     rendered = {key: value for key, value in ProfileRenderer({}).render_data(dict(output)).items() if key != "threads"}
     kind = rendered.pop("type")
     if kind == "databricks":
-        return  # an adapter of others, which is not installed
+        return  # this adapter is not installed
     credentials = _CREDENTIALS[kind]
     data = credentials.translate_aliases(rendered)
     assert data.keys() <= {each.name for each in fields(credentials)}
@@ -78,7 +78,7 @@ def _catalogs(settings: Mapping[str, Any]) -> None:
     for listed in settings["catalogs"]:
         catalog = SecretRenderer({}).render_data(listed)
         integrations = catalog.get("write_integrations")
-        if integrations is None:  # the second format
+        if integrations is None:  # the second format of catalogs.yml, which dbt 1.12 can read
             IcebergCatalog(translated(SimpleNamespace(**catalog), "spark_iceberg"))
         else:
             assert catalog["active_write_integration"] in [each["name"] for each in integrations]
@@ -94,7 +94,7 @@ def _workflow(settings: Mapping[str, Any]) -> None:
 
 
 def _application(settings: Mapping[str, Any]) -> None:
-    """A Spark application of Kubernetes' operator."""
+    """Check a SparkApplication of the Kubernetes operator."""
     spec = settings["spec"]
     confs = [word for each in spec["sparkConf"].items() for word in ("--conf", "=".join(each))]
     read_command(["spark-submit", "--class", spec["mainClass"], *confs])
@@ -105,5 +105,5 @@ _READERS = {
     "catalogs": _catalogs,
     "jobs": _workflow,
     "kind": _application,
-    **dict.fromkeys(PROPERTIES, lambda _: None),  # in the project of sql.py
+    **dict.fromkeys(PROPERTIES, lambda _: None),  # checked in the project that sql.py writes
 }

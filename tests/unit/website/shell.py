@@ -1,4 +1,4 @@
-"""Reading the commands of a shell script: those of this project and of dbt by what parses their arguments."""
+"""Checks the commands of shell scripts. Commands of this project and of dbt are checked by their own parsers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RUNTIME = re.compile(r"org\.apache\.iceberg:iceberg-spark-runtime-(?P<spark>[\d
 
 
 def commands(script: str) -> Iterator[list[str]]:
-    """The commands of a script, those in `$(…)` too; no redirections, variables, comments and here-documents."""
+    """The commands of a script, including those in `$(…)`. Redirections, variables and comments are removed."""
     text = _COMMENT.sub("", _HEREDOC.sub("", script).replace("\\\n", " "))
     lexer = shlex.shlex(text, posix=True, punctuation_chars=_ENDS)
     lexer.whitespace_split, lexer.whitespace, lexer.commenters = True, " \t", ""
@@ -41,7 +41,7 @@ def commands(script: str) -> Iterator[list[str]]:
         if set(word) <= set(_ENDS):
             yield from _command(found)
             found = []
-        elif before[-1:] not in {"<", ">"}:  # else it is the file of a redirection
+        elif before[-1:] not in {"<", ">"}:  # otherwise the word is the file of a redirection
             yield from (inner for each in _INNER.finditer(word) for inner in commands(each["inner"]))
             found.append(word)
         before = word
@@ -57,12 +57,12 @@ def _command(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def read(words: Sequence[str]) -> None:
-    """Check a command as the program that it names does. Raises KeyError for a program that no test can read."""
+    """Check the arguments of a command. Raises KeyError for a program that no test can check."""
     _READERS[Path(words[0]).name](words[1:])
 
 
 def accept(group: click.Group, words: Sequence[str]) -> dict[str, object]:
-    """The parameters of a command. Raises click.UsageError for what is not understood."""
+    """Parse the parameters of a command. Raises click.UsageError for unknown or invalid arguments."""
     context = group.make_context("", list(words), resilient_parsing=False)
     name, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
     assert command is not None
@@ -83,7 +83,7 @@ def _make(words: Sequence[str]) -> None:
 
 
 def _pip(words: Sequence[str]) -> None:
-    """Packages of others are as they are; this one has the extras that it is installed with."""
+    """Check that the extras of this package exist. Other packages are not checked."""
     offered = {each.lower() for each in metadata("dbt-spark-iceberg").get_all("Provides-Extra") or ()}
     assert words[0] == "install"
     packages = [word for option, word in pairwise(words) if not word.startswith("-") and option != "-r"]
@@ -103,7 +103,7 @@ def _python(words: Sequence[str]) -> None:
     elif option == "-c":
         compile(text, "<page>", "exec")
     else:
-        assert option == "job.py"  # of the same page
+        assert option == "job.py"  # the file on the same page
 
 
 def _shell(words: Sequence[str]) -> None:
@@ -113,7 +113,7 @@ def _shell(words: Sequence[str]) -> None:
 
 
 def _spark(words: Sequence[str]) -> None:
-    """The options of Spark's scripts: settings, classes that its jars have, and the tested runtime of Iceberg."""
+    """Check the options of Spark's scripts: settings, classes in Spark's jars, and the tested Iceberg runtime."""
     for option, value in pairwise(words):
         if option == "--conf":
             assert re.fullmatch(r"spark\.[\w.]+=\S+", value)
@@ -126,7 +126,7 @@ def _spark(words: Sequence[str]) -> None:
 
 
 def _any(words: Sequence[str]) -> None:
-    """A command of the shell, whose arguments mean nothing to this project."""
+    """Accept all arguments of a command that is not checked."""
 
 
 _READERS: Mapping[str, Callable[[Sequence[str]], object]] = {

@@ -1,4 +1,4 @@
-"""The SQL of the pages, in one dbt project, and rendered without one."""
+"""The SQL of the pages, as a dbt project and as rendered text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MACROS = ("ip_changes", "ip_changelog", "ip_signed_changes", "ip_changed_groups
 
 @dataclass(frozen=True)
 class Part:
-    """A statement of a block: a model, a snapshot, a macro, or plain SQL. A block may show one before and after."""
+    """A statement of a block, which may show several: a model, a snapshot, a macro, or plain SQL."""
 
     block: Block
     number: int
@@ -32,13 +32,13 @@ class Part:
 
     @property
     def name(self) -> str:
-        """A name for dbt, made from the page and the line."""
+        """A name for dbt that contains the page and the line."""
         stem = re.sub(r"\W", "_", self.block.page.removesuffix(".md").lower())
         return f"{stem}_{self.block.line}_{self.number}"
 
     @property
     def folder(self) -> str | None:
-        """Where it belongs in a dbt project; None for plain SQL."""
+        """The statement's folder in a dbt project, or None for plain SQL."""
         if "{% macro" in self.text:
             return "macros"
         if "{% snapshot" in self.text:
@@ -47,14 +47,14 @@ class Part:
 
     @property
     def query(self) -> str:
-        """The text, with a query if the page shows a config alone."""
+        """The text, with a query added if the page shows only a config."""
         if _CONFIG.fullmatch(self.text):
             return f"{self.text}select 1 as event_id, current_date() as event_date"
         return self.text
 
 
 def parts() -> list[Part]:
-    """The statements of all pages, without the files of the demo, which tests compare with the files."""
+    """The statements of all pages, except files of the demo, which other tests compare with the files."""
     return [
         Part(block, number, text)
         for block in blocks("sql")
@@ -64,7 +64,7 @@ def parts() -> list[Part]:
 
 
 def rendered(part: Part) -> Iterator[str]:
-    """The SQL of a part without Spark: in a first run, and in a later one if it differs."""
+    """Render a part without Spark, as in a first run, and as in a later run if that SQL differs."""
     return iter(dict.fromkeys(_rendered(part, is_later) for is_later in (False, True)))
 
 
@@ -87,7 +87,7 @@ def _rendered(part: Part, is_later: bool) -> str:
 
 
 def write_project(folder: Path) -> None:
-    """A dbt project of the models, snapshots and macros of all pages, and of their properties."""
+    """Write a dbt project with the models, snapshots, macros and properties of all pages."""
     project: dict[str, Any] = {"name": "pages", "profile": "pages", "version": "1.0"}
     output = {"type": "spark_iceberg", "method": "session", "warehouse": "lakehouse", "schema": "analytics"}
     files = {f"{part.folder}/{part.name}.sql": part.query for part in parts() if part.folder is not None}
@@ -98,12 +98,12 @@ def write_project(folder: Path) -> None:
         properties = yaml.safe_load(block.text.replace("…}", "}"))
         if "dispatch" in properties:
             project |= properties
-        elif "write_integrations" in str(properties):  # not the second format, which older versions of dbt cannot read
+        elif "write_integrations" in str(properties):  # dbt before 1.12 cannot read the second format
             files["catalogs.yml"] = block.text
         elif PROPERTIES & properties.keys():
             described |= {each["name"] for each in properties.get("models", ())}
             for each in (each for key in ("sources", "snapshots") for each in properties.get(key, ())):
-                each["name"] = f"{each['name']}_{block.line}"  # other pages have some of its name
+                each["name"] = f"{each['name']}_{block.line}"  # other pages use the same names
             files[f"models/{block.page}_{block.line}.yml"] = yaml.safe_dump(properties)
     files |= _read_relations("\n".join(files.values()), described)
     files["dbt_project.yml"] = yaml.safe_dump(project)
@@ -115,7 +115,7 @@ def write_project(folder: Path) -> None:
 
 
 def _read_relations(text: str, models: Collection[str]) -> Mapping[str, str]:
-    """The files of the models and sources that a text reads, and of some ``models``."""
+    """Files that define the models and sources that a text reads, and the given ``models``."""
     read = [(found["source"], found["name"]) for found in _READ.finditer(text)]
     tables = {source: sorted({name for of, name in read if of == source}) for source, _ in read if source}
     sources = [{"name": source, "tables": [{"name": name} for name in names]} for source, names in tables.items()]

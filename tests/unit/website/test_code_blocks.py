@@ -1,4 +1,4 @@
-"""Each code block of the pages is read by what it is written for; a block that nothing here can read fails."""
+"""Each code block of the pages is checked by a parser of its language. A block that no parser accepts fails."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .outputs import OUTPUTS
 ROOT = Path(__file__).parents[3]
 EXAMPLES = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
 RUN_WITH_SPARK = {("tutorial.md", "| region | ordered_on"): "tests/functional/first_hour/test_tutorial.py"}
-"""Output that a test compares with what dbt prints, by its page and how it begins."""
+"""Tests that compare output with what dbt prints. The keys are the page and the first characters of the block."""
 CRONTAB = re.compile(r"^(?:[\d*]+ ){5}(?P<command>.+)$", re.MULTILINE)
 VARYING = re.compile(
     rf"^\d\d:\d\d:\d\d  |(?<=run ended in )[\d.]+|^…\n|{'|'.join(map(re.escape, COLORS.values()))}", re.MULTILINE
 )
-"""What differs between runs, or is left out: the clock, how long a run took, lines of `…`, colors."""
+"""Parts of the output that are not compared: times of day, durations of runs, lines of `…`, and colors."""
 
 
 def read_shell(block: Block) -> None:
@@ -50,7 +50,7 @@ def read_yaml(block: Block) -> None:
 
 
 def read_sql(block: Block) -> None:
-    """In the dialect with which the package itself reads SQL."""
+    """Parse SQL with the package's own dialect, or compare it with the file that it names."""
     if block.text.startswith("-- integration_tests/"):
         path, _, text = block.text.removeprefix("-- ").partition("\n")
         assert (ROOT / path).read_text(encoding="utf-8") == text
@@ -63,13 +63,13 @@ def read_sql(block: Block) -> None:
 
 
 def read_python(block: Block) -> None:
-    """An excerpt of an example is as the example has it, which other tests run."""
+    """Compile a block, unless it is an excerpt of an example, because other tests run the examples."""
     if not any(block.text in example for example in EXAMPLES):
         compile(block.text, "<page>", "exec")
 
 
 def read_unit(block: Block) -> None:
-    """A service of systemd."""
+    """Check the command of a systemd service."""
     found = configparser.ConfigParser(interpolation=None)
     found.optionxform = str  # type: ignore[assignment, method-assign]
     found.read_string(block.text)
@@ -78,7 +78,7 @@ def read_unit(block: Block) -> None:
 
 
 def read_text(block: Block) -> None:
-    """Output, which is what the program prints; two profiles side by side; or a crontab."""
+    """Check output, two profiles side by side, or a crontab."""
     if beside := [*settings.side_by_side(block.text)]:
         for each in beside:
             settings.read(each)
@@ -108,23 +108,23 @@ READERS: Mapping[str, Callable[[Block], object]] = {
 
 
 @pytest.mark.parametrize("block", [*blocks()], ids=str)
-def test_each_block_is_read(block, tmp_path, monkeypatch):
-    monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))  # the default need not exist
+def test_each_block_is_valid(block, tmp_path, monkeypatch):
+    monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))  # the default folder may not exist
     READERS[block.language](block)
 
 
 @pytest.mark.parametrize(("page", "start"), NOT_RUN)
-def test_blocks_that_no_test_runs_are_in_their_pages(page, start):
+def test_blocks_without_a_test_exist(page, start):
     assert len([block for block in all_blocks() if is_at(block, page, start)]) == 1
 
 
 @pytest.mark.parametrize(("page", "start"), [*OUTPUTS, *RUN_WITH_SPARK])
-def test_output_is_that_of_one_block(page, start):
+def test_each_output_belongs_to_one_block(page, start):
     assert len([block for block in blocks("text") if is_at(block, page, start)]) == 1
 
 
 def test_dbt_parses_the_models_and_their_properties(tmp_path):
-    """Without Java. The configs of models are those that the materialization accepts."""
+    """dbt runs without Java. The materialization must also accept the configs of the models."""
     sql.write_project(tmp_path)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
     environment |= {"PATH": "/nonexistent", "JAVA_HOME": "/nonexistent", "DBT_PROFILES_DIR": str(tmp_path)}

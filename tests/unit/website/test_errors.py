@@ -1,4 +1,4 @@
-"""The index of errors has an entry for each error, and each error names its entry."""
+"""The index of errors contains each error, and each error names its entry."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ INDEX = GENERATED[DOCS / "errors.md"]()
 MAKERS = [make for module in modules() for make in makers(module)]
 CLASSES = {name for name in vars(tree) if name.endswith("Error")} | {"StatementError"}
 WRAPPED = {"view", "not_iceberg"}
-"""Functions of explain/metadata_errors.py whose errors become a part of others, which have an entry."""
+"""Functions in explain/metadata_errors.py whose errors become parts of other errors, which have an entry."""
 
 CAUGHT = {"Refusal", "StatementError", "ValueError"}
-"""Classes of errors that nobody reads: the adapter itself catches them."""
+"""Error classes that users never see, because the adapter catches them."""
 OF_DBT = {"ApproximateMatchError"}
-"""Classes with a text of dbt's own."""
+"""Error classes whose messages are from dbt."""
 
 
 def functions_that_make_errors(path: Path) -> list[ast.FunctionDef]:
-    """The functions of a file that call a class of error by its name, private helpers of theirs apart."""
+    """The public functions of a file that create an error, directly or with a private function of the file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     calls = {
         function.name: {
@@ -46,19 +46,19 @@ def functions_that_make_errors(path: Path) -> list[ast.FunctionDef]:
 
 
 def classes_raised(path: Path) -> set[str]:
-    """The classes of the errors that a file raises, by the name that it calls."""
+    """The names of the error classes that a file instantiates in `raise` statements."""
     raised = (each.exc for each in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(each, ast.Raise))
     called = {exc.func.id for exc in raised if isinstance(exc, ast.Call) and isinstance(exc.func, ast.Name)}
     return {name for name in called if name[0].isupper()}
 
 
-def test_the_index_knows_each_class_of_error_that_is_raised_before_a_model_runs():
+def test_the_index_contains_each_error_class_that_the_adapter_raises():
     files = [path for path in (ROOT / "adapter").rglob("*.py") if path.name != "as_dbt.py"]
     raised = set().union(*map(classes_raised, files))
     assert raised - inline_errors.RAISED <= CAUGHT | OF_DBT
 
 
-def test_errors_of_a_run_are_made_in_explain_alone():
+def test_errors_of_a_run_are_created_only_in_explain():
     elsewhere = [
         f"{path.relative_to(ROOT)}: {function.name}"
         for path in ENGINE.rglob("*.py")
@@ -72,7 +72,7 @@ EXPLAIN = [*sorted((ENGINE / "explain").glob("*.py")), *sorted((ROOT / "adapter"
 
 
 @pytest.mark.parametrize("path", EXPLAIN, ids=lambda path: path.stem)
-def test_each_function_that_makes_an_error_gives_it_an_entry(path):
+def test_each_function_that_creates_an_error_has_an_entry(path):
     bare = [
         function.name
         for function in functions_that_make_errors(path)
@@ -82,23 +82,23 @@ def test_each_function_that_makes_an_error_gives_it_an_entry(path):
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-def test_an_error_names_its_entry_in_its_last_line_and_the_index_has_it(make):
+def test_the_last_line_of_an_error_names_an_entry_of_the_index(make):
     error, entry = example(make), entry_of(make.__name__)
     assert error.msg.splitlines()[-1] == f"  More: dbt-spark-iceberg explain {entry}"
     assert f"\n### {entry}\n" in INDEX
 
 
-def test_the_names_of_entries_are_unique():
+def test_names_of_entries_are_unique():
     counts = Counter(make.__name__ for make in MAKERS)
     assert [name for name, times in counts.items() if times > 1] == []
 
 
-def test_there_is_no_example_of_an_error_that_no_longer_exists():
+def test_each_example_belongs_to_an_existing_error():
     assert set(BY_FUNCTION) <= {make.__name__ for make in MAKERS}
 
 
 @pytest.mark.parametrize("text", RAISED_BY_SQL)
-def test_a_message_within_sql_is_one_of_the_code(text):
+def test_messages_raised_by_sql_occur_in_the_code(text):
     sources = [*ENGINE.rglob("*.py"), *(ROOT / "adapter").rglob("*.py"), *(ROOT / "macros").rglob("*.sql")]
     code = "".join(path.read_text(encoding="utf-8") for path in sources)
     fixed = max(text.partition("›")[::2], key=len).strip()

@@ -1,4 +1,4 @@
-"""Each test that a page names exists: a file under tests/, and within it the test."""
+"""Each test file and each test that a page names exists under tests/."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGES = [page for page in sorted(DOCS.glob("*.md")) if NAME.search(page.read_tex
 
 
 def named(text: str) -> Iterator[tuple[str, str | None]]:
-    """The files and folders that a text names, each with its test; a test alone is in the file named last."""
+    """The files and folders that a text names, each with a test or None. A test alone is in the previous file."""
     last = ""
     for found in NAME.finditer(text):
         last = found["file"] or last
@@ -26,7 +26,7 @@ def named(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def files_of(path: str) -> Sequence[Path]:
-    """The files that a page means by a path, which may leave folders out."""
+    """The files that match a path on a page, where `…` replaces folders."""
     found = TESTS.glob(f"**/{path.replace('…', '**')}")
     return [file for each in found for file in ([each] if each.is_file() else each.rglob("*.py"))]
 
@@ -45,5 +45,5 @@ def test_each_named_test_exists(page):
     assert missing == []
 
 
-def test_the_evidence_names_many():
+def test_evidence_md_names_many_tests():
     assert len(list(named((DOCS / "evidence.md").read_text(encoding="utf-8")))) > 120

@@ -1,4 +1,4 @@
-"""The pages on operations and on the status name all that the operations and the result of a run hold."""
+"""The pages about operations and the status explain all fields of their results."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ VALUES = [each.value for kind in (Action, Cause, Kind, Effect, StepKind) for eac
 
 
 @pytest.mark.parametrize("name", [*FIELDS, *VALUES])
-def test_each_field_and_each_of_its_values_is_explained(name):
+def test_each_field_and_value_is_explained(name):
     assert f"`{name}`" in PAGE

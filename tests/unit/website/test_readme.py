@@ -1,4 +1,4 @@
-"""The README names what the package needs and offers as its metadata do."""
+"""The README matches the package's metadata about extras and the oldest dbt-core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference names each macro, each config and each field of a profile, and cannot fall behind the code."""
+"""The reference is up to date, and contains each macro, each config and each profile field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFERENCE = GENERATED[DOCS / "reference.md"]()
 
 
 class Read(Mapping[str, Any]):
-    """An empty config that knows what it was asked for."""
+    """An empty config that records which names were read."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -38,19 +38,19 @@ class Read(Mapping[str, Any]):
 
 
 @pytest.mark.parametrize("file", GENERATED, ids=lambda file: file.name)
-def test_a_file_that_is_made_from_the_code_is_up_to_date(file):
+def test_generated_files_are_up_to_date(file):
     assert file.read_text(encoding="utf-8") == GENERATED[file](), "run `make reference`"
 
 
 @pytest.mark.parametrize("macro", [*ARGUMENTS, "is_incremental"])
-def test_each_macro_and_operation_is_in_the_reference_with_its_arguments(macro):
+def test_the_reference_lists_each_macro_with_its_arguments(macro):
     section = re.search(rf"^### {macro}$(.*?)(?=^##)", REFERENCE, re.MULTILINE | re.DOTALL)
     assert section, f"{macro} is missing"
     assert re.findall(r"^\| `(\w+)` \|", section[1], re.MULTILINE) == list(ARGUMENTS.get(macro, ()))
 
 
 @pytest.mark.parametrize("name", [*CONFIGS, *FURTHER, *FIELDS])
-def test_each_config_and_each_field_of_a_profile_is_in_the_reference(name):
+def test_the_reference_lists_each_config_and_profile_field(name):
     assert f"\n| `{name}` | " in REFERENCE
 
 
@@ -58,13 +58,13 @@ def test_each_config_whose_spelling_is_checked_is_described():
     assert list(CONFIGS) == list(configs.CONFIGS)
 
 
-def test_each_config_that_a_model_is_asked_for_is_described():
+def test_each_config_that_the_package_reads_is_described():
     config = Read()
     policy_of(config, "model.shop.daily")
-    assert config.names - {"predicates"} <= {*CONFIGS, *FURTHER}  # an older name of incremental_predicates
+    assert config.names - {"predicates"} <= {*CONFIGS, *FURTHER}  # predicates is the old name of incremental_predicates
 
 
-def test_each_field_of_a_profile_is_described():
+def test_each_profile_field_is_described():
     aliases = {field: alias for alias, field in SparkIcebergCredentials._ALIASES.items()}
     known = {aliases.get(field.name, field.name) for field in fields(SparkIcebergCredentials)}
     ours = {name for name in SparkIcebergCredentials.__annotations__ if not name.startswith("_")}

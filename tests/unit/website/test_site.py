@@ -1,4 +1,4 @@
-"""The site builds without a network, its links lead somewhere, and its pages load nothing from elsewhere."""
+"""The site builds without a network, has no broken links, and loads nothing from other servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TUTORIAL_FILE = re.compile(r"^```sql\n-- (\S+)\n(.*?)^```$", re.MULTILINE | re.D
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """The anchors of a page's headings, without repetitions of a heading, which pages should not link to."""
+    """The anchors of a page's headings. Repeated headings are counted once, because pages should not link to them."""
     headings = HEADING.findall(CODE_BLOCK.sub("", page.read_text(encoding="utf-8")))
     words = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings)
     return frozenset(re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in words)
@@ -40,13 +40,13 @@ def test_every_page_is_built(site):
     assert pages | {"index.html", "changelog.html", "contributing.html"} <= {path.name for path in site.glob("*.html")}
 
 
-def test_links_to_examples_lead_to_pages_that_show_them(site):
+def test_links_to_examples_point_to_pages(site):
     linked = set(re.findall(r'href="(examples/[^"#]+)"', (site / "watch.html").read_text(encoding="utf-8")))
     assert linked == {f"{path.relative_to(ROOT).with_suffix('.html')}" for path in (ROOT / "examples").rglob("*.py")}
     assert all("<h1" in (site / page).read_text(encoding="utf-8") for page in linked)
 
 
-def test_pages_load_nothing_from_elsewhere(site):
+def test_pages_load_nothing_from_other_servers(site):
     for page in site.rglob("*.html"):
         loaded = [found[0] or found[1] for found in LOADED.findall(page.read_text(encoding="utf-8"))]
         assert [each for each in loaded if each.startswith(("http:", "https:", "//"))] == [], page
@@ -55,8 +55,8 @@ def test_pages_load_nothing_from_elsewhere(site):
         assert not IMPORTED.search(sheet.read_text(encoding="utf-8")), sheet
 
 
-def test_no_list_or_block_of_code_is_run_into_a_paragraph(site):
-    """As it is where a page indents by less than four spaces, which code hosts take."""
+def test_no_list_or_code_block_is_merged_into_a_paragraph(site):
+    """MkDocs merges them if the indent is less than four spaces, although code hosts accept such an indent."""
     for page in site.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert [found[0] for found in RUN_IN.finditer(text)] == [], page
@@ -74,7 +74,7 @@ def test_pictures_have_a_title_and_load_nothing():
 @pytest.mark.parametrize(
     "path", [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
 )
-def test_links_lead_to_files_where_a_code_host_shows_the_page(path):
+def test_links_point_to_existing_files(path):
     links = [link.partition("#")[0] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]
     assert [link for link in links if link and not (path.parent / link).exists()] == []
 
@@ -82,8 +82,8 @@ def test_links_lead_to_files_where_a_code_host_shows_the_page(path):
 @pytest.mark.parametrize(
     "path", [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
 )
-def test_anchors_of_links_are_headings(path):
-    """As a code host names them; MkDocs checks those of the site."""
+def test_linked_anchors_exist(path):
+    """The anchors are those of code hosts. MkDocs checks the anchors of the site."""
     links = [link.partition("#")[::2] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]
     linked = [(path.parent / file if file else path, anchor) for file, anchor in links if anchor]
     assert [f"{page.name}#{anchor}" for page, anchor in linked if anchor not in anchors(page)] == []
@@ -94,5 +94,5 @@ def test_anchors_of_links_are_headings(path):
     TUTORIAL_FILE.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")),
     ids=lambda each: each if each.startswith("integration_tests") else "",
 )
-def test_the_tutorial_shows_the_files_of_the_project_as_they_are(path, code):
+def test_the_tutorial_shows_the_current_files_of_the_project(path, code):
     assert (ROOT / path).read_text(encoding="utf-8") == code

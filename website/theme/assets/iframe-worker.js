@@ -1,5 +1,5 @@
 "use strict";
-// The theme searches in a worker, which browsers refuse to start on pages of files. There a hidden frame takes its place.
+// The theme's search runs in a worker, which browsers refuse to start on file: pages. A hidden frame replaces it there.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
@@ -18,7 +18,7 @@ if (location.protocol === "file:") {
       });
     }
 
-    // What arrives before the script is there waits for it.
+    // Messages wait until the script is loaded.
     postMessage(data) {
       this.loaded.then(() => this.scope.dispatchEvent(new MessageEvent("message", {data})));
     }

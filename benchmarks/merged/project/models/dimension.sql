@@ -1,7 +1,7 @@
 {{ config(incremental_strategy=var('writer'), unique_key='id', tblproperties=var('properties')) }}
 
 {% set merges = var('writer') == 'merge' %}
--- a merge does not delete: the benchmark deletes the rows afterwards
+-- a merge does not delete rows, so the benchmark deletes them afterwards
 select
     {% if not is_incremental() %} /*+ repartition_by_range({{ var('files') }}, id) */ {% endif %}
     id,

@@ -1,6 +1,6 @@
 """dbt's conformance suite: the base classes of dbt-tests-adapter, on Iceberg tables in a three-level catalog.
 
-A class overrides fixtures where they are written in another database's SQL, never a test. docs/conformance.md lists the
+A class overrides fixtures that are written in another database's SQL, but never a test. docs/conformance.md lists the
 classes that cannot apply.
 """
 
@@ -16,9 +16,9 @@ from dbt.contracts.graph import nodes
 from dbt.tests.util import write_file
 
 HERE = Path(__file__).parent
-collect_ignore = [] if hasattr(nodes, "FunctionNode") else ["test_functions.py"]  # dbt-core 1.11 brought functions
+collect_ignore = [] if hasattr(nodes, "FunctionNode") else ["test_functions.py"]  # dbt-core 1.11 added functions
 
-# A minute's selection, across dbt's features; all others have the marker `thorough`.
+# A selection of one minute that covers dbt's features. All other classes have the marker `thorough`.
 CHOSEN = frozenset(
     {
         "TestSimpleMaterializations",
@@ -32,21 +32,21 @@ CHOSEN = frozenset(
 )
 
 
-# The same classes on plain dbt-spark, as benchmarks/conformance.py counts them.
+# The same classes on plain dbt-spark, which benchmarks/conformance.py counts.
 ON_DBT_SPARK = os.environ.get("CONFORMANCE_OF") == "spark"
 
 
 @pytest.fixture(scope="class")
 def dbt_profile_target(embedded_target: dict[str, Any]) -> dict[str, Any]:
-    """The profile: ours, or dbt-spark's on the same Spark and lakehouse."""
+    """The profile of this adapter, or of dbt-spark on the same Spark and lakehouse."""
     if not ON_DBT_SPARK:
         return dict(embedded_target)
-    return {"type": "spark", "method": "session", "host": "none", "threads": 4}  # it finds this process's Spark
+    return {"type": "spark", "method": "session", "host": "none", "threads": 4}  # it uses the Spark of this process
 
 
 @pytest.fixture(scope="class")
 def dbt_project_yml(project_root: Path, dbt_project_yml: dict[str, Any]) -> dict[str, Any]:
-    """The project; for dbt-spark, what it builds is an Iceberg table."""
+    """The project. With dbt-spark, its tables are Iceberg tables."""
     if ON_DBT_SPARK:
         for kind in ("models", "seeds", "snapshots"):
             dbt_project_yml[kind] = {"+file_format": "iceberg", **dbt_project_yml.get(kind, {})}

@@ -84,5 +84,5 @@ class TestSimpleCopyUppercase(BaseSimpleCopyUppercase):
     @pytest.fixture(scope="class")
     @classmethod
     def dbt_profile_target(cls, embedded_target: dict[str, Any]) -> dict[str, Any]:
-        # dbt's own names a database of mixed case
+        # dbt's own fixture names a database in mixed case
         return dict(embedded_target)

@@ -1,4 +1,4 @@
-"""``dbt clone``: a table with the same files, or by a config a copy or a view."""
+"""``dbt clone``: a table with the same files or, depending on a config, a copy or a view."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def cloned_as(way: str) -> dict[str, Any]:
 
 
 class TestClone(Clean, BaseClonePossible):
-    """Tables have the same files."""
+    """The clones of tables have the same files."""
 
 
 class TestCloneAsView(Clean, BaseCloneNotPossible):
-    """What is cloned becomes a view."""
+    """The clones are views."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -43,7 +43,7 @@ class TestCloneAsView(Clean, BaseCloneNotPossible):
 
 
 class TestCloneAsTable(Clean, BaseClonePossible):
-    """Tables are copied."""
+    """The clones are copies of the tables."""
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -22,7 +22,7 @@ from dbt.tests.adapter.constraints.test_constraints import (
 )
 
 NO_NULLS = "coalesce(`{0}`, raise_error('NULL in column {0}, which the model\\'s contract declares not_null')) as `{0}`"
-# A CREATE TABLE AS of Iceberg takes no columns: its query stops NULLs, and the columns become NOT NULL with it.
+# Iceberg's CREATE TABLE AS accepts no column list. The query rejects NULLs, and the columns become NOT NULL with it.
 TABLE = f"""
 create or replace table <model_identifier>
 using iceberg
@@ -36,7 +36,7 @@ from (
 
 
 def of_spark(yaml: str) -> str:
-    """Properties with Spark's names of types, and names in back quotes."""
+    """Properties with Spark's names of types."""
     return yaml.replace("data_type: text", "data_type: string")
 
 
@@ -198,7 +198,7 @@ class TestIncrementalConstraintsRollback(NoNulls, BaseIncrementalConstraintsRoll
 
 
 class SqlHeader:
-    """A header that sets a variable, in Spark's words: dbt's own sets one of PostgreSQL."""
+    """A header that sets a variable in Spark's syntax. dbt's own sets one in PostgreSQL's."""
 
     model = ""
 

@@ -1,4 +1,4 @@
-"""The names of data types that packages build on."""
+"""The names of data types, which packages build on."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ select
 
 
 def seed(csv: str, column: str, kind: str) -> dict[str, str]:
-    """The expected rows, in a type that is not the one that a seed gets by itself."""
+    """The expected rows, in a different type than a seed has by default."""
     return {
         "expected.csv": csv,
         "expected.yml": f"seeds: [{{name: expected, config: {{column_types: {{{column}: {kind}}}}}}}]",

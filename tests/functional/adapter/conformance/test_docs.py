@@ -30,7 +30,7 @@ def stat(key: str, label: str, value: object) -> dict[str, Any]:
 
 
 class AnyNumber:
-    """A number of any type: dbt's catalog makes them floats."""
+    """A number of any type. In dbt's catalog, numbers are floats."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -39,7 +39,7 @@ class AnyNumber:
 
 
 class AnyOwner:
-    """The user that runs the test, where the catalog knows owners."""
+    """The user that runs the test, if the catalog knows owners."""
 
     __hash__ = None  # type: ignore[assignment]
 

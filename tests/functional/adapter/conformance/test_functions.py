@@ -1,4 +1,4 @@
-"""User-defined functions, in Spark's own catalog: Iceberg's hold none."""
+"""User-defined functions, in Spark's own catalog. Iceberg catalogs cannot contain functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ functions:
 
 
 class TestFunctions:
-    """dbt's own have an argument, which Iceberg's extension of Spark's SQL does not parse."""
+    """dbt's own functions have an argument. Iceberg's extension of Spark's SQL cannot parse that."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -80,7 +80,7 @@ class TestFunctions:
             ("spark_catalog", "Iceberg's SQL extensions cannot parse"),
         ],
     )
-    def test_an_error_says_what_is_not_possible(self, project, catalog, said):
+    def test_an_error_states_what_is_not_possible(self, project, catalog, said):
         build = ["build", "--select", "price_for_xlarge", "--vars", f"{{catalog: {catalog}}}"]
         _, log = run_dbt_and_capture(build, expect_pass=False)
         assert said in log

@@ -1,4 +1,4 @@
-"""Hooks. What they write down of the context is looked up in Spark's SQL, and compared with this adapter's profile."""
+"""Hooks. The values that they record are queried with Spark's SQL, and compared with this adapter's profile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELDS = (
     *("test_state", "target_dbname", "target_host", "target_name", "target_schema", "target_type"),
     *("target_user", "target_pass", "target_threads", "run_started_at", "invocation_id", "thread_id"),
 )
-# dbt's tests add a column by the words of other databases
+# dbt's tests add a column in the syntax of other databases
 ADD_COLUMN = ["alter table {{ this }} add columns (new_col int)", "update {{ this }} set new_col = 1"]
 
 
@@ -67,7 +67,7 @@ class ModelHooks:
 
 
 class TwoHooks:
-    """dbt's own run VACUUM, a statement of PostgreSQL, outside of a transaction."""
+    """dbt's own hooks run VACUUM, a statement of PostgreSQL, outside of a transaction."""
 
     @pytest.fixture(scope="class")
     @classmethod

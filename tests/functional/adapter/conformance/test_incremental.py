@@ -47,7 +47,7 @@ class TestIncrementalUniqueKey(InSparkSql, BaseIncrementalUniqueKey):
     @pytest.fixture(scope="class")
     @classmethod
     def project_config_update(cls) -> dict[str, Any]:
-        # without it, append is what a model does here
+        # the default strategy of this adapter is append
         return {"models": {"+incremental_strategy": "merge"}}
 
 

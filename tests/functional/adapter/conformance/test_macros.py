@@ -108,7 +108,7 @@ class TestGenerateSeries(BaseGenerateSeries):
 
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
     def interpolate_macro_namespace(self, model_sql: str, macro_name: str) -> str:
-        # Spark reads dates of ISO 8601 only
+        # Spark reads dates in ISO 8601 only
         iso = re.sub(r"'(\d\d)/(\d\d)/(\d{4})'", r"'\3-\1-\2'", model_sql)
         return str(super().interpolate_macro_namespace(iso, macro_name))
 
@@ -189,7 +189,7 @@ class TestCurrentTimestamps(BaseCurrentTimestamps):
     @pytest.fixture(scope="class")
     @classmethod
     def models(cls) -> dict[str, str]:
-        # the others of dbt's own model are written for PostgreSQL
+        # dbt's own model has further columns, in PostgreSQL's SQL
         return {"get_current_timestamp.sql": "select {{ current_timestamp() }} as current_timestamp"}
 
     @pytest.fixture(scope="class")

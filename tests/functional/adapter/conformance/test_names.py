@@ -27,7 +27,7 @@ from dbt.tests.adapter.query_comment.test_query_comment import (
 
 
 class Literals:
-    """Text as Spark writes it: dbt's own macro casts to PostgreSQL's text."""
+    """Text literals in Spark's syntax. dbt's own macro casts to PostgreSQL's text."""
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -1,4 +1,4 @@
-"""Models in Python."""
+"""Python models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TestPythonSample(BasePythonSampleTests):
 
 
 class TestPySpark(BasePySparkTests):
-    """Without Koalas, which became pandas-on-Spark and does not install beside Spark 4."""
+    """Without Koalas, which became pandas-on-Spark and cannot be installed with Spark 4."""
 
     @pytest.fixture(scope="class")
     @classmethod

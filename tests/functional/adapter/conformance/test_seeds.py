@@ -58,7 +58,7 @@ class TestSimpleSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig):
     @pytest.fixture(scope="class")
     @classmethod
     def seeds(cls) -> dict[str, str]:
-        # dbt's own fixture has the scope of a session, with which pytest does not find the class
+        # dbt's own fixture has session scope, in which pytest does not find the class
         return {
             "seed_enabled.csv": seeds.seeds__enabled_in_config_csv,
             "seed_disabled.csv": seeds.seeds__disabled_in_config_csv,
@@ -67,7 +67,7 @@ class TestSimpleSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig):
 
     @pytest.fixture
     def clear_test_schema(self, project: Any) -> Iterator[None]:
-        # Iceberg drops no schema with tables in it, CASCADE or not
+        # Iceberg does not drop a schema that contains tables, not even with CASCADE
         yield
         with get_connection(project.adapter):
             project.adapter.drop_schema(project.adapter.Relation.create(project.database, project.test_schema))
@@ -81,7 +81,7 @@ class TestSimpleSeedWithBOM(InSparkSql, BaseSimpleSeedWithBOM):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def setUp(cls, project: Any) -> None:
-        # dbt's own takes the file from beside the test
+        # dbt's own fixture reads a file next to the test
         project.run_sql(seeds.seeds__expected_sql)
         folder = Path(inspect.getfile(fixtures)).parent
         copy_file(folder, "seed_bom.csv", Path(project.project_root) / "seeds" / "seed_bom.csv", "")

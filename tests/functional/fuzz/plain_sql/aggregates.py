@@ -1,4 +1,4 @@
-"""Random GROUP BY: names, expressions, ordinals, aliases or ALL; aggregates of many forms; HAVING."""
+"""Random GROUP BY with names, expressions, ordinals, aliases or ALL; aggregates of many forms; HAVING."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def aggregate(expressions: Expressions, kind: Kind) -> str:
 
 
 def continuing(expressions: Expressions, kind: Kind) -> str:
-    """An aggregate that continues by the rows that came and went."""
+    """An aggregate that can be updated from the added and removed rows."""
     rng, e = expressions.rng, expressions
     if kind is Kind.DEC:
         return rng.choice(
@@ -88,7 +88,7 @@ def continuing(expressions: Expressions, kind: Kind) -> str:
 
 
 def _group(rng: random.Random, leaves: Sequence[Leaf]) -> tuple[str, Kind, str | None] | None:
-    """Something to group by, its kind, and its name if it is a column."""
+    """An expression to group by, its kind, and its name if it is a column."""
     fitting = [leaf for leaf in leaves if leaf.kind in _GROUPED]
     if not fitting:
         return None
@@ -112,7 +112,7 @@ def _group(rng: random.Random, leaves: Sequence[Leaf]) -> tuple[str, Kind, str |
 def group_by(
     writer: Writer, items: Items, found: From, leaves: list[Leaf], kinds: Sequence[Kind] | None, depth: int
 ) -> tuple[str, int]:
-    """Fill the SELECT list of a grouped block; returns what follows WHERE, and about how many rows it has."""
+    """Fill the SELECT list of a grouped block; returns the SQL after WHERE, and the approximate number of rows."""
     rng = writer.rng
     groups = [_group(rng, leaves) for _ in range(rng.choices((0, 1, 2, 3), (14, 48, 30, 8))[0])]
     keys = [each for each in groups if each is not None]
@@ -186,7 +186,7 @@ def _clause(
 
 
 def _trap(items: Items, keys: Sequence[tuple[str, Kind, str | None]]) -> None:
-    """An item that has the name of a group column and is something else."""
+    """Add an item that has the name of a group column, but another value."""
     taken = {column.name.lower() for column in items.columns}
     for text, kind, name in keys:
         if kind is Kind.INT and name is not None and name.lower() not in taken:

@@ -22,14 +22,14 @@ _NAMES = ("k", "v", "n", "total", "name", "x", "Day", "id", "a", "key", "cnt", "
 
 @dataclass
 class Items:
-    """The items of a SELECT list while it is written."""
+    """The items of a SELECT list that is being written."""
 
     writer: Writer
     texts: list[str] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
 
     def add(self, text: str, kind: Kind, name: str | None = None, *, aliased: float = 0.4) -> str:
-        """Add an item; a column may keep its own ``name``. Returns its name."""
+        """Add an item; returns its name. A column may keep its own ``name``."""
         taken = {column.name.lower() for column in self.columns}
         own = name if name is not None and name.lower() not in taken else None
         if own is None or self.writer.chance(aliased):
@@ -51,7 +51,7 @@ class Items:
 def block(
     writer: Writer, depth: int, kinds: Sequence[Kind] | None, outer: Scope | None
 ) -> tuple[str, tuple[Column, ...], int]:
-    """A SELECT: its text, its columns, and about how many rows it has."""
+    """A SELECT: its text, its columns, and its approximate number of rows."""
     rng = writer.rng
     found = from_clause(writer, depth, outer)
     leaves = found.scope.leaves(rng)
@@ -80,7 +80,7 @@ def block(
 
 
 def _kept(writer: Writer, sql: str, columns: Sequence[Column]) -> tuple[str, tuple[Column, ...]]:
-    """The rows of a block with windows that have some value of its last one."""
+    """The rows of a block with windows that pass a condition on its last column."""
     rng = writer.rng
     test = f"{quoted(rng, columns[-1].name)} {rng.choice(('= 1', '<= 2', '> 1'))}"
     listed = ", ".join(quoted(rng, column.name) for column in columns)
@@ -95,7 +95,7 @@ def plain(
     kinds: Sequence[Kind] | None,
     expressions: Expressions,
 ) -> None:
-    """Columns, expressions, stars, and aliases that later items name."""
+    """Columns, expressions, stars, and aliases that later items use."""
     rng = writer.rng
     if kinds is not None:
         for kind in kinds:
@@ -116,13 +116,13 @@ def plain(
 
 
 def column(items: Items, leaf: Leaf) -> None:
-    """A column under its own name, or another one."""
+    """Add a column, under its own name or another one."""
     text = items.writer.rng.choice(leaf.spellings)
     items.add(text, leaf.kind, name_of(text) if "(" not in text else None)
 
 
 def _star(writer: Writer, items: Items, found: From) -> bool:
-    """``*``, ``t.*`` or ``* except (…)``, unless names would repeat."""
+    """Add ``*``, ``t.*`` or ``* except (…)``, unless names would repeat."""
     rng, scope = writer.rng, found.scope
     star = list(scope.star)
     one = rng.choice(scope.visible)
@@ -145,7 +145,7 @@ def _star(writer: Writer, items: Items, found: From) -> bool:
 
 
 def _lateral_alias(writer: Writer, items: Items, found: From, expressions: Expressions) -> None:
-    """An item that names an earlier one, or a column that an alias seems to hide."""
+    """Add an item that uses an earlier one, or a column that an alias seems to hide."""
     rng = writer.rng
     names = found.scope.names()
     outer = found.scope.outer

@@ -1,4 +1,4 @@
-"""The rows and types of a relation as they are compared: as GROUP BY compares values, and maps without an order."""
+"""The rows and types of a relation for comparisons. Values compare as in GROUP BY, and maps have no order."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Rows = Counter[tuple[Any, ...]]
 
 
 def rows_of(session: Any, sql: str) -> tuple[list[tuple[str, str]], Rows]:
-    """The columns of a query, with the types that an Iceberg table has for them, and its rows."""
+    """The columns of a query, with their types in an Iceberg table, and its rows."""
     frame = session.sql(sql)
     types = [(name.lower(), stored(type_)) for name, type_ in frame.dtypes]
     columns = [f"c{at}" for at in range(len(types))]
-    # instants as numbers: Python's local times of two instants may be equal
+    # instants as numbers, because Python's local times of two instants may be equal
     shown = [
         f"unix_micros({column}) as {column}" if type_ == "timestamp" else column
         for column, (_, type_) in zip(columns, types, strict=True)
@@ -29,7 +29,7 @@ def stored(type_: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value that can be hashed: -0.0 is 0.0, NaN equals itself."""
+    """A value that can be hashed. -0.0 becomes 0.0, and NaN equals itself."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, dict):
@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
 
 
 def differences(expected: Rows, found: Rows) -> list[str]:
-    """Some of the rows that are not in both."""
+    """Some of the rows that only one side has."""
     lines = []
     for title, rows in (("missing", expected - found), ("too many", found - expected)):
         lines += [f"  {title}: {row}" + (f" x{n}" if n > 1 else "") for row, n in sorted(rows.items(), key=str)[:10]]

@@ -1,4 +1,4 @@
-"""What was played and compared, counted from any thread."""
+"""Thread-safe counts of what was played and compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class PlainTally:
-    """What was played and compared, counted from any thread."""
+    """Thread-safe counts of what was played and compared."""
 
     histories: int = 0
     queries: int = 0

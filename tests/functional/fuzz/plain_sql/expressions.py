@@ -1,6 +1,6 @@
-"""Random expressions over some leaves, by the kind of their values; parentheses are often left out where SQL has none.
+"""Random expressions over leaves, by the kind of their values. Parentheses are often omitted if SQL does not need them.
 
-Two-digit numbers stay small: products have a constant factor or are taken modulo, so that nothing overflows.
+Two-digit numbers stay small. Products have a constant factor or are taken modulo, so that nothing overflows.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Subquery = Callable[[], str]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column or another smallest part of an expression, with the ways to write it."""
+    """A column or another smallest part of an expression, with its possible spellings."""
 
     spellings: tuple[str, ...]
     kind: Kind
 
 
 class Expressions:
-    """Writes expressions over the leaves. ``predicate``, ``scalar``: write subqueries, where they are allowed."""
+    """Writes expressions over the leaves. ``predicate``, ``scalar``: write subqueries, if these are allowed."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Expressions:
         return make(self, depth - 1) if make else self.leaf(kind)
 
     def _chosen(self, kind: Kind, depth: int) -> str:
-        """A value of any kind by a condition."""
+        """A value of any kind, chosen by a condition."""
         rng, a, b = self.rng, self.of(kind, depth), self.of(kind, depth)
         return rng.choice(
             (
@@ -100,7 +100,7 @@ class Expressions:
         return rng.choice(forms)()
 
     def _nested(self) -> list[Callable[[], str]]:
-        """Numbers out of nested columns; the variables of lambdas are named as columns are."""
+        """Numbers from nested columns. The variables of lambdas have the names of columns."""
         name = self.rng.choice(("x", "k", "v", "e"))
         found: list[Callable[[], str]] = []
         if self.has(Kind.INTS):
@@ -122,7 +122,7 @@ class Expressions:
         return found
 
     def _arithmetic(self, depth: int) -> str:
-        """A chain of operators that need no parentheses among them."""
+        """A chain of operators that need no parentheses between them."""
         rng = self.rng
         chain = rng.choice(("", "", "", "-", "- -", "+")) + self.of(Kind.INT, depth)
         for _ in range(rng.choice((1, 1, 2, 3))):
@@ -218,7 +218,7 @@ class Expressions:
     # Conditions
 
     def condition(self, depth: int = 2) -> str:
-        """A chain of NOT, AND and OR, most often without parentheses."""
+        """A chain of NOT, AND and OR, mostly without parentheses."""
         rng = self.rng
         parts = []
         for _ in range(1 if depth <= 0 else rng.choice((1, 1, 1, 2, 2, 3))):
@@ -255,7 +255,7 @@ class Expressions:
         return f"{a} {operator} {b}"
 
     def _other(self, kind: Kind) -> str:
-        """A value of another type to which Spark compares values of this kind by a cast."""
+        """A value of another type, which Spark casts to compare it with values of this kind."""
         by_kind = {
             Kind.INT: (self.leaf(Kind.NUMSTR), "'2'", self.leaf(Kind.DEC), "1.5", "2L"),
             Kind.NUMSTR: (self.leaf(Kind.INT), "1", "3"),

@@ -1,6 +1,6 @@
-"""Random histories of plain SQL: sources, models over them and over each other, and what happens between the runs.
+"""Random histories of plain SQL: sources, models over them and over each other, and the steps between runs.
 
-A seed and a number always give the same history.
+A seed and a number always create the same history.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SETTINGS: tuple[dict[str, str], ...] = (
     {},
     {"spark.sql.timestampType": "TIMESTAMP_NTZ", "spark.sql.session.timeZone": "Europe/Berlin"},
 )
-"""Session settings, which rotate with the batches."""
+"""Session settings, which rotate over batches."""
 
 
 @dataclass(frozen=True)
 class PlainModel:
-    """A model: ``sql`` has relations as ``<<name>>``. ``reason``: what must or may be refused.
+    """A model. ``sql`` contains relations as ``<<name>>``. ``reason``: the part that must or may be refused.
 
-    ``config``: that of the strategy.
+    ``config``: the config of the strategy.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PlainModel:
 
 @dataclass(frozen=True)
 class PlainHistory:
-    """A history: the steps before the first run, and before each further one, by the names of sources."""
+    """A history: the steps before each run, by the names of sources."""
 
     number: int
     sources: tuple[PlainSource, ...]
@@ -58,7 +58,7 @@ class PlainHistory:
 
 
 def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHistory:
-    """The history with this number, with so many models that are updated incrementally."""
+    """The history with this number, with this many models that are updated incrementally."""
     rng = random.Random(f"{seed}/plain/{number}")
     sources = [source(rng, f"h{number}_s{at}") for at in range(rng.choice((2, 3, 3, 4)))]
     first = [(each.name, each.create()) for each in sources]
@@ -76,7 +76,7 @@ def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHis
 
 
 def _steps(rng: random.Random, sources: list[PlainSource], *, has_schema: bool) -> list[tuple[str, Step]]:
-    """Some steps of some sources; in other rounds only one source changes, or none."""
+    """Some steps of one or more sources."""
     chosen = rng.sample(sources, rng.choice((1, 1, 2, len(sources))))
     weights = {kind: n * (6 * has_schema if kind in SCHEMA else 1) for kind, n in WEIGHTS.items()}
     found = []
@@ -89,7 +89,7 @@ def _steps(rng: random.Random, sources: list[PlainSource], *, has_schema: bool) 
 
 
 def _models(rng: random.Random, number: int, sources: list[PlainSource], queries: int) -> tuple[PlainModel, ...]:
-    """Models over the sources; later ones also read earlier ones, and views and ephemeral models between them."""
+    """Models over the sources. Later ones also read earlier ones, and views and ephemeral models in between."""
     relations = [Named(f"<<{each.name}>>", each.name, each.seen, _ROWS) for each in sources]
     models: list[PlainModel] = []
     at = 0
@@ -100,7 +100,7 @@ def _models(rng: random.Random, number: int, sources: list[PlainSource], queries
         models.append(model)
         at += 1
         if model.reason is None and (kind != AUTO or rng.random() < 0.25):
-            # dbt gives an ephemeral model a name of its own, so that it is always read by an alias
+            # dbt renames ephemeral models, so they are always read under an alias
             name = "" if kind == EPHEMERAL else model.name
             relations.append(Named(f"<<{model.name}>>", name, model.columns, query.rows))
     return tuple(models)

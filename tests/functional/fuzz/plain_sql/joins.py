@@ -21,7 +21,7 @@ _JOINS = {
 
 @dataclass
 class From:
-    """A FROM clause while it is written. To Spark a comma is a join as any other: an ON sees all that is before it."""
+    """A FROM clause that is being written. Spark treats a comma as a join, so an ON sees all relations before it."""
 
     sql: str
     scope: Scope
@@ -44,7 +44,7 @@ def from_clause(writer: Writer, depth: int, outer: Scope | None, count: int | No
 
 
 def _relation(writer: Writer, depth: int, taken: list[Visible], most: int = 3_000) -> tuple[Visible, str, int]:
-    """A relation with an alias that no other has."""
+    """A relation with a unique alias."""
     rng = writer.rng
     sql, name, columns, rows = writer.relation(depth - 1, most)
     used = {each.alias.lower() for each in taken}
@@ -87,7 +87,7 @@ def _join(writer: Writer, depth: int, found: From) -> None:
 
 
 def _join_dimension(writer: Writer, depth: int, found: From) -> None:
-    """A join by equal columns with the first relation, or sometimes the last one."""
+    """Join another relation to the first one, or sometimes to the last one, on equal columns."""
     rng = writer.rng
     other, sql, rows = _relation(writer, depth, found.scope.visible, 300)
     kind = rng.choice(("left join", "left join", "left join", "join"))
@@ -119,7 +119,7 @@ def _see(found: From, other: Visible) -> None:
 
 
 def _common(found: From, other: Visible) -> list[Column]:
-    """The columns by which a relation can be joined with USING."""
+    """The columns with which a relation can be joined with USING."""
     ours = [column.name.lower() for each in found.scope.visible for column in each.columns]
     kinds = {column.name.lower(): column.kind for each in found.scope.visible for column in each.columns}
     theirs = [column.name.lower() for column in other.columns]
@@ -153,7 +153,7 @@ def _join_using(writer: Writer, found: From, other: Visible, sql: str, columns: 
 
 
 def _join_nested(writer: Writer, found: From, other: Visible, kind: str, sql: str) -> None:
-    """A join in parentheses: the ON of the outer one sees all of it."""
+    """A join in parentheses. The ON of the outer join sees all of it."""
     third, third_sql, _ = _relation(writer, 0, [*found.scope.visible, other], 100)
     inner = writer.rng.choice(("join", "left join"))
     inside = f"({sql} {inner} {third_sql} on {condition(writer, [other], [third])})"
@@ -163,7 +163,7 @@ def _join_nested(writer: Writer, found: From, other: Visible, kind: str, sql: st
 
 
 def condition(writer: Writer, left: list[Visible], right: list[Visible], scope: Scope | None = None) -> str:
-    """An ON: most often an equality, with further conditions of one side or both. ``scope``: that of the left side."""
+    """An ON, mostly an equality, with further conditions of one or both sides. ``scope``: that of the left side."""
     rng = writer.rng
     both = Scope([*left, *right], merged=scope.merged if scope else {}).leaves(rng)
     pairs = _pairs(_side(both, left), _side(both, right))
@@ -186,7 +186,7 @@ def condition(writer: Writer, left: list[Visible], right: list[Visible], scope: 
 
 
 def _side(leaves: list[Leaf], side: list[Visible]) -> list[Leaf]:
-    """The leaves of some relations, by their first spelling, which has the alias."""
+    """The leaves of some relations, identified by their first spelling, which has the alias."""
     aliases = {each.alias.lower() for each in side}
     return [leaf for leaf in leaves if leaf.spellings[0].partition(".")[0].strip("`").lower() in aliases]
 
@@ -205,7 +205,7 @@ def _pairs(left: list[Leaf], right: list[Leaf]) -> list[tuple[Leaf, Leaf]]:
 
 
 def _lateral_view(writer: Writer, found: From) -> None:
-    """Rows of an array or a map of the row itself."""
+    """Add the elements of an array or a map of the row itself as rows."""
     rng = writer.rng
     leaves = [leaf for leaf in found.scope.leaves(rng) if leaf.kind in (Kind.INTS, Kind.ATTRS, Kind.ITEMS, Kind.STR)]
     if not leaves or rng.random() > 0.15 or found.rows > 1_000:

@@ -1,4 +1,4 @@
-"""Histories of plain SQL played on real tables; after each run of dbt, each table is compared with its rebuild.
+"""Plays histories of plain SQL on real tables. After each dbt run, each table is compared with its rebuild.
 
 The histories of a batch are in one project, so that one dbt run serves them all.
 """
@@ -24,26 +24,26 @@ from .histories import AUTO, BATCH, EPHEMERAL, VIEW, PlainHistory, PlainModel
 from .sources import SCHEMA, Step
 
 STRATEGY = os.environ.get("FUZZ_STRATEGY", "auto")
-"""``table`` builds every model again in each run, to see that the fuzz itself is right."""
+"""With ``table``, every run rebuilds every model, as a test of the fuzz itself."""
 
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
 }
-"""Settings under which Spark compiles no code, which takes longer than a small query."""
+"""Settings with which Spark compiles no code, because compiling takes longer than small queries."""
 
 _THREADS = 2
 _RELATION = re.compile(r"<<(\w+)>>")
 _REFUSED = re.compile(r"cannot be updated incrementally.*?Found: ([^\n]*)", re.DOTALL)
-"""How a NotIncrementalError reads, with what it found."""
+"""The text of a NotIncrementalError, and the construct that it names."""
 _CALL = re.compile(r"^An error occurred while calling \S+ : ")
 _DATA = re.compile(r"'[^']*'|`[^`]*`|\b(h\d+_\w+|\d+)\b")
 
 
 @dataclass
 class PlayedHistory:
-    """A history being played. ``models``: those that are still run. ``log``: what was done to its sources."""
+    """A history that is being played. ``models``: those that still run. ``log``: the steps of its sources."""
 
     history: PlainHistory
     models: list[PlainModel]
@@ -53,7 +53,7 @@ class PlayedHistory:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A model that is not what it must be, and the round of its history."""
+    """A model with a wrong result, and the round of its history."""
 
     history: PlainHistory
     model: PlainModel
@@ -62,7 +62,7 @@ class Wrong:
 
 
 class PlainPipeline:
-    """The histories of a batch in one project."""
+    """The histories of a batch, in one project."""
 
     def __init__(
         self, shop: Shop, histories: Iterable[PlainHistory], seed: int, tally: PlainTally | None = None
@@ -76,7 +76,7 @@ class PlainPipeline:
         self.round = 0
 
     def play(self) -> None:
-        """Play all histories to their ends. Raises WrongResultError where a table is not what its SQL says."""
+        """Play all histories to their ends. Raises WrongResultError if a table does not equal its SQL."""
         with self._settings():
             is_compiled = self.played[0].history.number // BATCH % 4 == 0
             self.shop.configure({**self.settings, **({} if is_compiled else INTERPRETED)})
@@ -124,7 +124,7 @@ class PlainPipeline:
             self.shop.model(model.name, sql, **config)
 
     def oracle_sql(self, each: PlayedHistory, model: PlainModel) -> str:
-        """The SQL of a model on the tables as they are now."""
+        """The SQL of a model on the current tables."""
         models = {other.name: other for other in each.history.models}
 
         def relation(found: re.Match[str]) -> str:
@@ -138,7 +138,7 @@ class PlainPipeline:
         return _RELATION.sub(relation, model.sql)
 
     def _leave_out(self, each: PlayedHistory, model: PlainModel, why: str) -> None:
-        """Take a model out of the project, and all that read it."""
+        """Remove a model and all models that read it from the project."""
         left = {model.name}
         for other in each.history.models:
             if left & {*_RELATION.findall(other.sql)}:
@@ -189,7 +189,7 @@ class PlainPipeline:
             if model in each.models:
                 try:
                     self._check(results, each, model)
-                except Exception as error:  # noqa: BLE001 (one model says what it came to; the others go on)
+                except Exception as error:  # noqa: BLE001 (one model reports its error; the others continue)
                     self._is_wrong(each, model, f"it broke off: {error!r}")
 
     def _check(self, results: Results, each: PlayedHistory, model: PlainModel) -> None:
@@ -204,7 +204,7 @@ class PlainPipeline:
             return
         try:
             types, rows = rows_of(self.shop.session, self.oracle_sql(each, model))
-        except Exception as error:  # noqa: BLE001 (the generator wrote what Spark does not run)
+        except Exception as error:  # noqa: BLE001 (the generator wrote SQL that Spark cannot run)
             first = _CALL.sub("", " ".join(str(error).split()))[:100]
             each.log.append(f"-- {model.name} is invalid: {first}: {self.oracle_sql(each, model)}")
             self._leave_out(each, model, f"invalid ({first})" if self.round == 0 else "invalid by now")
@@ -215,7 +215,7 @@ class PlainPipeline:
             self._compare(results, each, model, types, rows)
 
     def _verify(self) -> None:
-        """Have ``ip_verify`` compare the tables that are right, of which it must call none wrong."""
+        """Have ``ip_verify`` compare the correct tables. It must not report any as wrong."""
         found = self.shop.verified(fails=None)
         for each in self.played:
             for model in [model for model in each.models if model.name in found]:
@@ -241,7 +241,7 @@ class PlainPipeline:
     def _compare(
         self, results: Results, each: PlayedHistory, model: PlainModel, types: list[tuple[str, str]], rows: Rows
     ) -> None:
-        if model.must_be_refused:  # it may have other rows each time
+        if model.must_be_refused:  # its rows may differ each time
             if STRATEGY == "auto":
                 self._is_wrong(each, model, f"it was not refused, although it has {model.reason}")
             return
@@ -258,7 +258,7 @@ class PlainPipeline:
         self.tally.add(self.tally.compared, f"{how}{'' if rows else ', empty'}")
 
     def _is_wrong(self, each: PlayedHistory, model: PlainModel, what: str) -> None:
-        """Record it, and go on with the other models."""
+        """Record the error, remove the model, and continue with the others."""
         number = each.history.number
         lines = [
             f"{model.name} in round {self.round}: {what}",
@@ -298,7 +298,7 @@ def reason_of(message: str) -> str:
 def _common(
     types: list[tuple[str, str]], rows: Rows, found_types: list[tuple[str, str]], found: Rows
 ) -> tuple[Rows, Rows]:
-    """Both reduced to the columns that both have; a struct may have got another field."""
+    """Reduce both to their common columns. A struct may have an additional field."""
     names, found_names = [name for name, _ in types], [name for name, _ in found_types]
     both = [
         name for name, type_ in found_types if name in names and ("struct" not in type_ or dict(types)[name] == type_)

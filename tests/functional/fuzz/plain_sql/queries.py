@@ -1,4 +1,4 @@
-"""Random queries: SELECT blocks, UNION ALL, CTEs and derived tables over some relations."""
+"""Random queries: SELECT blocks, UNION ALL, CTEs and derived tables over relations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .scopes import Scope
 from .values import ORDERED, Column, Kind
 
 MOST_ROWS = 3_000
-"""Estimated rows above which relations are no longer joined."""
+"""The estimated number of rows above which relations are no longer joined."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query, its columns, and about how many rows it has."""
+    """A query, its columns, and its approximate number of rows."""
 
     sql: str
     columns: tuple[Column, ...]
@@ -30,8 +30,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Named:
-    """A relation that can be read by a name: ``sql`` is what FROM has, ``name`` its name without an alias,
-    if it can be read without one."""
+    """A relation that a query can read. ``sql``: its text in FROM. ``name``: its name without an alias, if any."""
 
     sql: str
     name: str
@@ -41,7 +40,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes queries. ``relations``: what can be read, CTEs among them."""
+    """Writes queries. ``relations``: the relations that can be read, including CTEs."""
 
     rng: random.Random
     relations: tuple[Named, ...]
@@ -60,7 +59,7 @@ class Writer:
     def query(
         self, depth: int, *, kinds: Sequence[Kind] | None = None, outer: Scope | None = None, ctes: float = 0.08
     ) -> Query:
-        """A query; ``kinds``: those that its columns must have. ``ctes``: how often it has some of its own."""
+        """A query. ``kinds``: the required kinds of its columns. ``ctes``: the probability of own CTEs."""
         if depth > 0 and self.chance(ctes):
             return self._with_ctes(depth, kinds, outer)
         if depth > 0 and outer is None and self.chance(0.14):
@@ -72,7 +71,7 @@ class Writer:
         return Query(sql, columns, rows)
 
     def _with_ctes(self, depth: int, kinds: Sequence[Kind] | None, outer: Scope | None) -> Query:
-        """A query with one or two CTEs, of which a later one may read an earlier one or have its name."""
+        """A query with one or two CTEs. The second one may read the first one or have its name."""
         writer, texts = self, []
         names = self.rng.sample(
             ("c1", "recent", "v", "Totals", *(each.name for each in self.relations if each.name)), 2
@@ -87,7 +86,7 @@ class Writer:
                 listed = f"({', '.join(column.name for column in columns)})"
             texts.append(f"{name}{listed} as ({cte.sql})")
             own = Named(name, name, columns, cte.rows)
-            writer = writer.with_relations([own, own])  # twice, so that it is read
+            writer = writer.with_relations([own, own])  # twice, so that it is read more often
         main = writer.query(depth - 1, kinds=kinds, outer=outer, ctes=0)
         return replace(main, sql=f"with {', '.join(texts)} {main.sql}") if texts else main
 
@@ -118,7 +117,7 @@ class Writer:
 
 
 def top(rng: random.Random, relations: Sequence[Named]) -> Query:
-    """A query that a table can be made of: its columns have different names."""
+    """A query that can become a table, with unique column names."""
     while True:
         (depth,) = rng.choices((0, 1, 2, 3), (15, 40, 35, 10))
         found = Writer(rng, tuple(relations)).query(depth, ctes=0.35)

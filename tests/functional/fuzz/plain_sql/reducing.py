@@ -1,7 +1,7 @@
-"""Makes a query that came to a wrong result smaller, as long as the result stays wrong.
+"""Reduces a query with a wrong result, as long as the result stays wrong.
 
-Each round of the search plays the history of the sources again in a project of its own, once up to the run before the
-failure and once more, with all the smaller queries as models.
+Each round of the search replays the history of the sources in a new project, with all smaller queries as models. There
+are two runs: one after all steps before the failing run, and the failing run itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WRITTEN = re.compile(r"\brel__(\w+)\b")
 
 
 def reduced(wrong: Wrong, new_shop: Callable[[], Shop], seconds: int = 900) -> str:
-    """The smallest query found whose result is still wrong, with what is wrong with it."""
+    """The smallest query found whose result is still wrong, with the error."""
     end = time.monotonic() + seconds
     smallest, message = wrong.model.sql, wrong.message
     found = _still_wrong(wrong, [smallest], new_shop)
@@ -67,12 +67,12 @@ def _still_wrong(wrong: Wrong, queries: list[str], new_shop: Callable[[], Shop])
 
 
 def _kind(message: str) -> str:
-    """How a model is wrong: by its rows, its columns, an error."""
+    """The kind of an error: rows, columns, or a failure."""
     return message.partition(": ")[2][:12]
 
 
 def _read(history: PlainHistory, model: PlainModel) -> Iterator[PlainModel]:
-    """The models that a model reads, directly or not, in the order in which they are built."""
+    """The models that a model reads, directly or indirectly, in the order in which they are built."""
     needed = {model.name}
     for each in reversed(history.models):
         if each.name in needed:
@@ -83,9 +83,9 @@ def _read(history: PlainHistory, model: PlainModel) -> Iterator[PlainModel]:
 
 
 def _smaller(sql: str) -> Iterator[str]:
-    """The query with one part less, in each possible way."""
+    """The variants of a query without one of its parts."""
     tree = sqlglot.parse_one(_NAME.sub(r"rel__\1", sql), dialect="spark")
-    longest = len(tree.sql(dialect="spark"))  # which may be longer than the query itself
+    longest = len(tree.sql(dialect="spark"))  # it may be longer than the query itself
     for at in range(sum(1 for _ in tree.walk())):
         for change in _CHANGES:
             for choice in range(8):
@@ -122,7 +122,7 @@ def _without_clause(node: exp.Expr, choice: int) -> exp.Expr | None:
 
 
 def _child(node: exp.Expr, choice: int) -> exp.Expr | None:
-    """A part instead of the whole: an operand, a branch of a union, the query in a CTE."""
+    """A part in place of the whole: an operand, a branch of a union, the query in a CTE."""
     if isinstance(node, exp.CTE):
         return node.this.pop() if choice == 0 else None
     if not isinstance(node, (exp.Condition, exp.SetOperation)) or isinstance(node, (exp.Column, exp.Select)):
@@ -139,7 +139,7 @@ def _child(node: exp.Expr, choice: int) -> exp.Expr | None:
 
 
 def _whole(node: exp.Expr, choice: int) -> exp.Expr | None:
-    """A derived table instead of all around it."""
+    """A derived table in place of the whole query."""
     if choice or not isinstance(node, exp.Subquery) or node.parent is None:
         return None
     return node.this.pop()

@@ -1,6 +1,6 @@
-"""What cannot be updated incrementally: queries that must be refused, and others that may be.
+"""Queries that cannot be updated incrementally. Some must be refused, others may be.
 
-A query that must be refused would differ from its rebuild, or would differ tomorrow.
+The table of a query that must be refused would differ from its rebuild, now or later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAY = ("full join", "rollup", "cube", "grouping sets", "union", "intersect", "ex
 
 
 def refused(rng: random.Random, query: Query) -> tuple[Query, str, bool]:
-    """A query with something of these around another one: the query, what it has, and whether it must be refused."""
+    """A query with one of these constructs around another query, the construct, and whether it must be refused."""
     must = rng.random() < 0.5
     what = rng.choice(MUST if must else MAY)
     sortable = [column for column in query.columns if column.kind in ORDERED and column.kind is not Kind.SPARE]
@@ -31,7 +31,7 @@ def refused(rng: random.Random, query: Query) -> tuple[Query, str, bool]:
 
 
 def _around(what: str, sql: str, column: str) -> tuple[str, str | None]:
-    """The query, and ``*`` where it has the columns of the other one."""
+    """The query, and ``*`` if it has the columns of the inner query."""
     inner = f"({sql})"
     by = f"select {column} as c, count(*) as n from {inner} q group by"
     forms = {

@@ -1,4 +1,4 @@
-"""What is visible in a block of a query, and how its columns can be written without being ambiguous."""
+"""The names that are visible in a block of a query, and the unambiguous ways to write its columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = frozenset({"select", "order", "group", "from", "where"})
 
 @dataclass(frozen=True)
 class Visible:
-    """A relation of a FROM clause by its alias."""
+    """A relation of a FROM clause, with its alias."""
 
     alias: str
     columns: tuple[Column, ...]
@@ -24,7 +24,7 @@ class Visible:
 
 @dataclass(frozen=True)
 class Merged:
-    """A column of USING, and how many relations it comes from."""
+    """A column of USING, and the number of relations that it comes from."""
 
     column: Column
     count: int
@@ -32,7 +32,7 @@ class Merged:
 
 @dataclass
 class Scope:
-    """The relations of a FROM clause. ``star``: what ``*`` gives. ``merged``: the columns of USING.
+    """The relations of a FROM clause. ``star``: the columns of ``*``. ``merged``: the columns of USING.
 
     ``outer``: the scope of the query around a subquery.
     """
@@ -43,7 +43,7 @@ class Scope:
     outer: Scope | None = None
 
     def names(self) -> set[str]:
-        """All that hides something of the query around this one."""
+        """All names that hide names of the surrounding query."""
         columns = {column.name.lower() for each in self.visible for column in each.columns}
         return columns | {each.alias.lower() for each in self.visible}
 
@@ -52,7 +52,7 @@ class Scope:
         return _leaves(rng, self.visible, self.merged, set())
 
     def outer_leaves(self, rng: random.Random) -> list[Leaf]:
-        """The columns of the scope around this one that are not hidden here."""
+        """The columns of the surrounding scope that are not hidden here."""
         if self.outer is None:
             return []
         return _leaves(rng, self.outer.visible, self.outer.merged, self.names())
@@ -75,7 +75,7 @@ def _leaves(
             name, spellings = column.name.lower(), []
             if own[name] > 1 or column.kind is Kind.SPARE:
                 continue
-            # of a column of USING, Spark finds `info.id` only where no column is called info
+            # for a column of USING, Spark finds `info.id` only if no column is called info
             if alias not in hidden and not (name in merged and alias in counts):
                 spellings.append(f"{quoted(rng, each.alias)}.{quoted(rng, column.name)}")
             if counts[name] == 1 and name not in hidden_or_alias:
@@ -86,7 +86,7 @@ def _leaves(
 
 
 def quoted(rng: random.Random, name: str) -> str:
-    """A name in any case, with back-quotes where it needs them and sometimes elsewhere."""
+    """A name in any case, with back-quotes where it needs them, and sometimes elsewhere."""
     written = name if rng.random() < 0.7 else rng.choice((name.upper(), name.lower(), name.capitalize()))
     if set(name) <= PLAIN and name.lower() not in _WORDS and not name[0].isdigit() and rng.random() < 0.92:
         return written

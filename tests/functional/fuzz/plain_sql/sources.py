@@ -1,6 +1,6 @@
-"""Random sources and what happens to them, as statements alone: what a table holds is Spark's to say.
+"""Random sources and their steps, as statements alone. Spark determines the contents of the tables.
 
-``before`` in braces stands for the snapshot that a table had before the step, ``first`` for its first one.
+``before`` in braces stands for the snapshot before the step, ``first`` for the table's first snapshot.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SCHEMA = ("add_column", "widen", "rename", "reorder", "add_field")
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens to a source, by the statements in which ``{t}`` is its name."""
+    """A step of a source: statements in which ``{t}`` is its name."""
 
     kind: str
     statements: tuple[str, ...]
@@ -53,7 +53,7 @@ class Step:
 
 @dataclass
 class PlainSource:
-    """A source as its steps have left it, as far as they decide what can be done next."""
+    """A source after its steps, as far as this determines the next steps."""
 
     rng: random.Random
     name: str
@@ -82,7 +82,7 @@ class PlainSource:
         sql += f" partitioned by ({partition})" if partition else ""
         return Step("create", (f"{sql} tblproperties ({', '.join(properties)})",))
 
-    # Rows
+    # Values
 
     def _rows(self, count: int) -> str:
         return ", ".join(f"({', '.join(self._value(column) for column in self.columns)}, 'u')" for _ in range(count))
@@ -100,7 +100,7 @@ class PlainSource:
 
     @property
     def seen(self) -> tuple[Column, ...]:
-        """The columns as queries see them at the beginning."""
+        """The columns as queries see them at first."""
         return (*self.columns, Column("u", Kind.SPARE))
 
     @property
@@ -123,7 +123,7 @@ class PlainSource:
             )
         )
 
-    # What changes rows
+    # Changes of rows
 
     def append(self) -> list[str]:
         return [f"insert into {{t}} ({self._listed}) values {self._rows(self.rng.choice((1, 2, 3, 8)))}"]
@@ -132,7 +132,7 @@ class PlainSource:
         return [f"insert into {{t}} ({self._listed}) values {self._rows(10)}"]
 
     def append_again(self) -> list[str]:
-        """Exact duplicates."""
+        """Insert exact duplicates."""
         return [f"insert into {{t}} select * from {{t}} where id % 7 = {self.rng.randrange(7)}"]
 
     def update(self) -> list[str]:
@@ -152,7 +152,7 @@ class PlainSource:
         return [f"delete from {{t}} where {self._some()}"]
 
     def delete_again(self) -> list[str]:
-        """Rows are deleted, and come back as they were."""
+        """Delete rows and insert them again unchanged."""
         if self.more:
             return []
         where = self._some()
@@ -177,14 +177,14 @@ class PlainSource:
         ]
 
     def overwrite(self) -> list[str]:
-        """Partitions that get new rows lose the old ones; a table without partitions loses all."""
+        """Overwrite the partitions of the new rows. A table without partitions loses all of its rows."""
         count = 2 if self.is_partitioned else 10
         return [f"insert overwrite {{t}} ({self._listed}) values {self._rows(count)}"]
 
     def truncate(self) -> list[str]:
         return ["truncate table {t}", *self.append()]
 
-    # What changes the table
+    # Changes of the table
 
     def compact(self) -> list[str]:
         options = "options => map('rewrite-all', 'true')"
@@ -214,7 +214,7 @@ class PlainSource:
         return [f"alter table {{t}} rename column {old} to {self.spare}"]
 
     def reorder(self) -> list[str]:
-        """Another order of the columns, and a commit: a source is read with the columns of its last one."""
+        """Change the order of the columns, and commit, because a source is read with the columns of its last commit."""
         self.more.append("")
         first = self.rng.choice(self.columns).name
         return [f"alter table {{t}} alter column `{first}` first", f"update {{t}} set id = id where {self._some()}"]
@@ -246,14 +246,14 @@ class PlainSource:
         return ["create or replace table {t} using iceberg as select * from {t} where id % 3 > 0"]
 
     def step(self, kind: str) -> Step | None:
-        """A step of this kind; None where the table does not have what it needs."""
+        """A step of this kind. None if the table does not meet its preconditions."""
         make: Callable[[], list[str]] = getattr(self, kind)
         statements = make()
         return Step(kind, tuple(statements)) if statements else None
 
 
 def source(rng: random.Random, name: str) -> PlainSource:
-    """A source with random columns; all have ``id`` and ``k``."""
+    """A source with random columns, including ``id`` and ``k``."""
     candidates = rng.sample(_CANDIDATES, rng.choice((2, 3, 4, 6)))
     columns = [Column("id", Kind.INT), Column("k", Kind.INT)]
     columns += [Column(each, rng.choice(kinds)) for each, kinds in candidates]

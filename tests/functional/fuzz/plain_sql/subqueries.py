@@ -18,7 +18,7 @@ _KEYS = (Kind.INT, Kind.STR, Kind.DATE, Kind.NUMSTR)
 
 @dataclass(frozen=True)
 class Subqueries:
-    """Writes subqueries for the expressions of a block. ``is_correlated``: whether they may name its columns."""
+    """Writes subqueries for the expressions of a block. ``is_correlated``: whether they may use its columns."""
 
     writer: Writer
     depth: int
@@ -46,7 +46,7 @@ class Subqueries:
         return f"{left} {negation}in ({self._rows(kind, correlated=0.3)})"
 
     def scalar(self) -> str:
-        """A number: an aggregate of all or of the matching rows."""
+        """A number: an aggregate of all rows or of the matching rows."""
         rng = self.writer.rng
         found = from_clause(self.writer, self.depth - 1, self._outer(), count=1)
         inner = found.scope.leaves(rng)
@@ -59,7 +59,7 @@ class Subqueries:
         return self.scope if self.is_correlated else None
 
     def _plain_rows(self, kind: Kind) -> str | None:
-        """All rows of a relation by a column, so that a NULL that comes or goes decides NOT IN; None without one."""
+        """All rows of a relation, with one column. An added or removed NULL changes NOT IN. None if no column fits."""
         rng = self.writer.rng
         found = from_clause(self.writer, self.depth - 1, None, count=1)
         fitting = [leaf for leaf in found.scope.leaves(rng) if leaf.kind is kind]

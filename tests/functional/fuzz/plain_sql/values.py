@@ -1,4 +1,4 @@
-"""Kinds of values: types and literals of columns, chosen so that no expression fails and no result depends on order.
+"""Kinds of values: types and literals of columns. No expression fails, and no result depends on an order.
 
 Numbers are small, and doubles are multiples of 0.5, so that sums are exact in any order.
 """
@@ -10,10 +10,10 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What the generator knows of a value.
+    """The generator's classification of a value.
 
-    NUMSTR, DATESTR: strings that can be cast. RATIO: a double not to be added. SPARE: a string of a column that may be
-    renamed, so that only stars read it.
+    NUMSTR, DATESTR: strings that can be cast. RATIO: a double that must not be added. SPARE: a string whose column may
+    be renamed, so that only stars read it.
     """
 
     INT = "int"
@@ -38,12 +38,12 @@ class Kind(Enum):
 
 SCALARS = (Kind.INT, Kind.DEC, Kind.DBL, Kind.STR, Kind.NUMSTR, Kind.DATE, Kind.DATESTR, Kind.TS, Kind.BOOL)
 ORDERED = (*SCALARS, Kind.RATIO, Kind.INTS, Kind.INFO, Kind.ITEMS, Kind.SPARE)
-"""Kinds that can be sorted and grouped by: all but maps."""
+"""Kinds that can be sorted and grouped by: all except maps."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a query or a table, as it was named."""
+    """A column of a query or a table, under its original name."""
 
     name: str
     kind: Kind
@@ -104,6 +104,6 @@ LITERALS: dict[Kind, tuple[str, ...]] = {
     ),
     Kind.SPARE: ("'u'",),
 }
-"""Values in SQL. Columns are compared as GROUP BY does: -0.0 equals 0.0, NaN equals NaN, maps have no order."""
+"""Values in SQL. Columns compare as in GROUP BY: -0.0 equals 0.0, NaN equals NaN, and maps have no order."""
 
 SMALL_INTS = ("1", "2", "3", "-1")

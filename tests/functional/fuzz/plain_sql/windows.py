@@ -1,4 +1,4 @@
-"""Random window functions: most often with a common PARTITION BY, and always with one possible result."""
+"""Random window functions, mostly with a common PARTITION BY, and always with one possible result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTITIONED = (Kind.INT, Kind.INT, Kind.STR, Kind.DATE, Kind.DBL, Kind.BOOL, Ki
 
 
 def windowed(writer: Writer, items: Items, found: From, leaves: list[Leaf], kinds: Sequence[Kind] | None) -> str:
-    """Fill the SELECT list of a block with windows; returns what follows WHERE."""
+    """Fill the SELECT list of a block with windows; returns the SQL after WHERE."""
     rng = writer.rng
     expressions = Expressions(rng, leaves)
     partition = _partition(writer, leaves)
@@ -52,7 +52,7 @@ def _partition(writer: Writer, leaves: Sequence[Leaf]) -> list[str]:
 
 
 def _order(writer: Writer, leaves: Sequence[Leaf]) -> str | None:
-    """An order in which only equal rows are equal; None where a column has no order."""
+    """An order in which only identical rows are equal. None if a column has no order."""
     rng = writer.rng
     if not leaves or any(leaf.kind not in ORDERED for leaf in leaves):
         return None

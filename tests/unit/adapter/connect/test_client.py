@@ -1,4 +1,4 @@
-"""What is sent to a server when the connection breaks. The server is gRPC's own, within the test."""
+"""What the client sends when the connection to the server breaks. The test runs a gRPC server of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN = "[INVALID_HANDLE.OPERATION_NOT_FOUND] The handle is invalid. Operation
 
 
 class Server(base_pb2_grpc.SparkConnectServiceServicer):
-    """Takes each statement, and then breaks the connection. ``knows``: whether it knows the statement later."""
+    """Accepts each statement, then breaks the connection. ``knows``: whether it still has the statement afterwards."""
 
     def __init__(self, knows: bool) -> None:
         self.knows = knows
@@ -65,13 +65,13 @@ def serve(knows: bool) -> Iterator[tuple[Server, str]]:
 
 @pytest.fixture
 def restarted() -> Iterator[tuple[Server, str]]:
-    """A server that does not know what it was sent before."""
+    """A server that has lost earlier statements."""
     yield from serve(knows=False)
 
 
 @pytest.fixture
 def reachable_again() -> Iterator[tuple[Server, str]]:
-    """A server that has kept what it was sent."""
+    """A server that still has earlier statements."""
     yield from serve(knows=True)
 
 
@@ -89,14 +89,14 @@ def connect() -> Iterator[Any]:
         client.close(session)
 
 
-def test_a_statement_that_a_restarted_server_does_not_know_is_not_sent_again(restarted, connect):
+def test_a_statement_is_not_sent_again_to_a_restarted_server(restarted, connect):
     server, url = restarted
     with pytest.raises(DbtDatabaseError, match="it was not sent again"):
         connect(url).sql("insert into t values (1)")
     assert len(server.executed) == 1
 
 
-def test_spark_s_own_client_would_send_it_again(restarted):
+def test_sparks_client_sends_the_statement_again(restarted):
     server, url = restarted
     plain = SparkConnectClient(DefaultChannelBuilder(url), retry_policy={"max_retries": 1, "initial_backoff": 1})
     request = plain._execute_plan_request_with_metadata()
@@ -107,14 +107,14 @@ def test_spark_s_own_client_would_send_it_again(restarted):
     plain.close()
 
 
-def test_a_statement_is_attached_to_again_where_the_server_still_knows_it(reachable_again, connect):
+def test_the_client_reattaches_to_a_statement_that_the_server_still_has(reachable_again, connect):
     server, url = reachable_again
     session = connect(url)
     session.client._execute(session.client._execute_plan_request_with_metadata())
     assert len(server.executed) == 1
 
 
-def test_a_server_that_stays_away_is_an_error_without_a_warning_or_a_stack_trace(connect):
+def test_an_unreachable_server_is_an_error_without_a_stack_trace(connect):
     with pytest.raises(PySparkException) as caught:
         connect("sc://127.0.0.1:1/").sql("select 1")
     said = describe(caught.value)
@@ -122,7 +122,7 @@ def test_a_server_that_stays_away_is_an_error_without_a_warning_or_a_stack_trace
     assert "To fix: run dbt again" in said
 
 
-def test_closing_does_not_wait_for_a_server_that_is_gone(connect):
+def test_closing_does_not_wait_for_an_unreachable_server(connect):
     session = connect("sc://127.0.0.1:1/")
     client.call_again(session, times=100, pause=1000)
     closing = threading.Thread(target=client.close, args=[session], daemon=True)
@@ -131,7 +131,7 @@ def test_closing_does_not_wait_for_a_server_that_is_gone(connect):
     assert not closing.is_alive()
 
 
-def test_a_server_that_was_given_up_is_not_waited_for_again(connect):
+def test_retries_end_after_a_server_was_unreachable_once(connect):
     session = connect("sc://127.0.0.1:1/")
     client.call_again(session, times=2, pause=300)
     took = []
@@ -143,8 +143,8 @@ def test_a_server_that_was_given_up_is_not_waited_for_again(connect):
     assert took[0] > 0.5 > took[1]
 
 
-def test_a_session_that_is_collected_as_garbage_does_not_close_itself():
-    """Where that happened in a thread of gRPC's, the closing waited for that thread, and so for ever."""
+def test_a_garbage_collected_session_does_not_close_itself():
+    """If this happened in a gRPC thread, closing would wait for that thread, which never ends."""
     session = client.connect("sc://127.0.0.1:1/")
     its_client = session.client
     del session

@@ -31,7 +31,7 @@ def of_a_server(message, code=grpc.StatusCode.INTERNAL, trace=TRACE):
         ("(org.apache.spark.SparkException) [X] No: Found conflicting files", "[X] No: Found conflicting files"),
     ],
 )  # fmt: skip
-def test_an_error_of_spark_is_its_message_and_its_root_cause_without_a_stack_trace(message, said):
+def test_a_spark_error_shows_message_and_root_cause_without_stack_trace(message, said):
     assert describe(of_a_server(message)) == said
 
 
@@ -43,14 +43,14 @@ def test_an_error_of_spark_is_its_message_and_its_root_cause_without_a_stack_tra
         (ValueError("Received incorrect server side session identifier for request."), "Received incorrect server"),
     ],
 )
-def test_a_server_that_is_lost_is_named_with_what_to_do(error, found):
+def test_a_lost_server_is_reported_with_a_fix(error, found):
     said = describe(error)
     assert f"  Found: {found}" in said
     assert "To fix: run dbt again once the server is up." in said
     assert "rpc" not in said.lower()
 
 
-def test_a_token_that_the_server_refuses():
+def test_a_rejected_token():
     said = describe(of_a_server("Invalid authentication token", grpc.StatusCode.UNAUTHENTICATED))
     assert "  Expected: a token that the server accepts.\n  Found: Invalid authentication token\n" in said
 
@@ -63,7 +63,7 @@ def test_a_token_that_the_server_refuses():
         (False, "ssl handshake failed", "set `use_ssl: true`"),
     ],
 )
-def test_a_server_that_is_not_reached(use_ssl, found, fix):
+def test_an_unreachable_server(use_ssl, found, fix):
     said = errors.unreachable("h:1", use_ssl, found)
     assert said.startswith("The Spark Connect server at h:1 is unreachable.\n")
     assert fix in said

@@ -36,7 +36,7 @@ def test_a_connection_string(text, remote):
         ("sc://u:p@h/", "user_id="),
     ],
 )
-def test_what_is_no_connection_string_is_refused_without_showing_it(text, why):
+def test_an_invalid_connection_string_is_refused_without_showing_it(text, why):
     with pytest.raises(DbtRuntimeError, match="Expected: sc://host:port") as caught:
         Remote.parse(text)
     assert why in caught.value.msg
@@ -48,7 +48,7 @@ def test_a_session_is_not_shared():
         Remote.parse("sc://h/;session_id=6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
 
-def test_spark_s_client_reads_what_is_written():
+def test_sparks_client_parses_the_url():
     remote = Remote("::1", 15003, use_ssl=True, token="a;b=/c d", user="it's", headers={"x-cluster-id": "0-1"})
     read = DefaultChannelBuilder(remote.url("dbt"))
     assert (read.endpoint, read.use_ssl, read.token, read.userId) == ("[::1]:15003", True, "a;b=/c d", "it's")

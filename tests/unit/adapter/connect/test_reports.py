@@ -6,12 +6,12 @@ from dbt.adapters.spark_iceberg.progress import Work
 from dbt.adapters.spark_iceberg.spark.connect.reports import work_of
 
 
-def test_stages_come_in_any_order_and_those_of_earlier_jobs_stay():
+def test_stages_may_arrive_in_any_order():
     reports = [StageInfo(3, 2, 1, 30, False), StageInfo(0, 4, 4, 100, True), StageInfo(2, 4, 0, 0, False)]
     assert work_of(reports) == Work(stage=3, stages=3, tasks_done=5, tasks=6, bytes=130)
 
 
-def test_a_task_that_was_tried_again_counts_once():
+def test_a_retried_task_counts_once():
     assert work_of([StageInfo(0, 2, 3, 0, False)]) == Work(stage=1, stages=1, tasks_done=2, tasks=2)
 
 

@@ -1,4 +1,4 @@
-"""A port where something else answers than a Spark Connect server."""
+"""A port on which a server other than Spark Connect responds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHERS = {
 
 @pytest.fixture(params=OTHERS.values(), ids=list(OTHERS))
 def port(request: pytest.FixtureRequest) -> Iterator[int]:
-    """The port of a server that gives one answer to all."""
+    """The port of a server that sends the same response to every client."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -29,7 +29,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
                 try:
                     client, _ = server.accept()
                 except OSError:
-                    return  # closed
+                    return  # the socket is closed
                 with client, suppress(OSError):
                     client.recv(1024)
                     client.sendall(request.param)
@@ -38,7 +38,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_says_that_no_spark_connect_server_is_there(port):
+def test_the_error_says_that_it_is_not_a_spark_connect_server(port):
     profile = {"method": "connect", "host": "127.0.0.1", "port": port, "database": "lake", "schema": "s"}
     with pytest.raises(DbtRuntimeError) as caught:
         open_connect(SparkIcebergCredentials.from_dict(profile))

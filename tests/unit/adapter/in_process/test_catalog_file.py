@@ -30,13 +30,13 @@ def execute(file: Path, *statements: str) -> None:
     ("statements", "made"),
     [((), False), ((OLD,), False), ((OLD, PROPERTIES), False), ((OLD, NEW), False), ((OLD, NEW, PROPERTIES), True)],
 )
-def test_it_is_made_when_nothing_is_left_to_upgrade(file, statements, made):
+def test_a_file_is_complete_when_it_needs_no_upgrade(file, statements, made):
     assert not catalog_file.is_made(file)
     execute(file, *statements)
     assert catalog_file.is_made(file) is made
 
 
-def test_a_name_that_the_file_does_not_hold_is_refused(file):
+def test_a_catalog_name_that_the_file_lacks_is_refused(file):
     execute(file, OLD, PROPERTIES)
     catalog_file.require_name(file, "any")
     execute(file, "insert into iceberg_namespace_properties values ('lake', 'raw')")
@@ -45,7 +45,7 @@ def test_a_name_that_the_file_does_not_hold_is_refused(file):
         catalog_file.require_name(file, "lakee")
 
 
-def test_only_a_lakehouse_that_is_not_there_yet_is_announced(tmp_path, monkeypatch):
+def test_only_a_new_lakehouse_is_announced(tmp_path, monkeypatch):
     said = []
     monkeypatch.setattr(catalog_file.logger, "info", said.append)
     monkeypatch.setattr(catalog_file.logger, "warning", said.append)
@@ -68,13 +68,13 @@ def test_only_a_lakehouse_that_is_not_there_yet_is_announced(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(("beside", "ignored"), [("start.lock", True), ("dbt_project.yml", False)])
-def test_git_ignores_a_new_lakehouse_in_a_folder_of_its_own(tmp_path, beside, ignored):
+def test_git_ignores_a_new_lakehouse_in_its_own_folder(tmp_path, beside, ignored):
     (tmp_path / beside).touch()
     catalog_file.begin_new(tmp_path / "catalog.db", str(tmp_path))
     assert (tmp_path / ".gitignore").exists() is ignored
 
 
-def test_a_file_of_another_kind_is_named(file):
+def test_a_file_of_another_format_is_an_error(file):
     file.write_text("no database at all")
     found = r"is damaged: .*cat#log\.db\n(.*\n)* *Found: file is not a database\.\n(.*\n)*.*register_table"
     for look in (catalog_file.is_made, catalog_file.require_sound):
@@ -82,7 +82,7 @@ def test_a_file_of_another_kind_is_named(file):
             look(file)
 
 
-def test_a_file_with_a_damaged_page_is_named(file):
+def test_a_file_with_a_damaged_page_is_an_error(file):
     catalog_file.require_sound(file)
     execute(file, OLD, NEW, PROPERTIES)
     named = ", ".join(f"('lake', 'raw', 'table_{number}', null)" for number in range(2_000))
@@ -91,7 +91,7 @@ def test_a_file_with_a_damaged_page_is_named(file):
     content = bytearray(file.read_bytes())
     content[8_192:12_288] = b"\xff" * 4_096
     file.write_bytes(content)
-    assert catalog_file.is_made(file)  # it has the tables
+    assert catalog_file.is_made(file)  # the tables still exist
     with pytest.raises(DbtRuntimeError, match=r"is damaged: .*cat#log\.db"):
         catalog_file.require_sound(file)
 
@@ -102,17 +102,17 @@ def test_a_file_that_cannot_be_opened_is_not_called_damaged(file):
         catalog_file.require_sound(file)
 
 
-def test_whoever_comes_second_waits(tmp_path):
-    came = []
+def test_a_second_process_waits(tmp_path):
+    entered = []
 
     def second() -> None:
         with catalog_file.alone(tmp_path):
-            came.append("second")
+            entered.append("second")
 
     with catalog_file.alone(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
         thread.join(timeout=0.3)
-        came.append("first")
+        entered.append("first")
     thread.join(timeout=30)
-    assert came == ["first", "second"]
+    assert entered == ["first", "second"]

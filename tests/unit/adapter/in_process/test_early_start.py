@@ -16,7 +16,7 @@ SERVER = {"method": "connect", "host": "localhost", "catalog": "lake", "schema":
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[SparkIcebergCredentials]:
-    """What Spark was started for; all jars are there, and no Spark is."""
+    """The credentials for which Spark was started. All jars exist, and no Spark is running."""
     found: list[SparkIcebergCredentials] = []
     monkeypatch.setattr(early_start, "_open", found.append)
     monkeypatch.setattr(jars, "missing", lambda confs: [])
@@ -41,18 +41,18 @@ def test_a_command_that_sends_statements_starts_spark(opened, command: str):
     ("profile", "command"),
     [(EMBEDDED, "parse"), (EMBEDDED, "list"), (EMBEDDED, "debug"), (EMBEDDED, None), (OTHER, "run"), (SERVER, "run")],
 )
-def test_others_do_not(opened, profile: dict[str, Any], command: str | None):
+def test_other_commands_and_connections_do_not_start_spark(opened, profile: dict[str, Any], command: str | None):
     begin(profile, command)
     assert opened == []
 
 
-def test_a_download_waits_for_the_connection_that_says_so(opened, monkeypatch: pytest.MonkeyPatch):
+def test_missing_jars_are_left_to_the_first_connection(opened, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jars, "missing", lambda confs: ["a:b:1"])
     begin(EMBEDDED, "run")
     assert opened == []
 
 
-def test_a_spark_that_is_there_is_left_alone(opened, monkeypatch: pytest.MonkeyPatch):
+def test_a_running_spark_is_left_alone(opened, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", object())
     begin(EMBEDDED, "run")
     assert opened == []

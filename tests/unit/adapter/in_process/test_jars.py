@@ -12,7 +12,7 @@ SPARK = "4.1.4"
 
 @pytest.fixture
 def confs(tmp_path: Path) -> dict[str, str]:
-    """The settings of the embedded lakehouse, with an Ivy of its own."""
+    """The settings of the embedded lakehouse, with a separate Ivy folder."""
     return lakehouse.spark_confs(tmp_path, "lakehouse", SPARK, {"spark.jars.ivy": str(tmp_path / "ivy")})
 
 
@@ -22,19 +22,19 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def fetch(tmp_path: Path) -> list[Path]:
-    """The jars as Ivy leaves them."""
+    """Write the jars to the folder where Ivy writes them."""
     for file in files(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"PK\x05\x06" + bytes(18))
     return files(tmp_path)
 
 
-def test_what_is_not_there_is_to_be_fetched(confs, tmp_path):
+def test_all_jars_are_missing_at_first(confs, tmp_path):
     assert jars.missing(confs) == lakehouse.packages(SPARK).split(",")
     assert jars.in_place(confs, {}, {}) == confs
 
 
-def test_what_is_there_is_named_by_its_files(confs, tmp_path):
+def test_existing_jars_are_passed_as_files(confs, tmp_path):
     there = fetch(tmp_path)
     assert jars.missing(confs) == []
     given = jars.in_place(confs, {"spark.jars.ivy": str(tmp_path / "ivy")}, {})
@@ -43,7 +43,7 @@ def test_what_is_there_is_named_by_its_files(confs, tmp_path):
     assert confs["spark.jars.packages"] == lakehouse.packages(SPARK)
 
 
-def test_a_jar_that_was_not_written_to_its_end_is_fetched_again(confs, tmp_path):
+def test_an_incomplete_jar_is_fetched_again(confs, tmp_path):
     _, second = fetch(tmp_path)
     second.write_bytes(b"PK\x03\x04 half of it")
     assert jars.missing(confs) == [lakehouse.packages(SPARK).split(",")[1]]
@@ -56,19 +56,19 @@ def test_another_version_is_fetched(confs, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["spark.jars.packages", "spark.jars.repositories", "spark.jars.ivySettings"])
-def test_what_the_user_says_of_jars_is_left_to_ivy(confs, tmp_path, key):
+def test_the_users_settings_of_jars_are_left_to_ivy(confs, tmp_path, key):
     fetch(tmp_path)
     assert jars.in_place(confs, {key: confs.get(key, "x")}, {}) == confs
 
 
-def test_executors_elsewhere_need_the_jars_too(confs, tmp_path):
+def test_executors_on_other_machines_also_need_the_jars(confs, tmp_path):
     fetch(tmp_path)
     cluster = {**confs, "spark.master": "spark://host:7077"}
     assert jars.in_place(cluster, {}, {}) == cluster
 
 
 @pytest.mark.parametrize("name", ["SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"])
-def test_a_spark_with_a_configuration_of_its_own_keeps_its_class_path(confs, tmp_path, name):
+def test_a_spark_with_its_own_configuration_keeps_its_class_path(confs, tmp_path, name):
     fetch(tmp_path)
     assert jars.in_place(confs, {}, {name: "x"}) == confs
 
@@ -78,7 +78,7 @@ def test_without_packages_nothing_is_fetched():
     assert jars.in_place({"spark.master": "local"}, {}, {}) == {"spark.master": "local"}
 
 
-def test_the_jars_are_looked_for_where_java_has_its_home_folder(monkeypatch, tmp_path):
+def test_jars_are_searched_in_the_home_folder_that_java_uses(monkeypatch, tmp_path):
     coordinates = {"spark.jars.packages": "group:name:1.0"}
     before = jars._file("group:name:1.0", coordinates)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Column lineage, as sqlglot finds it."""
+"""Column lineage, based on sqlglot."""
 
 from __future__ import annotations
 

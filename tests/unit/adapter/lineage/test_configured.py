@@ -1,4 +1,4 @@
-"""Events are sent only where OpenLineage is configured."""
+"""Events are sent only if OpenLineage is configured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_configuration_files(path: str, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_read_has_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def closed(path: object, **_: object) -> None:
-        raise PermissionError(path)  # as of root's home for another user
+        raise PermissionError(path)  # as for root's home folder and another user
 
     monkeypatch.setattr(os, "stat", closed)
     assert not is_configured({"OPENLINEAGE_CONFIG": "/root/own.yml"}, tmp_path, tmp_path)
@@ -52,7 +52,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert not is_configured({}, tmp_path, None)
 
 
-def test_what_started_dbt() -> None:
+def test_the_run_that_started_dbt() -> None:
     root = Parent("airflow", "dag", "2")
     assert outer_run({"OPENLINEAGE_PARENT_ID": "airflow/dag.task/1"}) == Parent("airflow", "dag.task", "1")
     environment = {"OPENLINEAGE_PARENT_ID": "airflow/dag.task/1", "OPENLINEAGE_ROOT_PARENT_ID": "airflow/dag/2"}

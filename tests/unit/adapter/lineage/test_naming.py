@@ -1,4 +1,4 @@
-"""Names of datasets. The cases are those that OpenLineage's naming conventions and its Spark listener give."""
+"""Names of datasets. The cases follow OpenLineage's naming conventions and its Spark listener."""
 
 from __future__ import annotations
 

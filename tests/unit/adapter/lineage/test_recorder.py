@@ -1,4 +1,4 @@
-"""Which commits of a table are a run's own."""
+"""Which commits of a table belong to a run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_run_without_a_plan(found: History, before: int | None, expected: list
     assert (None if commits is None else [each.snapshot_id for each in commits]) == expected
 
 
-def test_what_was_published_together_adds_up() -> None:
+def test_commits_that_were_published_together_are_added_up() -> None:
     size = {"added-data-files": "1", "added-files-size": "100"}
     first = snapshot(2, 1, **{PART_KEY: "7", "added-records": "3"}, **size)
     last = snapshot(3, 2, **{"added-records": "4"}, **size)

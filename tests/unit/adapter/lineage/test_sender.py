@@ -1,4 +1,4 @@
-"""Events reach a real receiver in their order; one that is down or hangs costs the run a bounded time."""
+"""Events reach a real receiver in order. A receiver that is down or hangs delays the run for a limited time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRANSPORT = "OPENLINEAGE__TRANSPORT"
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that takes connections and never answers."""
+    """A port that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -36,7 +36,7 @@ def sent(*states: State, seconds: float = 10) -> str | None:
     return sender.close(seconds)
 
 
-def test_events_are_sent_in_their_order(monkeypatch, tmp_path):
+def test_events_are_sent_in_order(monkeypatch, tmp_path):
     log = tmp_path / "events.jsonl"
     for name, value in {"TYPE": "file", "LOG_FILE_PATH": str(log), "APPEND": "true"}.items():
         monkeypatch.setenv(f"{TRANSPORT}__{name}", value)
@@ -53,7 +53,7 @@ def test_a_receiver_that_is_down(monkeypatch):
     assert failure is not None and "ConnectionError" in failure
 
 
-def test_a_receiver_that_never_answers(monkeypatch, port):
+def test_a_receiver_that_never_responds(monkeypatch, port):
     for name, value in {"TYPE": "http", "URL": f"http://127.0.0.1:{port}", "RETRY": '{"total": 0}'}.items():
         monkeypatch.setenv(f"{TRANSPORT}__{name}", value)
     began = time.monotonic()

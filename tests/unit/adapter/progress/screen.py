@@ -1,4 +1,4 @@
-"""What a terminal shows of what was written to it."""
+"""The text that a terminal shows after some output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SEQUENCE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r\n?|\n|[^\x1b\r\n]+")
 
 
 def screen(written: str) -> list[str]:
-    """The lines of a terminal that knows line breaks, carriage returns and 'erase to the end of the line'."""
+    """The lines of a terminal that supports line breaks, carriage returns and 'erase to the end of the line'."""
     lines, column = [""], 0
     for part in _SEQUENCE.findall(written):
         if part in ("\n", "\r\n"):

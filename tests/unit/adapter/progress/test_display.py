@@ -13,7 +13,7 @@ from dbt.adapters.spark_iceberg.progress.terminal import Terminal
 
 
 class Recorded:
-    """A terminal that keeps what is drawn."""
+    """A terminal that records each text that is drawn."""
 
     def __init__(self) -> None:
         self.width = 100
@@ -57,7 +57,7 @@ def test_a_long_statement_is_shown_and_then_erased(terminal: Recorded):
     assert terminal.drawn[0] == "daily: stage 1 of 2, 3 of 4 tasks, 0 s"
 
 
-def test_a_short_statement_is_not(terminal: Recorded):
+def test_a_short_statement_is_not_shown(terminal: Recorded):
     shown = Display(None)
     for _ in range(10):
         with shown.statement("model.shop.daily", handle(None)):
@@ -65,7 +65,7 @@ def test_a_short_statement_is_not(terminal: Recorded):
     assert not terminal.drawn
 
 
-def test_a_handle_that_knows_nothing_has_the_time(terminal: Recorded):
+def test_without_progress_the_time_is_shown(terminal: Recorded):
     with Display(None).statement("model.shop.daily", object()):
         until(lambda: bool(terminal.drawn))
     assert terminal.drawn[0] == "daily: 0 s"
@@ -87,7 +87,7 @@ def test_statements_of_several_threads_share_the_line(terminal: Recorded):
     assert terminal.closed.wait(10)
 
 
-def test_a_statement_within_another_is_the_outer_one(terminal: Recorded):
+def test_a_nested_statement_is_shown_as_the_outer_one(terminal: Recorded):
     shown = Display(None)
     with shown.statement("model.shop.daily", object()):
         with shown.statement("inner", object()):
@@ -96,7 +96,7 @@ def test_a_statement_within_another_is_the_outer_one(terminal: Recorded):
     assert not [each for each in terminal.drawn if "inner" in each]
 
 
-def test_nothing_is_shown_where_it_is_not_wanted(terminal: Recorded, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_shown_in_ci(terminal: Recorded, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CI", "true")
     with Display(None).statement("model.shop.daily", object()):
         time.sleep(0.15)

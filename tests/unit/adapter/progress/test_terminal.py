@@ -33,7 +33,7 @@ def log() -> Iterator[logging.Logger]:
     logger.setLevel(level)
 
 
-def test_a_terminal_has_the_line():
+def test_a_terminal_shows_the_progress_line():
     assert wanted(SimpleNamespace(**PLAIN), XTERM)
     assert wanted(SimpleNamespace(**PLAIN), {**XTERM, "CI": "false"})
     assert wanted(None, XTERM)
@@ -52,11 +52,11 @@ def test_a_terminal_has_the_line():
         ({}, {}),
     ],
 )
-def test_logs_and_ci_do_not(flags: dict[str, Any], environment: dict[str, str]):
+def test_logs_and_ci_show_no_progress_line(flags: dict[str, Any], environment: dict[str, str]):
     assert not wanted(SimpleNamespace(**{**PLAIN, **flags}), environment)
 
 
-def test_log_lines_and_the_line_never_mix(log: logging.Logger):
+def test_log_lines_and_the_progress_line_never_mix(log: logging.Logger):
     stream = log.handlers[0].stream  # type: ignore[attr-defined]
     terminal = Terminal.of_dbt()
     assert terminal is not None
@@ -76,7 +76,7 @@ def test_log_lines_and_the_line_never_mix(log: logging.Logger):
     assert log.handlers[0].stream is stream  # type: ignore[attr-defined]
 
 
-def test_what_a_macro_prints_stays_whole(log: logging.Logger, monkeypatch: pytest.MonkeyPatch):
+def test_output_of_a_macro_is_not_overwritten(log: logging.Logger, monkeypatch: pytest.MonkeyPatch):
     stream = log.handlers[0].stream  # type: ignore[attr-defined]
     monkeypatch.setattr(sys, "stdout", stream)
     terminal = Terminal.of_dbt()
@@ -89,7 +89,7 @@ def test_what_a_macro_prints_stays_whole(log: logging.Logger, monkeypatch: pytes
     assert sys.stdout is stream
 
 
-def test_a_log_that_is_no_terminal_is_left_alone(log: logging.Logger):
+def test_a_log_that_is_not_a_terminal_is_left_alone(log: logging.Logger):
     log.handlers[:] = [logging.StreamHandler(io.StringIO())]
     assert Terminal.of_dbt() is None
     log.handlers.clear()

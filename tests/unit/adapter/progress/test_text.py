@@ -6,13 +6,13 @@ from dbt.adapters.spark_iceberg.progress.work import Work
 HALF = Work(stage=2, stages=3, tasks_done=1_045, tasks=2_000, rows=1_200_000, bytes=3 * 1024**2)
 
 
-def test_a_statement_with_all_that_is_known():
+def test_a_statement_with_full_progress():
     assert line([Running("daily", 12.7, HALF)], 200) == (
         "daily: stage 2 of 3, 1,045 of 2,000 tasks, 1,200,000 rows, 3.0 MiB, 12 s"
     )
 
 
-def test_where_nothing_else_is_known_the_time_is_shown():
+def test_without_progress_the_time_is_shown():
     assert line([Running("daily", 61.2)], 200) == "daily: 1 min 1 s"
     assert line([Running("daily", 3, Work(1, 1, 0, 0))], 200) == "daily: 3 s"
 
@@ -30,5 +30,5 @@ def test_the_line_is_never_wider_than_the_terminal():
         assert len(line([Running("daily", 3, HALF), Running("orders", 4)], width)) <= max(width, 1)
 
 
-def test_nothing_runs():
+def test_no_statement_runs():
     assert line([], 80) == ""

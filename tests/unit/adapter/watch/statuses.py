@@ -1,4 +1,4 @@
-"""Standings of models, as values."""
+"""Statuses of models, as literal values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def status(
     rows=10,
     since=None,
 ):
-    """``since``: when the oldest pending commit was made, in ms."""
+    """Return a model's status. ``since`` is the time of the oldest pending commit, in epoch ms."""
     pending = "nothing" if next_run == NOTHING_TO_DO else "append"
     read = [
         SourceStatus(source, 1, 1_000, pending, snapshots=commits, records=rows, oldest_pending_ms=since)

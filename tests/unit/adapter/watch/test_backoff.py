@@ -1,4 +1,4 @@
-"""When a node that failed is tried again."""
+"""When a failed node is retried."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ BACKOFF = Backoff(first=5, longest=60)
 
 
 @pytest.mark.parametrize(("failures", "delay"), [(1, 5), (2, 10), (3, 20), (4, 40), (5, 60), (10_000, 60)])
-def test_the_delay_doubles_up_to_the_longest(failures, delay):
+def test_the_delay_doubles_up_to_a_maximum(failures, delay):
     assert BACKOFF.delay(failures) == delay
 
 
-def test_a_node_waits_longer_after_each_failure_and_no_longer_once_it_is_fixed():
+def test_a_node_waits_longer_after_each_failure_until_it_is_fixed():
     none = Failures(BACKOFF)
     assert not none.waits("a", now=0)
 
@@ -29,10 +29,10 @@ def test_a_node_waits_longer_after_each_failure_and_no_longer_once_it_is_fixed()
     assert (two.nodes["a"].since, two.nodes["a"].failures) == (100, 2)
 
     assert not two.drop(["a"]).waits("a", now=106)
-    assert not none.nodes  # each is a value of its own
+    assert not none.nodes  # Failures is immutable
 
 
-def test_another_version_of_the_project_is_tried_at_once_and_counts_from_the_start():
+def test_a_new_version_of_the_project_is_tried_at_once():
     three = Failures(BACKOFF).add("a", "no", 0).add("a", "no", 5).add("a", "no", 15)
     tried = three.retry_all(16)
     assert not tried.waits("a", 16)
@@ -47,7 +47,7 @@ def test_another_version_of_the_project_is_tried_at_once_and_counts_from_the_sta
         ("not_null: Got 1 result", "not_null: Got 12 result", True),
         ("Task 0 in stage 57.0 failed", "Task 3 in stage 61.0 failed", True),
         ("branch ip_1b4e28ba-2fa1-11d2-883f-0016d3cca427", "branch ip_6fa459ea-ee8a-3ca4-894e-db77e160355e", True),
-        ("a: 1\nb: 2", "b: 2\na: 1", True),  # tests end in any order
+        ("a: 1\nb: 2", "b: 2\na: 1", True),  # the order of tests varies
         ("no column a", "no column b", False),
         ("a: 1", "a: 1\nb: 2", False),
     ],

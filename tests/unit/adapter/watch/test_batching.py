@@ -1,4 +1,4 @@
-"""When a due model is built: at once, when its sources are quiet, or when it has waited for enough."""
+"""When a due model is built: at once, when its sources are quiet, or when a limit is reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW = 1_000.0
     ("batching", "commits", "changed", "due_since", "ripe"),
     [
         (Batching(), 1, {"lake.raw.events": NOW}, NOW, True),
-        (Batching(debounce=5), 1, {}, NOW, True),  # it was due at the first look
+        (Batching(debounce=5), 1, {}, NOW, True),  # it was already due at the first check
         (Batching(debounce=5), 1, {"lake.raw.events": NOW - 4.9}, NOW - 5, False),
         (Batching(debounce=5), 1, {"lake.raw.events": NOW - 5}, NOW - 5, True),
         (Batching(debounce=5), 1, {"lake.raw.others": NOW}, NOW - 5, True),  # not one of its sources

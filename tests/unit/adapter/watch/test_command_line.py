@@ -1,4 +1,4 @@
-"""The options of the commands, as they are given on to dbt, and what is refused."""
+"""Options that are passed on to dbt, and options that are refused."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dbt.adapters.spark_iceberg.watch import command_line
         (("--no-use-colors",), {}, ("--no-use-colors",)),
         (("--use-colors",), {"NO_COLOR": "1"}, ("--use-colors",)),
         ((), {"NO_COLOR": "1"}, ("--no-use-colors",)),
-        ((), {"NO_COLOR": ""}, ()),  # as no-color.org has it
-        ((), {"NO_COLOR": "1", "DBT_USE_COLORS": "true"}, ()),  # which dbt reads itself
+        ((), {"NO_COLOR": ""}, ()),  # as no-color.org specifies
+        ((), {"NO_COLOR": "1", "DBT_USE_COLORS": "true"}, ()),  # dbt reads this variable itself
     ],
 )
-def test_whether_dbt_colors_its_lines(monkeypatch, options, environment, passed):
+def test_whether_dbt_uses_colors(monkeypatch, options, environment, passed):
     for name in ("NO_COLOR", "DBT_USE_COLORS", "DBT_ENGINE_USE_COLORS"):
         monkeypatch.delenv(name, raising=False)
     found = []
@@ -40,7 +40,7 @@ def test_whether_dbt_colors_its_lines(monkeypatch, options, environment, passed)
         (["--retry-after", "5m", "--retry-at-most", "1m"], "--retry-at-most is shorter than --retry-after"),
     ],
 )
-def test_options_that_do_not_fit(options, said):
+def test_conflicting_options(options, said):
     found = CliRunner().invoke(command_line.cli, ["watch", "--profiles-dir", ".", *options])
     assert found.exit_code == 2
     assert said in found.output

@@ -15,10 +15,10 @@ def test_an_option_is_a_duration_or_a_number_of_seconds(text, found):
 
 
 @pytest.mark.parametrize("text", ["", "s", "2x", "-1s", "1m2", "s2", "two", "0", "0s"])
-def test_an_option_says_what_it_takes(text):
+def test_the_error_of_an_option_states_the_expected_format(text):
     with pytest.raises(click.BadParameter, match="expected a duration above 0, such as '14 days'"):
         Seconds().convert(text, None, None)
 
 
-def test_zero_where_that_means_something():
+def test_zero_if_it_is_allowed():
     assert Seconds(may_be_zero=True).convert("0s", None, None) == 0

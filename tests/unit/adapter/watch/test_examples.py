@@ -1,4 +1,4 @@
-"""What docs/watch.md shows of the examples is what stands there, and what the tests run."""
+"""docs/watch.md shows the examples that the tests run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "watch.md").read_text(encoding="utf-8")
     ("section", "file"),
     [("In Airflow", "airflow/shop.py"), ("In Cosmos", "cosmos/shop.py"), ("In Dagster", "dagster/definitions.py")],
 )
-def test_the_page_shows_the_example_itself(section, file):
+def test_the_page_shows_the_current_example(section, file):
     shown = re.search(rf"### {section}\n.*?```python\n(.*?)```", PAGE, re.DOTALL)
 
     assert shown[1] in (ROOT / "examples" / file).read_text(encoding="utf-8")

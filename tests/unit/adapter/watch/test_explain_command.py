@@ -1,4 +1,4 @@
-"""``dbt-spark-iceberg explain``: entries of the index of errors, as a user asks for them."""
+"""``dbt-spark-iceberg explain``, which prints entries of the index of errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_entry_by_its_name_or_anchor(name):
     assert "```" not in printed and "](" not in printed
 
 
-def test_without_a_name_it_lists_all():
+def test_without_a_name_it_lists_all_entries():
     code, printed = explain()
     assert code == 0
     assert printed.splitlines() == sorted(index.entries())
@@ -34,14 +34,14 @@ def test_without_a_name_it_lists_all():
 @pytest.mark.parametrize(
     ("given", "meant"), [("rewriten", "rewritten"), ("checkpoint", "missing-checkpoint"), ("lost-rac", "lost-race")]
 )
-def test_an_unknown_name_lists_near_ones(given, meant):
+def test_an_unknown_name_lists_similar_ones(given, meant):
     code, printed = explain(given)
     assert code == 1
     assert f"There is no error named '{given}'. Similar names:" in printed
     assert f"  {meant}" in printed.splitlines()
 
 
-def test_a_name_near_to_none_leads_to_the_list():
+def test_without_similar_names_the_error_names_the_list():
     code, printed = explain("xyzzyxyzzy")
     assert code == 1
     assert "`dbt-spark-iceberg explain` lists all names." in printed

@@ -7,7 +7,7 @@ import re
 from dbt.adapters.spark_iceberg.watch.log import Log
 
 
-def test_json_has_the_shape_of_dbts():
+def test_json_has_dbts_format():
     stream = io.StringIO()
     Log(as_json=True, stream=stream).problem("NodeFailing", "a: no", node="a", failures=2)
 
@@ -18,7 +18,7 @@ def test_json_has_the_shape_of_dbts():
     assert found["info"] == {"name": "NodeFailing", "level": "error", "msg": "a: no"}
 
 
-def test_text_has_the_time_and_the_words():
+def test_text_has_the_time_and_the_message():
     stream = io.StringIO()
     Log(stream=stream).event("Stopped", "stopped", why="SIGTERM")
 

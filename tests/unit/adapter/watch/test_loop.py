@@ -1,4 +1,4 @@
-"""What the loop builds, what it tries again and when, with tables and dbt played by the test."""
+"""What the loop builds, and what it retries and when, with simulated tables and a simulated dbt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DAG = Dag({A: ["events"], B: [A], VIEW: [B], OTHER: ["others"]}, [A, B, VIEW, OT
 
 
 class World:
-    """The tables as the models see them, and dbt."""
+    """Simulated tables, dbt and project files, and a loop that watches them."""
 
     def __init__(self, periodic_tasks=(), dag=DAG, **settings):
         self.statuses = {name: up_to_date(name) for name in (A, B, OTHER)}
@@ -61,7 +61,7 @@ class World:
         self.judged_again.append(set(again))
 
     def commit(self, model, **details):
-        """A source of a model was committed to."""
+        """Simulate a commit to a source of a model."""
         self.statuses[model] = status(model, epoch=self.statuses[model].epoch, **details)
 
     def build(self, reach, passed):
@@ -89,14 +89,14 @@ class World:
         return [line["data"] for line in lines if line["info"]["name"] == name]
 
 
-def test_nothing_runs_while_nothing_came():
+def test_nothing_runs_without_a_commit():
     world = World()
 
     assert not any(world.step() for _ in range(3))
     assert world.built == []
 
 
-def test_a_commit_is_built_with_what_lies_downstream_once():
+def test_a_commit_builds_all_downstream_nodes_once():
     world = World()
     world.commit(A)
 
@@ -104,7 +104,7 @@ def test_a_commit_is_built_with_what_lies_downstream_once():
     assert world.built == [{A, B, VIEW}]
 
 
-def test_it_waits_until_a_source_is_quiet():
+def test_the_loop_waits_until_a_source_is_quiet():
     world = World(batching=Batching(debounce=5))
     world.commit(A)
     world.last_changed["lake.raw.events"] = world.now
@@ -113,7 +113,7 @@ def test_it_waits_until_a_source_is_quiet():
     assert world.step(1)
 
 
-def test_a_failure_is_tried_again_later_and_later_and_what_is_behind_it_waits():
+def test_a_failure_is_retried_with_growing_delays_while_downstream_nodes_wait():
     world = World(backoff=Backoff(first=5, longest=60))
     world.commit(A)
     world.commit(B)
@@ -132,12 +132,12 @@ def test_a_failure_is_tried_again_later_and_later_and_what_is_behind_it_waits():
     assert [event["failures"] for event in world.events("NodeFailing")] == [1, 2, 3]
 
 
-def test_a_failing_test_is_tried_again_though_its_model_is_not_due():
+def test_a_failing_test_is_retried_even_if_its_model_is_not_due():
     world = World(backoff=Backoff(first=5))
     world.commit(A)
     world.outcomes = [Outcome(failed={A: "not_null_a_id: 1"})]
     world.step()
-    world.statuses[A] = up_to_date(A, epoch=2)  # it has committed
+    world.statuses[A] = up_to_date(A, epoch=2)  # the model itself was published
     world.commit(B)
 
     assert not world.step(4)
@@ -146,7 +146,7 @@ def test_a_failing_test_is_tried_again_though_its_model_is_not_due():
     assert not world.step(60)
 
 
-def test_a_failing_view_is_tried_again():
+def test_a_failing_view_is_retried():
     world = World(backoff=Backoff(first=5))
     world.commit(A)
     world.outcomes = [Outcome(frozenset({A, B}), {VIEW: "no"})]
@@ -155,8 +155,8 @@ def test_a_failing_view_is_tried_again():
     assert world.built[-1] == {VIEW}
 
 
-def test_what_waits_for_a_model_is_built_once_others_have_mended_it():
-    """A table that reads two models gets the rows of the one when the other no longer fails, though it is not due."""
+def test_waiting_nodes_are_built_once_another_process_has_fixed_a_model():
+    """Another process fixes B. VIEW is then built with the rows of A, although neither A nor B is due."""
     dag = Dag({A: ["events"], B: ["others"], VIEW: [A, B]}, [A, B, VIEW])
     world = World(dag=dag, backoff=Backoff(5, 60))
     world.commit(B, next_run="fails", error="rewritten")
@@ -164,12 +164,12 @@ def test_what_waits_for_a_model_is_built_once_others_have_mended_it():
     assert world.step() and world.built == [{A}]
     assert not world.step(1)
 
-    world.statuses[B] = up_to_date(B, 9)  # by a full refresh elsewhere
+    world.statuses[B] = up_to_date(B, 9)  # by a full refresh in another process
     assert world.step(10) and world.built == [{A}, {VIEW}]
     assert not world.step(10)
 
 
-def test_what_a_failing_test_has_held_back_is_built_though_the_model_needs_no_run_any_more():
+def test_nodes_that_waited_for_a_failing_test_are_built_once_the_model_is_up_to_date():
     world = World(backoff=Backoff(first=5))
     world.commit(B)
     world.outcomes = [Outcome(failed={B: "not_null_b_id: 1"})]
@@ -182,7 +182,7 @@ def test_what_a_failing_test_has_held_back_is_built_though_the_model_needs_no_ru
     assert not world.step(60)
 
 
-def test_what_lies_behind_a_model_that_another_process_has_built_is_built():
+def test_nodes_downstream_of_a_model_that_another_process_built_are_built():
     world = World()
     assert not world.step()
     world.statuses[A] = up_to_date(A, epoch=2)
@@ -190,7 +190,7 @@ def test_what_lies_behind_a_model_that_another_process_has_built_is_built():
     assert world.built == [{VIEW}]
 
 
-def test_an_error_of_a_whole_run_is_said_once():
+def test_an_error_of_a_whole_run_is_logged_once():
     world = World()
     world.commit(A)
     world.commit(OTHER)
@@ -202,7 +202,7 @@ def test_an_error_of_a_whole_run_is_said_once():
     assert said[-1].endswith("failure; 0 nodes built, 0 failed, 4 not built")
 
 
-def test_a_model_that_would_fail_is_not_run_said_once_and_judged_again():
+def test_a_model_that_would_fail_is_not_run_and_is_checked_again():
     world = World(backoff=Backoff(first=5))
     world.commit(A, error="rewritten")
     world.commit(B)
@@ -220,11 +220,11 @@ def test_a_model_that_would_fail_is_not_run_said_once_and_judged_again():
     "outcome",
     [
         Outcome(stopped="Could not connect"),
-        Outcome(failed={"operation.shop.on-run-start-0": "no"}),  # a hook, whereupon dbt skips all
+        Outcome(failed={"operation.shop.on-run-start-0": "no"}),  # a hook failed, so dbt skips all nodes
         Outcome(),
     ],
 )
-def test_a_run_that_does_not_come_to_its_nodes_is_no_loop(outcome):
+def test_a_run_that_builds_no_node_is_not_repeated_at_once(outcome):
     world = World(backoff=Backoff(first=5))
     world.commit(A)
     world.outcomes = [outcome]
@@ -233,7 +233,7 @@ def test_a_run_that_does_not_come_to_its_nodes_is_no_loop(outcome):
     assert world.built == [{A, B, VIEW}] * 2
 
 
-def test_a_model_that_stays_as_due_as_it_was_is_no_loop():
+def test_a_model_that_is_still_due_after_a_run_is_not_rebuilt_at_once():
     world = World(backoff=Backoff(first=5))
     world.commit(A)
     before = world.statuses[A]
@@ -257,7 +257,7 @@ def test_a_signal_ends_the_run_and_the_loop():
     assert len(world.built) == 1
 
 
-def test_chores_are_done_in_their_time_between_runs_and_stop_nothing_where_they_fail():
+def test_periodic_tasks_run_between_runs_and_their_failures_stop_nothing():
     done = []
 
     def fails():
@@ -278,14 +278,14 @@ def test_chores_are_done_in_their_time_between_runs_and_stop_nothing_where_they_
     assert done == [1, 1]
 
 
-def test_what_another_process_may_have_left_behind_a_model_is_built_first():
+def test_the_first_run_builds_views_that_another_process_may_not_have_built():
     world = World()
     world.outcomes.append(InterruptError("SIGTERM"))
     world.loop.run()
     assert world.built == [{VIEW}]
 
 
-def test_a_busy_source_does_not_end_the_wait_of_a_poison_row_whose_error_is_said_once():
+def test_new_commits_do_not_shorten_the_wait_of_a_failing_model():
     world = World(backoff=Backoff(first=5, longest=60))
     world.commit(A)
     world.outcomes = [Outcome(failed={A: f"task {number}: cannot cast 'x'"}) for number in range(9)]
@@ -298,7 +298,7 @@ def test_a_busy_source_does_not_end_the_wait_of_a_poison_row_whose_error_is_said
     assert tries == [0, 5, 15, 35]
     said = [json.loads(line)["info"]["msg"] for line in world.log.getvalue().splitlines()]
     assert [each for each in said if each.startswith(A)] == [
-        f"{A}: failed; next attempt in 5 seconds",  # dbt's lines before have the error
+        f"{A}: failed; next attempt in 5 seconds",  # dbt has already logged the error
         *(
             f"{A}: failed again, {n} times in a row; next attempt in {wait} seconds"
             for n, wait in ((2, 10), (3, 20), (4, 40))
@@ -315,7 +315,7 @@ def test_tests_that_read_a_waiting_model_are_left_out():
     assert (world.built, world.waiting) == ([{OTHER}], {A, B, VIEW})
 
 
-def test_a_hook_that_failed_is_no_longer_failing_after_a_run():
+def test_a_failed_hook_is_cleared_by_a_successful_run():
     world = World(backoff=Backoff(first=5))
     world.commit(A)
     world.outcomes = [Outcome(failed={"operation.shop.on-run-start-0": "no"})]
@@ -324,12 +324,12 @@ def test_a_hook_that_failed_is_no_longer_failing_after_a_run():
 
 
 def changed_files(world, version):
-    """Write a file; the look that sees it waits for the next one."""
+    """Change a file and run two steps. The second step loads the changed project."""
     world.files, world.next_version = {"m.sql": (len(world.files) + world.now, 1)}, version
     return [world.step(1), world.step(1)]
 
 
-def test_a_changed_project_is_loaded_once_its_files_rest_and_what_failed_is_tried_at_once():
+def test_a_changed_project_is_loaded_once_its_files_are_stable_and_failures_are_retried():
     world = World(backoff=Backoff(first=500))
     world.commit(A)
     world.outcomes = [Outcome(failed={A: "a syntax error"})]
@@ -339,9 +339,9 @@ def test_a_changed_project_is_loaded_once_its_files_rest_and_what_failed_is_trie
     fixed = replace(fixed, parsed={"m.sql": (1003.0, 1)})
     world.files = {"m.sql": (1002.0, 1)}
     world.next_version = fixed
-    assert not world.step(1)  # seen for the first time
+    assert not world.step(1)  # the change is seen for the first time
     world.files = {"m.sql": (1003.0, 1)}
-    assert not world.step(1)  # still being written
+    assert not world.step(1)  # the file has changed again
     assert world.step(1)
     assert world.built == [{A, B, VIEW}, {A, B, VIEW}]
     (reloaded,) = world.events("ProjectReloaded")
@@ -349,7 +349,7 @@ def test_a_changed_project_is_loaded_once_its_files_rest_and_what_failed_is_trie
     assert not world.step(1) and not world.loop.situation().failures.nodes
 
 
-def test_what_a_change_of_the_project_changes_is_built_once_though_nothing_was_committed():
+def test_changed_nodes_are_built_once_without_a_commit():
     world = World()
     world.loop._versions.current = world.version(definitions={OTHER: "1", VIEW: "1"})
     assert changed_files(world, world.version(definitions={OTHER: "1", VIEW: "2"})) == [False, True]
@@ -357,7 +357,7 @@ def test_what_a_change_of_the_project_changes_is_built_once_though_nothing_was_c
     assert not world.step(1)
 
 
-def test_a_project_that_does_not_parse_is_said_once_and_the_last_version_goes_on():
+def test_a_project_that_does_not_parse_is_logged_once_and_the_last_version_continues():
     world = World(backoff=Backoff(first=5))
     assert not world.step()
     assert changed_files(world, DbtRuntimeError("depends on nothing")) == [False, False]
@@ -368,13 +368,13 @@ def test_a_project_that_does_not_parse_is_said_once_and_the_last_version_goes_on
     world.commit(A)
     assert world.step(1) and world.built == [{A, B, VIEW}]
 
-    assert changed_files(world, OSError("gone")) == [False, False]  # whatever dbt raises
+    assert changed_files(world, OSError("gone")) == [False, False]  # any error of dbt
     assert len(world.events("ProjectNotReloaded")) == 2
     assert changed_files(world, world.version(definitions={VIEW: "2"})) == [False, True]
     assert world.built[-1] == {VIEW}
 
 
-def test_a_model_that_the_project_no_longer_has_is_forgotten():
+def test_a_model_that_was_removed_from_the_project_is_forgotten():
     world = World(backoff=Backoff(first=5))
     world.commit(A, error="rewritten")
     world.step()
@@ -383,7 +383,7 @@ def test_a_model_that_the_project_no_longer_has_is_forgotten():
     assert not world.loop.situation().failures.nodes
 
 
-def test_maintenance_is_due_when_it_was_however_often_the_project_changes():
+def test_changes_to_the_project_do_not_delay_maintenance():
     done = []
 
     def maintain(now):

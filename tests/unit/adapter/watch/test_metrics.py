@@ -1,4 +1,4 @@
-"""The metrics as Prometheus reads them: in a file, and over HTTP."""
+"""The Prometheus metrics, in a file and over HTTP."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def free_port():
         return free.getsockname()[1]
 
 
-def test_a_file_and_a_port_have_the_same(tmp_path):
+def test_the_file_and_the_port_have_the_same_metrics(tmp_path):
     file, port = tmp_path / "m.prom", free_port()
     metrics = Metrics(file, port)
     pending = status(A, commits=3, rows=40, since=900_000)
@@ -69,7 +69,7 @@ def test_a_file_and_a_port_have_the_same(tmp_path):
     assert served == found
 
 
-def test_any_node_that_fails_until_it_is_mended(tmp_path):
+def test_a_failing_node_is_reported_until_it_is_fixed(tmp_path):
     file = tmp_path / "m.prom"
     metrics = Metrics(file)
     unknown = status(A, error="no")
@@ -101,7 +101,7 @@ def test_the_port_is_served_on_one_address():
     with socket.create_connection((OTHER_LOOPBACK, everywhere), timeout=5):
         pass
     with pytest.raises(ConfigError, match=r"cannot be served on 192\.0\.2\.1, port "):
-        Metrics(port=free_port(), address="192.0.2.1")  # of no machine
+        Metrics(port=free_port(), address="192.0.2.1")  # an address for documentation, which no machine has
 
 
 def test_a_file_that_cannot_be_written(tmp_path):
@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
         Metrics(tmp_path / "missing" / "m.prom").write()
 
 
-def test_a_port_that_is_taken():
+def test_a_port_that_is_in_use():
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""What the results of dbt's nodes leave failing."""
+"""Which nodes fail according to dbt's results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def result(name, status, kind="model", reads=(), message=None):
 A, B, C = "model.shop.a", "model.shop.b", "model.shop.c"
 
 
-def test_models_that_were_built_failed_or_were_skipped():
+def test_built_failed_and_skipped_models():
     found = outcome_of(
         [result("a", "success"), result("b", "error", message="no\n"), result("c", "skipped")], {A, B, C}
     )
@@ -24,7 +24,7 @@ def test_models_that_were_built_failed_or_were_skipped():
     assert found == Outcome(frozenset({A}), {B: "no"}, passed=frozenset({A}))
 
 
-def test_a_failing_test_is_a_failure_of_what_it_reads():
+def test_a_failing_test_is_a_failure_of_the_nodes_that_it_reads():
     found = outcome_of(
         [
             result("a", "success"),
@@ -38,25 +38,25 @@ def test_a_failing_test_is_a_failure_of_what_it_reads():
     assert found == Outcome(frozenset(), {A: "not_null_a_id: Got 2 results\nunique_a_id: no such column"})
 
 
-def test_a_failing_test_between_nodes_of_which_one_was_not_built():
+def test_a_failing_test_that_also_reads_a_node_that_was_not_built():
     found = outcome_of([result("a", "success"), result("relationships", "fail", "test", [A, C], "2")], {A})
 
     assert found == Outcome(frozenset(), {A: "relationships: 2"})
 
 
-def test_a_warning_is_no_failure():
+def test_a_warning_is_not_a_failure():
     tests = [result("t", "warn", "test", [A], "2"), result("u", "pass", "test", [A])]
 
     assert outcome_of([result("a", "success"), *tests], {A}) == Outcome(frozenset({A}), passed=frozenset({A}))
 
 
-def test_a_node_with_a_test_that_was_left_out_is_not_known_to_pass_its_tests():
+def test_a_node_with_an_excluded_test_does_not_count_as_passed():
     tests = [result("a", "success"), result("u", "pass", "test", [A])]
 
     assert outcome_of(tests, {A}, half_judged={A}).passed == frozenset()
 
 
-def test_a_failing_hook_has_a_failure_of_its_own():
+def test_a_failing_hook_is_a_separate_failure():
     found = outcome_of([result("on-run-start-0", "error", "operation", message="no"), result("a", "skipped")], {A})
 
     assert found == Outcome(frozenset(), {"operation.shop.on-run-start-0": "no"})

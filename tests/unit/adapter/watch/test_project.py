@@ -1,4 +1,4 @@
-"""Which data tests a build runs, and which it leaves out."""
+"""Which data tests a build runs, and which it excludes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def node(name, *reads, kind="model"):
 
 
 def project(unselected=()):
-    """C reads A, and A a seed; B is a neighbour of A."""
+    """A project in which A and B read a seed, and C reads A."""
     nodes = [
         node("s", kind="seed"), node("a", SEED), node("b", SEED), node("c", A),
         node("of_a", A, kind="test"), node("of_b", B, kind="test"), node("a_in_b", A, B, kind="test"),
@@ -40,14 +40,14 @@ def project(unselected=()):
     [
         ([A], [], [], {"of_s"}, set(), set()),
         ([A], [B], [], {"of_s"}, {"a_in_b"}, {A, B}),
-        ([A], [], [B], {"of_s"}, {"a_in_b"}, {A, B}),  # B has commits to read, and waits for more
+        ([A], [], [B], {"of_s"}, {"a_in_b"}, {A, B}),  # B has pending commits, but is not ready
         ([B], [A], [], {"of_s"}, {"a_in_b"}, {A, B}),
         ([C], [], [], {"of_a", "a_in_b"}, set(), set()),
         ([C], [B], [], {"of_a"}, set(), {A, B}),
         ([SEED], [], [], set(), set(), set()),
     ],
 )
-def test_tests_that_read_a_waiting_node_are_left_out(due, failing, unripe, before, excluded, half_judged):
+def test_tests_that_read_a_waiting_node_are_excluded(due, failing, unripe, before, excluded, half_judged):
     found = project()
     reach = found.dag.reach(due, failing, unripe)
 
@@ -56,7 +56,7 @@ def test_tests_that_read_a_waiting_node_are_left_out(due, failing, unripe, befor
     assert found.half_judged(reach) == half_judged
 
 
-def test_tests_that_are_not_selected_are_left_out():
+def test_unselected_tests_are_excluded():
     found = project(["test.shop.of_a"])
 
     assert found.excluded(found.dag.reach([A])) == ["shop.of_a"]

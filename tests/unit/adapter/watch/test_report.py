@@ -1,4 +1,4 @@
-"""What the reporter writes while the loop does something else, and what it does where that fails."""
+"""What the reporter writes while the loop is busy, and how it handles errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ A = "model.shop.a"
 
 
 class World:
-    """The tables, the page and the loop, as the reporter sees them."""
+    """Simulated tables, status page and loop for a reporter."""
 
     def __init__(self, folder):
         self.now = 1_000.0
@@ -69,9 +69,9 @@ def world(tmp_path):
     return World(tmp_path)
 
 
-def test_metrics_and_page_move_while_a_run_is_in_progress(world):
+def test_metrics_and_page_are_updated_during_a_run(world):
     world.step()
-    assert (world.looks, len(world.pages)) == (0, 1)  # the loop looks by itself
+    assert (world.looks, len(world.pages)) == (0, 1)  # between runs, the loop itself checks the tables
     assert math.isnan(world.metric("run_started_timestamp_seconds"))
 
     world.run(RunInProgress(1_001.0, 4))
@@ -93,10 +93,10 @@ def test_metrics_and_page_move_while_a_run_is_in_progress(world):
     world.step(50)
     assert len(world.pages) == 4
     world.step(10)
-    assert len(world.pages) == 5  # ages have changed
+    assert len(world.pages) == 5  # the ages on the page have changed
 
 
-def test_since_when_a_node_fails_and_when_it_is_tried_again(world):
+def test_page_and_metrics_show_failing_nodes(world):
     failures = world.situation.failures.add(A, "no", 1_000).add(A, "no", 1_005)
     world.situation = Situation(world.situation.version, failures)
     world.step(6)
@@ -104,13 +104,13 @@ def test_since_when_a_node_fails_and_when_it_is_tried_again(world):
     assert world.metric("failing") == 1
 
 
-def test_what_cannot_be_written_at_the_start_is_an_error_and_later_is_said_once(world):
+def test_write_errors_are_raised_at_the_start_and_later_logged_once(world):
     shutil.rmtree(world.file.parent)
     with pytest.raises(ConfigError, match="were not written"):
         world.reporter.start()
     for _ in range(3):
         world.step(1)
-    world.write = None  # whatever goes wrong
+    world.write = None  # any error
     for _ in range(3):
         world.step(60)
     assert world.events() == ["MetricsNotWritten", "ChoreFailed"]
@@ -121,7 +121,7 @@ def test_what_cannot_be_written_at_the_start_is_an_error_and_later_is_said_once(
     assert world.events() == ["MetricsNotWritten", "ChoreFailed", "MetricsNotWritten"]
 
 
-def test_the_thread_writes_when_it_is_woken_and_ends(world):
+def test_the_thread_writes_when_it_is_woken(world):
     world.reporter.start()
     written = threading.Event()
     world.write = lambda live: written.set()

@@ -1,4 +1,4 @@
-"""Terms of a selection, as dbt itself matches them."""
+"""Selection terms, matched by dbt's own functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NODES = {
 
 
 def selected(term):
-    """The nodes that dbt finds for a term."""
+    """The nodes that dbt selects for a term."""
     methods = {"fqn": lambda each, value: is_selected_node(each["fqn"], value, False)}
     methods["file"] = lambda each, value: fnmatch(PurePath(each["original_file_path"]).name, value)
     (found,) = cli.parse_union([term], expect_exists=True).components
@@ -44,7 +44,7 @@ def selected(term):
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_a_term_names_one_node_alone(name, monkeypatch):
+def test_a_term_selects_exactly_one_node(name, monkeypatch):
     for module in (cli, selector_spec):
         monkeypatch.setattr(module, "get_flags", lambda: SimpleNamespace(INDIRECT_SELECTION="eager"))
     (term,) = terms(NODES, [name])

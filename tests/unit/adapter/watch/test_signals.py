@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: they end a pause, and interrupt a build once."""
+"""SIGTERM and Ctrl-C end a pause, and interrupt a build once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_pause_ends(number):
     assert time.monotonic() - began < 5
 
 
-def test_the_handlers_are_given_back():
+def test_the_handlers_are_restored():
     before = [signal.getsignal(number) for number in SIGNALS]
 
     with Stop().listening():

@@ -1,4 +1,4 @@
-"""When the project is parsed again, and what a parse has read."""
+"""When the project is parsed again, and which files and definitions count as changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.watch.version import Version, Versions, parsed_s
 
 
 class Files:
-    """Files as a test sets them, and how often they were parsed."""
+    """Simulated project files, with counts of parses and of checks of the tables."""
 
     def __init__(self):
         self.now = {"a": (1, 1)}
@@ -47,7 +47,7 @@ class Files:
         return Version(self, None, None, stamps=lambda: self.now, parsed=dict(self.now), close=self.close)
 
 
-def test_files_that_stay_are_not_parsed_again():
+def test_unchanged_files_are_not_parsed_again():
     files = Files()
     versions = Versions(files.version(), files.load, Backoff())
     assert [versions.newer(now) for now in range(3)] == [None] * 3
@@ -59,7 +59,7 @@ def test_files_that_stay_are_not_parsed_again():
 
 
 @pytest.mark.parametrize("error", [DbtRuntimeError, OSError])
-def test_a_parse_that_failed_is_tried_again_after_a_change_or_a_while(error):
+def test_a_failed_parse_is_retried_after_a_delay_or_a_change(error):
     files = Files()
     first = files.version()
     versions = Versions(first, files.load, Backoff(first=5))
@@ -77,7 +77,7 @@ def test_a_parse_that_failed_is_tried_again_after_a_change_or_a_while(error):
     assert versions.current is not first
 
 
-def test_a_version_whose_tables_cannot_be_looked_at_is_closed():
+def test_a_version_whose_tables_cannot_be_read_is_closed():
     files = Files()
     versions = Versions(first := files.version(), files.load, Backoff())
     files.now, files.look_error = {}, DbtRuntimeError("out of reach")
@@ -156,11 +156,11 @@ def digests(stamps=None, scope=SCOPE, **nodes):
         (NODE, replace(SCOPE, variables=lambda package: {"region": "us"}), True),
     ],
 )
-def test_what_changes_a_node(after, scope, is_changed):
+def test_which_edits_change_a_node(after, scope, is_changed):
     assert changed(digests(a=NODE), digests(a=after, scope=scope)) == ({"a"} if is_changed else set())
 
 
-def test_a_large_seed_is_changed_by_its_file_and_a_new_node_is_new():
+def test_changed_seed_files_and_new_nodes_count_as_changed():
     seed = node("s", "seed", checksum={"name": "path"}, config={}, package_name="shop")
     before = digests({"/shop/s.csv": (1, 5)}, s=seed)
     after = digests({"/shop/s.csv": (2, 5)}, s=seed, a=NODE)

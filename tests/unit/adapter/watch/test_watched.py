@@ -1,4 +1,4 @@
-"""Which models a look judges anew, on a catalog in SQLite whose tables the test makes."""
+"""Which models are checked again. The catalog is in SQLite, and the test writes its tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def source(name):
 
 
 class Catalog:
-    """The catalog, and the lake on it."""
+    """A catalog in SQLite and a reader of it."""
 
     def __init__(self, folder):
         self.file = folder / "catalog.db"
@@ -53,7 +53,7 @@ class Catalog:
         self.closed += 1
 
     def commit(self, namespace, name, snapshots, first=1, **summary):
-        """Have a table with some snapshots, numbered from the ``first``, each a second after the one before."""
+        """Write a table with the snapshots ``first`` to ``snapshots``, whose times are one second apart."""
         chain = [
             {"snapshot-id": each, "parent-snapshot-id": each - 1 if each > first else None, "sequence-number": each,
              "timestamp-ms": 1_000 * each, "summary": {"operation": "append", "added-records": "5",
@@ -97,7 +97,7 @@ def judged(watched, **arguments):
     return {name for name, status in watched.statuses.items() if before.get(name) is not status}
 
 
-def test_each_model_is_judged_once_and_then_where_one_of_its_tables_changed(catalog, watched):
+def test_each_model_is_checked_once_and_again_when_one_of_its_tables_changes(catalog, watched):
     assert judged(watched) == {A, B}
     assert watched.statuses[A].is_due
     assert judged(watched) == set()
@@ -109,15 +109,15 @@ def test_each_model_is_judged_once_and_then_where_one_of_its_tables_changed(cata
     assert judged(watched, again={B}) == {B}
 
 
-def test_a_models_own_table_is_one_of_them(catalog, watched):
+def test_a_change_to_a_models_own_table_is_noticed(catalog, watched):
     watched.look()
     catalog.commit("an", "a", 1)
 
     assert judged(watched) == {A}
 
 
-def test_what_a_model_reads_behind_a_view_is_one_of_them(catalog, watched):
-    """The project knows of no view that is a source; the checkpoint says what is behind it."""
+def test_a_change_to_a_table_behind_a_view_is_noticed(catalog, watched):
+    """The project does not know which sources are views. The checkpoint lists the tables behind them."""
     config = watched._project.nodes[A]["config"]
     config["incremental_strategy"] = "auto"
     checkpoint = Checkpoint(A, 1, "an-invocation", {"lake.raw.behind": Position("behind", 1, 1, 1_000)})
@@ -132,7 +132,7 @@ def test_what_a_model_reads_behind_a_view_is_one_of_them(catalog, watched):
     assert watched.last_changed.keys() == {"lake.raw.behind"}
 
 
-def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
+def test_statuses_that_another_thread_reads_do_not_change(catalog, watched):
     watched.look()
     before, copied = watched.statuses, dict(watched.statuses)
     catalog.commit("raw", "events", 2)
@@ -141,7 +141,7 @@ def test_standings_that_another_thread_reads_stay_as_they_are(catalog, watched):
     assert before == copied != watched.statuses
 
 
-def test_the_end_waits_for_another_thread_but_not_for_ever(catalog, watched, monkeypatch):
+def test_close_waits_for_another_thread_only_for_a_limited_time(catalog, watched, monkeypatch):
     monkeypatch.setattr(module, "_PATIENCE", 0.01)
     with watched.reading:
         watched.close()
@@ -150,7 +150,7 @@ def test_the_end_waits_for_another_thread_but_not_for_ever(catalog, watched, mon
     assert catalog.closed == 1
 
 
-def test_what_was_out_of_reach_is_tried_again(catalog, watched):
+def test_an_unreachable_catalog_is_retried(catalog, watched):
     watched.look()
     away = catalog.file.rename(catalog.file.with_suffix(".away"))
     assert judged(watched) == {A, B}
@@ -163,7 +163,7 @@ def test_what_was_out_of_reach_is_tried_again(catalog, watched):
     assert watched.statuses[A].is_due
 
 
-def test_a_change_that_could_not_be_judged_is_judged_by_the_next_look(catalog, watched, monkeypatch):
+def test_a_failed_check_is_repeated(catalog, watched, monkeypatch):
     watched.look()
     catalog.commit("raw", "events", 2)
     with monkeypatch.context() as failing:
@@ -186,8 +186,8 @@ def test_the_oldest_unread_commit(catalog, watched):
     assert watched.statuses[A].lag_ms(now_ms=61_000) == 60_000
 
 
-def test_the_lag_of_a_model_that_a_rebuilt_parent_has_rebuilt(catalog, watched):
-    """The parent was rebuilt at 1,000 seconds; the rows of the other source were read long before."""
+def test_the_lag_of_a_model_that_is_rebuilt_after_its_parent(catalog, watched):
+    """The parent was rebuilt at 1,000 seconds. The rows of the other source were read long before."""
     sources = {f"lake.raw.{name}": Position(name, 1, 1, 1_000) for name in ("events", "others")}
     checkpoint = Checkpoint(A, 1, "an-invocation", sources)
     watched._project.nodes[A]["depends_on"]["nodes"] = ["source.shop.raw.events", "source.shop.raw.others"]

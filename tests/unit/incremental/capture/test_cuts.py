@@ -1,4 +1,4 @@
-"""Cuts: one view of each source for an invocation, read once."""
+"""Cuts. Each source is read once per invocation, and all models see the same state of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHERS = hist(OTHER, snap(51, None))
 
 
 class Reader:
-    """Gives each table's histories one after the other, the last one for ever; None does not exist."""
+    """Returns each table's histories in order, and then the last one repeatedly. None means that no table exists."""
 
     def __init__(self, **tables):
         self.tables = {history[0].table: list(history) for history in tables.values()}
@@ -53,15 +53,15 @@ def test_a_table_is_cut_once():
     assert cuts.of(SOURCE).end.snapshot_id == 1
 
 
-def test_a_table_that_is_not_there_yet_is_looked_for_again():
+def test_a_missing_table_is_looked_up_again():
     cuts, reader = cuts_of()
     assert cuts.of(SOURCE) is None
     reader.tables[SOURCE] = [ONE]
     assert cuts.of(SOURCE).end.snapshot_id == 1
 
 
-def test_tables_are_cut_as_of_one_moment():
-    """The source moved between the looks: the cut is of a moment at which both heads were there."""
+def test_tables_are_cut_as_of_the_same_time():
+    """The source changes between two reads. The cut is as of a time at which both heads were current."""
     cuts, reader = cuts_of(s=[ONE, TWO], o=[OTHERS])
     cuts.take_together(lambda: [SOURCE, OTHER])
     assert cuts.of(SOURCE).end.snapshot_id == 2
@@ -69,13 +69,13 @@ def test_tables_are_cut_as_of_one_moment():
     cuts.take_together(lambda: (_ for _ in ()).throw(AssertionError("only once")))
 
 
-def test_one_table_needs_no_moment():
+def test_a_single_table_is_not_read_ahead():
     cuts, reader = cuts_of(s=[ONE])
     cuts.take_together(lambda: [SOURCE])
     assert reader.loads == []
 
 
-def test_a_table_that_cannot_be_read_is_left_to_its_model():
+def test_an_unreadable_table_does_not_affect_other_tables():
     cuts, reader = cuts_of(s=[ONE], o=[OTHERS])
     reader.tables[OTHER] = [MetadataAccessError("gone")]
     cuts.take_together(lambda: [SOURCE, OTHER])
@@ -99,8 +99,8 @@ def test_the_files_of_a_range():
     assert cuts.files_of(plan_whole(replace(TWO, current_snapshot_id=None), None)) is None
 
 
-def test_a_file_may_be_there_twice_unless_all_files_are_listed():
+def test_a_file_may_be_listed_twice_unless_commits_wrote_their_own_files():
     cuts, _ = cuts_of(s=[TWO])
     added = ChangedFiles((), (), FileDifference((), (file(),), ()))
-    assert cuts.has_twice(TWO, [snap(2, 1)], added)  # no commit says that it has written its files
+    assert cuts.has_twice(TWO, [snap(2, 1)], added)  # no summary proves that the commit wrote its own files
     assert not cuts.has_twice(TWO, [snap(2, 1, h.APPEND)], added)

@@ -1,4 +1,4 @@
-"""How the run of a dbt snapshot is opened: from its checkpoint, or with a comparison of whole tables."""
+"""How a run of a dbt snapshot is opened, either from its checkpoint or with a comparison of whole tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS_GONE = {**ADDED, "deleted-records": "1", "deleted-data-files": "1"}
 
 @dataclass
 class Tables(Reader):
-    """A source and the table of a snapshot; ``changed``: the columns of each at the ends of a range."""
+    """A reader of a source and a snapshot's table. ``changed``: the columns of both tables at the ends of a range."""
 
     changed: ChangedFiles = SAME
 
@@ -66,7 +66,7 @@ def test_a_first_run_builds_the_table():
     assert plan.next_checkpoint().epoch == 1 and plan.next_checkpoint().sources[str(SOURCE)].snapshot_id == 2
 
 
-def test_a_later_run_reads_what_changed():
+def test_a_later_run_reads_the_changes():
     plan = opened(Tables(s=TWO, t=TAKEN))
     assert not plan.reads_all and not plan.reason and plan.action is Action.APPLY
     found = plan.next_checkpoint()
@@ -80,7 +80,7 @@ def test_nothing_new():
     assert opened(Tables(s=compacted, t=TAKEN)).action is Action.ADVANCE
 
 
-def test_a_table_of_dbts_own_runs_is_compared_once():
+def test_a_table_that_dbt_itself_built_is_compared_once():
     plan = opened(Tables(s=TWO, t=hist(TARGET, snap(100, None))))
     assert plan.reads_all and plan.reason == reasons.FIRST_RUN
     assert plan.target is not None and plan.checkpoint is None and plan.last_epoch == 0
@@ -104,18 +104,18 @@ def after(*commits, checkpoint=None):
 def test_a_table_that_cannot_be_continued(table, reason):
     plan = opened(Tables(s=TWO, t=table))
     assert plan.reads_all and plan.reason == reason
-    assert plan.last_epoch == 1 and plan.checkpoint is not None  # which the fence compares
+    assert plan.last_epoch == 1 and plan.checkpoint is not None  # the fence compares the checkpoint
     assert plan.next_checkpoint().sources[str(SOURCE)].continues is False
 
 
-def test_compactions_and_commits_of_nothing_are_passed_over():
+def test_compactions_and_commits_without_changes_are_ignored():
     nothing = {"total-records": "9", "changed-partition-count": "0"}
     table = after(snap(101, 100, operation="replace"), snap(102, 101, nothing, "overwrite"))
     assert not opened(Tables(s=TWO, t=table)).reads_all
 
 
-def test_a_writer_before_a_checkpoint_was_moved_is_noticed():
-    """The checkpoint moved by the property, after another writer had committed."""
+def test_a_commit_before_the_checkpoint_was_moved_is_noticed():
+    """Another writer committed, and then a run moved the checkpoint in the table property."""
     moved = recorded(epoch=2, at=2, target_snapshot_id=101)
     table = after(snap(101, 100))
     table = replace(table, properties={"ip.checkpoint": moved.to_json()})
@@ -127,7 +127,7 @@ def test_a_writer_before_a_checkpoint_was_moved_is_noticed():
     "changed",
     [replace(SAME, end=COLUMNS[:1]), replace(SAME, start=COLUMNS[:1]), replace(SAME, has_present_columns=False)],
 )
-def test_other_columns_of_the_table_are_noticed(changed):
+def test_changed_columns_of_the_table_are_noticed(changed):
     assert opened(Tables(changed, s=TWO, t=TAKEN)).reason == reasons.TABLE_ALTERED
 
 
@@ -136,7 +136,7 @@ def test_an_expired_commit_of_the_table():
     assert opened(Tables(s=TWO, t=table)).reads_all
 
 
-def test_other_columns_of_the_source_are_noticed():
+def test_changed_columns_of_the_source_are_noticed():
     class Altered(Tables):
         def changed_files(self, history, start, end):
             return SAME if history.table == TARGET else replace(SAME, start=COLUMNS[:1])
@@ -156,13 +156,13 @@ def test_a_part_of_a_run_is_an_error():
         opened(Tables(s=TWO, t=table))
 
 
-def test_a_run_that_turns_to_whole_tables():
+def test_a_run_that_switches_to_a_comparison_of_whole_tables():
     reader = Tables(s=TWO, t=TAKEN)
     plan = compared_whole(opened(reader), Cuts(lambda: reader), SOURCE, "why")
     assert plan.reads_all and plan.reason == "why" and plan.checkpoint is not None
 
 
-def test_whether_the_table_has_the_rows_that_it_had():
+def test_whether_the_rows_of_the_table_are_unchanged():
     plan = opened(Tables(s=TWO, t=TAKEN))
     assert has_same_rows(plan, after(snap(101, 100, operation="replace")))
     assert not has_same_rows(plan, after(snap(101, 100)))
@@ -183,7 +183,7 @@ def pending(reader):
     return pending_snapshot(reader, Cuts(lambda: reader), model=MODEL, target=TARGET)
 
 
-def test_what_is_pending_is_known_without_the_sql():
+def test_pending_changes_are_known_without_the_sql():
     plan, source = pending(Tables(s=TWO, t=TAKEN))
     assert (source, plan.action, plan.reads_all, plan.last_epoch) == (SOURCE, Action.APPLY, False, 1)
     plan, _ = pending(Tables(s=hist(SOURCE, snap(1, None)), t=TAKEN))
@@ -199,10 +199,10 @@ def test_a_pending_comparison_of_whole_tables_has_its_reason():
     "table",
     [None, hist(TARGET, snap(100, None)), after(checkpoint=recorded(model="model.shop.other"))],
 )
-def test_nothing_is_known_of_a_table_without_a_checkpoint_of_the_snapshot(table):
+def test_without_the_snapshots_checkpoint_pending_changes_are_unknown(table):
     assert pending(Tables(s=TWO, **({} if table is None else {"t": table}))) is None
 
 
-def test_half_of_a_run_is_an_error_before_it_is_run():
+def test_a_part_of_a_run_is_an_error_before_the_next_run():
     with pytest.raises(StagingError):
         pending(Tables(s=TWO, t=after(snap(101, 100, {**ADDED, PART_KEY: "2"}))))

@@ -1,4 +1,4 @@
-"""What a run of a history table starts from and records, and when its table is compared instead of built."""
+"""The start and the checkpoint of a history model's run, and when a rebuild keeps existing versions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLICY = Policy(Strategy.HISTORY, ("id",), history=CONFIG)
 
 
 def plan(*times, config=CONFIG, **fields):
-    """A run that reads commits of these times."""
+    """A run that reads commits with these times in epoch ms."""
     commits = [replace(snap(n, n - 1), timestamp_ms=time) for n, time in enumerate(times, 2)]
     nets = [NetRange(SOURCE, n - 1, n, ChangedFiles((), ())) for n, _ in enumerate(times, 2)]
     changes = tuple(CommitChanges(each, (each.snapshot_id,), net) for each, net in zip(commits, nets, strict=True))
@@ -108,7 +108,7 @@ def test_a_full_refresh_keeps_the_versions():
     assert run.replaced == kept()
 
 
-def test_versions_are_dropped_where_that_is_asked_for():
+def test_versions_are_dropped_if_requested():
     run = opened(hist(TARGET, carrying(100, None, kept())), full_refresh=True, drops_history=True)
     assert (run.is_rebuild, run.keeps_versions) == (True, False)
 
@@ -119,7 +119,7 @@ def test_a_table_of_another_tool_is_kept_by_policy():
     assert (run.keeps_versions, run.replaced, run.by_policy) == (True, None, True)
 
 
-def test_half_of_a_run_is_not_kept():
+def test_a_part_of_a_run_is_an_error():
     half = snap(101, 100, {**ADDED, PART_KEY: "6"})
     with pytest.raises(StagingError):
         opened(hist(TARGET, carrying(100, None, kept()), half), full_refresh=True)
@@ -135,7 +135,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("full_refresh", [False, True])
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_configs_are_an_error(name, full_refresh):
+def test_changed_configs_are_an_error(name, full_refresh):
     with pytest.raises(ConfigError, match=f"{name} is .*, and was .*"):
         opened(
             hist(TARGET, carrying(100, None, kept(OTHERS[name]))),
@@ -143,14 +143,14 @@ def test_other_configs_are_an_error(name, full_refresh):
         )
 
 
-def test_other_check_cols_are_an_error_until_a_full_refresh():
+def test_changed_check_cols_require_a_full_refresh():
     target = hist(TARGET, carrying(100, None, kept(HistoryConfig(("id",), check_cols=("a",)))))
     with pytest.raises(ConfigError, match="check_cols is all, and was a"):
         opened(target)
     assert opened(target, full_refresh=True).keeps_versions
 
 
-def test_deletions_may_be_followed_from_now_on():
+def test_hard_deletes_may_be_turned_on_later():
     ignored = HistoryConfig(("id",), hard_deletes=HardDeletes.IGNORE)
     assert not opened(hist(TARGET, carrying(100, None, kept(ignored)))).is_rebuild
 
@@ -163,7 +163,7 @@ def test_two_rebuilds_that_keep_versions_do_not_both_publish():
     Fence(Reader(t=other)).require_captured_checkpoint(run, other, 100)
 
 
-def test_a_record_that_cannot_be_read_is_none():
+def test_an_invalid_record_is_ignored():
     document = '{"version":1,"model":"m","epoch":1,"invocation_id":"i","sources":{},"history":{"key":"id"}}'
     assert parse(document, Place(TARGET)).history is None
     assert isinstance(recorded(CONFIG, 1), RecordedHistory)

@@ -1,4 +1,4 @@
-"""Whether a table holds a history, by what its metadata still have of its checkpoint."""
+"""Whether a table contains a history, according to the checkpoints that remain in its metadata."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ def asked():
         (hist(TARGET, carrying(100, None, KEPT)), True),
         (hist(TARGET, carrying(100, None, KEPT), snap(101, 100)), True),
         (replace(hist(TARGET, snap(100, 99)), properties={KEY: AT_HEAD.to_json()}), True),
-        (replace(hist(TARGET, snap(100, None, FIRST)), properties={KEY: KEPT.to_json()}), False),  # was replaced since
+        (replace(hist(TARGET, snap(100, None, FIRST)), properties={KEY: KEPT.to_json()}), False),  # replaced later
         (hist(TARGET, carrying(100, None, OTHER)), False),
         (hist(TARGET, carrying(100, None, KEPT), carrying(101, 100, OTHER)), False),
         (hist(TARGET, snap(100, None, {**ADDED, PARTIAL_BUILD_KEY: "true"})), False),
         (hist(TARGET, snap(100, None, FIRST)), False),
     ],
 )
-def test_the_newest_checkpoint_says_it(table, holds):
+def test_the_newest_checkpoint_decides(table, holds):
     assert holds_history(table, Reader(), asked) is holds
 
 
-def test_older_metadata_are_read_only_for_a_table_with_the_columns():
+def test_older_metadata_is_read_only_for_a_table_with_the_columns():
     table, reader = hist(TARGET, snap(101, 100)), Logged(hist(TARGET, carrying(100, None, KEPT)))
     assert not holds_history(table, reader, lambda: False)
     assert reader.read == 0
     assert holds_history(table, reader, lambda: True)
 
 
-def test_older_metadata_are_read_for_a_table_with_the_property_of_a_checkpoint():
-    """The columns of a history may have other names than the model's config gives now."""
+def test_older_metadata_is_read_for_a_table_with_the_checkpoint_property():
+    """The config may have changed since, so the columns of the history may have other names."""
     expired = replace(hist(TARGET, snap(101, 100)), properties={KEY: AT_HEAD.to_json()})
     reader = Logged(hist(TARGET, carrying(100, None, KEPT)))
     assert holds_history(expired, reader, lambda: False)
@@ -70,6 +70,6 @@ def test_older_metadata_are_read_for_a_table_with_the_property_of_a_checkpoint()
 
 
 @pytest.mark.parametrize("has_its_columns", [False, True])
-def test_a_checkpoint_of_a_later_release_protects_the_columns_of_a_history(has_its_columns):
+def test_a_checkpoint_of_a_later_release_protects_a_table_with_the_columns(has_its_columns):
     table = hist(TARGET, snap(100, None, {**ADDED, KEY: LATER}))
     assert holds_history(table, Reader(), lambda: has_its_columns) is has_its_columns

@@ -1,4 +1,4 @@
-"""What a run records of its model's logic, and what follows where that has changed."""
+"""What a run records about its model's logic, and what happens if the logic has changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_OLD = RecordedLogic(OLD.fingerprint)
 
 
 def begun(logic=NEW, recorded=BY_OLD, epoch=7, head=1, kept=OLD, sequence=None, source=None, **config):
-    """A run at a table whose checkpoint records a logic; the source has a new commit if ``head`` is 2."""
+    """A run with a table whose checkpoint records a logic. The source has a new commit if ``head`` is 2."""
     source = source or hist(SOURCE, snap(1, None), *([snap(2, 1)] if head == 2 else []))
     checkpoint = replace(cp(epoch, 1), logic=recorded, sequence=sequence)
     properties = {} if kept is None else {LOGIC_KEY: kept.encoded()}
@@ -31,7 +31,7 @@ def begun(logic=NEW, recorded=BY_OLD, epoch=7, head=1, kept=OLD, sequence=None, 
     return run
 
 
-def test_the_same_logic_is_no_change():
+def test_unchanged_logic():
     run = begun(logic=OLD, head=2)
     assert run.logic_change is None
     assert run.next_checkpoint().logic == RecordedLogic(OLD.fingerprint)
@@ -68,7 +68,7 @@ def test_a_table_without_a_fingerprint_is_accepted_once(recorded):
     assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint)
 
 
-def test_a_mixture_that_another_version_has_recorded_stays_one():
+def test_mixed_logic_recorded_by_another_release_stays_mixed():
     run = begun(recorded=RecordedLogic("0:of-another-version", 3), head=2)
     assert (run.logic_change.after, run.logic_change.is_new) == (3, False)
     assert run.next_checkpoint().logic == RecordedLogic(NEW.fingerprint, 3)
@@ -106,7 +106,7 @@ KEYED = {"incremental_strategy": "merge", "sequence_by": "at"}
     ("recorded", "now", "refused"),
     [
         (("a", "b"), ["B", "`a`"], False),
-        ((), "a", False),  # of a version that did not record it
+        ((), "a", False),  # written by a release that did not record the key
         (("a",), "b", True),
         (("a",), ["a", "b"], True),
     ],

@@ -1,4 +1,4 @@
-"""Opening a run: what is continued, what is rebuilt, and which sources are looked at for that."""
+"""Opening a run: whether it continues or rebuilds its table, and which sources decide this."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ REFRESH = {"on_source_rewrite": "full_refresh"}
 REWRITE = {"deleted-records": "1", "deleted-data-files": "1", "total-records": "8"}
 
 
-def test_empty_never_replaces_a_table_that_has_rows_because_a_policy_would_rebuild_it():
+def test_a_policy_does_not_rebuild_a_table_under_empty():
     rebuilt = hist(SOURCE, snap(9, None), uuid="created-again")
     reader = Reader(s=rebuilt, t=hist(TARGET, carrying(100, None, cp(5, 3))))
     run = opened(reader)  # on_history_break: {rebuilt: full_refresh} is the default
-    run = replace(run, passes_through=True)  # what ip_read does under --empty and --sample
+    run = replace(run, passes_through=True)  # as under --empty and --sample
     assert run.action is Action.CHECK_ONLY
 
 
-def test_a_source_that_the_sql_no_longer_reads_is_not_cut_before_it_is_built():
-    """staged once read model `other`; it no longer does, so dbt may run it before `other`, which has a child too."""
+def test_a_source_that_the_sql_no_longer_reads_is_not_cut():
+    """The model used to read `other`. It no longer does, so dbt may run it before `other`, which other models read."""
     reader = Reader(
         s=hist(SOURCE, snap(1, None)),
         o=hist(OTHER, snap(50, None)),
@@ -58,7 +58,7 @@ def test_a_source_that_the_sql_no_longer_reads_is_not_cut_before_it_is_built():
         (ConditionalReads(every=True), {}, True),
     ],
 )
-def test_a_position_as_of_follows_a_rebuild_where_other_runs_read_the_changes(reads, config, rebuilds):
+def test_a_rebuilt_source_that_was_read_as_of_matters_if_other_runs_read_its_changes(reads, config, rebuilds):
     source = hist(SOURCE, snap(2, None), uuid="another")
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
     assert opened(reader, config=config, reads=reads).is_rebuild is rebuilds
@@ -67,7 +67,7 @@ def test_a_position_as_of_follows_a_rebuild_where_other_runs_read_the_changes(re
 @pytest.mark.parametrize(
     ("reads", "rebuilds"), [(ConditionalReads(), False), (BY_CHANGES, True), (BY_CHANGELOG, False)]
 )
-def test_a_position_as_of_minds_rewrites_where_other_runs_read_by_ip_changes(reads, rebuilds):
+def test_a_rewritten_source_that_was_read_as_of_matters_if_other_runs_read_ip_changes(reads, rebuilds):
     source = hist(SOURCE, snap(1, None), snap(2, 1, REWRITE, "overwrite"))
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1, **AS_OF))))
     assert opened(reader, config=REFRESH, reads=reads).is_rebuild is rebuilds

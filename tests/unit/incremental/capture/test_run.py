@@ -1,4 +1,4 @@
-"""What a run commits of its sources."""
+"""What a run's checkpoint records about its sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BY_CHANGELOG = ConditionalReads(net_changes=frozenset({SOURCE}))
     ("reads", "flags"),
     [(ConditionalReads(), (True, False)), (BY_CHANGES, (False, False)), (BY_CHANGELOG, (False, True))],
 )
-def test_what_a_first_build_as_of_says_of_its_position(reads, flags):
+def test_the_position_of_a_first_build_that_reads_as_of(reads, flags):
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts, reads=reads)
@@ -44,7 +44,7 @@ def test_what_a_first_build_as_of_says_of_its_position(reads, flags):
 
 
 @pytest.mark.parametrize("reads_all", [False, True])
-def test_a_run_that_replaces_all_rows_has_read_its_sources_as_a_whole(reads_all):
+def test_a_run_that_replaces_all_rows_records_that_it_read_whole_sources(reads_all):
     totals = {"total-records": "80", "total-files-size": "4000"}
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1, totals)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
     run = replace(capture_changes(opened(reader), Cuts(lambda: reader), SOURCE), reads_all=reads_all)
@@ -61,7 +61,7 @@ ORDERED = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": [
 @pytest.mark.parametrize(
     ("remembered", "carried"), [(None, None), (BEFORE, BEFORE), (NOW, NOW)], ids=["none", "before", "now"]
 )
-def test_a_run_carries_the_deletions_that_are_remembered(remembered, carried):
+def test_a_run_records_the_remembered_deletions(remembered, carried):
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), None if remembered is None else BEFORE))
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config=ORDERED)
@@ -70,7 +70,7 @@ def test_a_run_carries_the_deletions_that_are_remembered(remembered, carried):
     assert Run(run, state).next_checkpoint().sequence == RowOrder(("at", "n"), carried, ("id",))
 
 
-def test_a_rebuild_carries_only_deletions_of_its_own():
+def test_a_rebuild_forgets_earlier_deletions():
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), BEFORE))
     reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config=ORDERED, full_refresh=True)
@@ -82,8 +82,8 @@ def test_a_rebuild_carries_only_deletions_of_its_own():
     [(snap(2, 1, REWRITE, "overwrite"), Action.ADVANCE, True), (snap(2, 1), Action.APPLY, False)],
     ids=["no rows", "rows"],
 )
-def test_a_run_without_rows_leaves_the_order_as_it_was(commit, action, is_kept):
-    """The next run may have sequence_by again: an edit that is taken back before there are new rows is none."""
+def test_a_run_without_rows_keeps_the_recorded_order(commit, action, is_kept):
+    """If `sequence_by` is removed and restored before new rows arrive, the table still has this order."""
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), BEFORE, ("id",)))
     reader = Reader(s=hist(SOURCE, snap(1, None), commit), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config={"on_source_rewrite": "ignore"})
@@ -93,16 +93,16 @@ def test_a_run_without_rows_leaves_the_order_as_it_was(commit, action, is_kept):
 
 
 @pytest.mark.parametrize("kept", [None, RowOrder(("at",), BEFORE)])
-def test_a_table_that_was_kept_in_another_order_is_not_continued(kept):
+def test_a_table_with_another_order_is_refused(kept):
     before = replace(cp(1, 1), sequence=kept)
     reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, before)))
     with pytest.raises(ConfigError, match="was not built with sequence_by at, n"):
         opened(reader, config=ORDERED)
 
 
-def test_a_whole_table_that_was_emptied_is_applied():
+def test_an_emptied_source_that_is_read_as_of_is_applied():
     reader = Reader(s=hist(SOURCE, uuid="made again"), t=hist(TARGET, carrying(100, None, cp(1, 1, as_of=True))))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts)
     run = capture_as_of(run, cuts, SOURCE)
-    assert run.action is Action.APPLY  # rows that were joined with the table's would stay as they are otherwise
+    assert run.action is Action.APPLY  # otherwise rows that were joined with the removed rows would remain

@@ -1,4 +1,4 @@
-"""The outcome of reading a source: every kind of history under every policy, with the further metadata as values."""
+"""The outcome of reading a source, for each kind of history and policy. All metadata is literal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXPIRED_REBUILDS = {**dict.fromkeys(Cause, OnBreak.FAIL), Cause.EXPIRED: OnBreak
 
 @dataclass
 class Known:
-    """Further metadata of a source, as they would be read."""
+    """Further metadata of a source, as a reader would return it."""
 
     changed: ChangedFiles = PLAIN
     added: ChangedFiles | None = PLAIN
@@ -88,7 +88,7 @@ def of(history, policy=FAILS, *, known=None, changelog=False, at=2):
         (ROLLED_BACK, Policy(), False, Break),
     ],
 )
-def test_what_a_history_comes_to_under_a_policy(history, policy, changelog, expected):
+def test_the_outcome_of_each_history_and_policy(history, policy, changelog, expected):
     assert isinstance(of(history, policy, changelog=changelog), expected)
 
 
@@ -124,7 +124,7 @@ def test_a_range_that_changed_only_rows_of_its_own_is_read(files, expected):
 @pytest.mark.parametrize(
     "known", [Known(twice=True), Known(replace(PLAIN, end=(ID, FILE)))], ids=["a_file_twice", "a_column_named_file"]
 )
-def test_a_range_whose_own_rows_cannot_be_told_is_refused(known):
+def test_a_range_whose_own_rows_are_unknown_is_refused(known):
     assert isinstance(of(REWRITTEN, known=known), Rewritten)
 
 
@@ -133,7 +133,7 @@ class Incomplete(Known):
         raise MetadataAccessError("Net changes cannot be read.")
 
 
-def test_a_range_that_a_reader_cannot_compare_is_refused_as_rewritten():
+def test_a_range_that_the_reader_cannot_compare_is_refused():
     assert isinstance(of(REWRITTEN, known=Incomplete()), Rewritten)
 
 
@@ -142,11 +142,11 @@ def test_a_range_whose_start_has_expired_is_refused():
     assert isinstance(of(expired), Rewritten)
 
 
-def test_values_that_cannot_be_compared_do_not_matter_where_no_row_is():
+def test_incomparable_types_do_not_matter_for_added_rows():
     assert isinstance(of(REWRITTEN, known=Known(replace(PLAIN, end=(ID, VARIANT)))), NetChanges)
 
 
-def test_an_addition_is_read_by_the_scan_that_shows_it():
+def test_an_addition_is_read_by_a_scan_that_supports_it():
     assert of(ADDED).additions[0].net is None
     netted = of(ADDED, known=Known(BESIDE_DELETES)).additions[0].net
     assert netted is not None
@@ -162,7 +162,7 @@ def test_an_addition_is_read_by_the_scan_that_shows_it():
         (replace(BESIDE_DELETES, end=(ID, VARIANT)), Incomparable),
     ],
 )
-def test_an_addition_that_no_scan_shows_is_refused(changed, expected):
+def test_an_addition_that_no_scan_supports_is_refused(changed, expected):
     assert isinstance(of(ADDED, known=Known(changed)), expected)
 
 
@@ -182,7 +182,7 @@ def test_rows_that_cannot_be_compared_are_refused(column, changelog, why):
 
 
 def additions(count: int) -> History:
-    """Separate additions: an append lies between any two."""
+    """A history with this many additions, separated by appends."""
     snapshots = [h.snapshot(1, None)]
     for number in range(2, 2 * count + 1):
         is_addition = number % 2 == 0
@@ -191,7 +191,7 @@ def additions(count: int) -> History:
     return h.history(*snapshots)
 
 
-def test_more_additions_than_a_statement_can_name_are_refused():
+def test_too_many_additions_are_refused():
     assert len(of(additions(MAX_ADDITIONS), at=1).additions) == MAX_ADDITIONS
     assert of(additions(MAX_ADDITIONS + 1), at=1) == TooManyAdditions(MAX_ADDITIONS + 1)
 
@@ -205,7 +205,7 @@ def test_more_additions_than_a_statement_can_name_are_refused():
         (Known(added=replace(PLAIN, end=(ID, FILE))), Obstacle.RESERVED_COLUMNS),
     ],
 )
-def test_an_expiry_is_recovered_from_where_its_files_allow_it(known, obstacle):
+def test_an_expiry_is_recovered_if_the_files_allow_it(known, obstacle):
     found = of(EXPIRED, known=known)
     assert isinstance(found, NetChanges if obstacle is None else Break)
     if isinstance(found, Break):
@@ -223,7 +223,7 @@ def test_an_expiry_is_recovered_from_where_its_files_allow_it(known, obstacle):
         ("overwrite", Policy(), False, Break),
     ],
 )
-def test_between_two_held_ends_rows_are_compared(commit, policy, changelog, expected):
+def test_rows_are_compared_if_both_ends_are_held(commit, policy, changelog, expected):
     class Between(Known):
         def completed(self, broken: Break) -> History:
             whole = h.history(*h.chain(2), h.snapshot(3, 2, commit, h.OVERWRITE if commit != "append" else h.APPEND))
@@ -235,8 +235,8 @@ def test_between_two_held_ends_rows_are_compared(commit, policy, changelog, expe
     assert (reason is None) is (changelog or commit != "overwrite")
 
 
-def test_a_policy_rebuilds_from_what_cannot_be_recovered():
-    """The run said that it fails, under a policy to rebuild: only the commits were asked, and not the files."""
+def test_a_policy_rebuilds_after_an_expiry_that_cannot_be_recovered():
+    """The policy also rebuilds if the commits are known but their files are not."""
     cut, policy = Cut(EXPIRED, EXPIRED.current), Policy(on_history_break=EXPIRED_REBUILDS)
     assert calls_for_rebuild(Known(), cut, h.at(2), policy, changelog=False) is None
     lost = calls_for_rebuild(Known(added=None), cut, h.at(2), policy, changelog=False)
@@ -249,7 +249,7 @@ class Unread(Known):
         raise AssertionError("the files do not matter to the policy")
 
 
-def test_the_files_of_an_expiry_are_not_read_for_a_policy_that_does_not_rebuild():
+def test_files_are_not_read_under_a_policy_that_does_not_rebuild():
     cut = Cut(EXPIRED, EXPIRED.current)
     assert calls_for_rebuild(Unread(), cut, h.at(2), Policy(), changelog=False) is None
 

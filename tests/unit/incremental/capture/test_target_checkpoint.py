@@ -11,7 +11,7 @@ from tests.unit.incremental import histories as h
 
 
 class Reader:
-    """A reader of older metadata only."""
+    """A reader that has only older metadata."""
 
     def __init__(self, *older):
         self.older_ones = older
@@ -20,13 +20,13 @@ class Reader:
         return iter(self.older_ones)
 
 
-def test_older_metadata_complete_the_way_to_the_checkpoint():
+def test_a_checkpoint_is_found_in_older_metadata():
     target = h.history(h.snapshot(2, 1, "replace", {}))
     assert target_checkpoint(target, Reader()).checkpoint is None
     assert target_checkpoint(target, Reader(h.history(h.carrying(1, None, 1)))).checkpoint == h.checkpoint(1)
 
 
-def test_a_checkpoint_that_cannot_be_read_is_an_error_with_a_way_on():
+def test_an_unreadable_checkpoint_is_an_error_with_a_fix():
     target = h.history(h.carrying(1, None, 1), properties={KEY: "[]"})
     with pytest.raises(CheckpointError, match=r"Found: a JSON list(.|\n)*To fix"):
         target_checkpoint(target, Reader())

@@ -1,4 +1,4 @@
-"""When a history from a log may be built again: only if its log still has all events that were read of it."""
+"""When a history from a log may be rebuilt. The log must still contain all events that were read from it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def refreshed(found, **config):
         "empty",
     ],
 )
-def test_a_log_that_only_got_rows_is_whole(found):
+def test_a_log_that_only_gained_rows_is_complete(found):
     run = refreshed(found)
     assert (run.is_rebuild, run.replays, run.keeps_versions) == (True, True, False)
     assert replace(run, passes_through=True).action is Action.CHECK_ONLY
@@ -82,7 +82,7 @@ def test_a_log_that_only_got_rows_is_whole(found):
         (Reader(t=hist(TARGET, carrying(100, None, kept()))), "has no rows"),
     ],
 )
-def test_a_log_that_may_have_lost_events_builds_nothing(found, said):
+def test_an_incomplete_log_does_not_rebuild_its_history(found, said):
     with pytest.raises(CheckpointError) as raised:
         refreshed(found)
     assert said in str(raised.value)
@@ -90,19 +90,19 @@ def test_a_log_that_may_have_lost_events_builds_nothing(found, said):
     assert not opened(found, config=CONFIG, full_refresh=True, drops_history=True).replays
 
 
-def test_a_break_builds_nothing_either():
+def test_a_history_break_does_not_rebuild_the_history():
     found = reader(snap(9, None), uuid="another")
     with pytest.raises(CheckpointError, match="is another table"):
         opened(found, config=CONFIG)
 
 
-def test_a_table_without_a_checkpoint_is_not_built_again():
+def test_a_table_without_a_checkpoint_is_not_rebuilt():
     found = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, snap(100, None)))
     with pytest.raises(CheckpointError, match="no checkpoint that records what was read"):
         opened(found, config={**CONFIG, "on_missing_checkpoint": "full_refresh"})
 
 
-def test_a_source_that_is_not_read_any_more_cannot_be_whole():
+def test_a_source_that_is_no_longer_read_cannot_be_complete():
     other = reader(snap(1, None), snap(2, 1), checkpoint=kept(source=TARGET))
     with pytest.raises(CheckpointError, match="is not read any more"):
         refreshed(other)
@@ -118,7 +118,7 @@ def test_a_source_that_is_not_read_any_more_cannot_be_whole():
         ({"hard_deletes": "ignore"}, "hard_deletes is ignore, and was invalidate"),
     ],
 )
-def test_another_config_is_an_error_until_all_versions_are_made_again(config, said):
+def test_a_changed_config_is_an_error_until_all_versions_are_rebuilt(config, said):
     found = reader(snap(1, None), snap(2, 1), snap(3, 2))
     with pytest.raises(ConfigError) as raised:
         opened(found, config={**CONFIG, **config})
@@ -127,7 +127,7 @@ def test_another_config_is_an_error_until_all_versions_are_made_again(config, sa
     assert refreshed(found, **config).replays
 
 
-def test_the_history_of_a_table_is_not_continued_by_a_log():
+def test_the_history_of_a_table_is_not_continued_from_a_log():
     found = reader(snap(1, None), snap(2, 1), checkpoint=kept(config=HistoryConfig(("id",))))
     with pytest.raises(ConfigError) as raised:
         opened(found, config=CONFIG)
@@ -135,7 +135,7 @@ def test_the_history_of_a_table_is_not_continued_by_a_log():
     assert "rebuild all versions with the new config" not in str(raised.value)
 
 
-def test_a_run_that_passes_over_commits_is_recorded():
+def test_a_run_that_skips_commits_is_recorded():
     def whole(found, **config):
         run = applying(found, **CONFIG, **config)
         recorded_as = parse(run.next_checkpoint().to_json(), Place(TARGET)).history
@@ -152,7 +152,7 @@ def test_a_run_that_passes_over_commits_is_recorded():
     assert built.next_checkpoint().history.has_whole_log
 
 
-def test_a_run_without_events_records_that_too():
+def test_a_run_without_events_also_records_whether_the_log_is_complete():
     found = reader(snap(1, None), snap(2, 1), snap(3, 2, COMPACTED, "replace"))
     for policy, expected in (("fail", True), ("ignore", False)):
         run = Run(captured(opened(found, config={**CONFIG, "on_source_rewrite": policy}), found))

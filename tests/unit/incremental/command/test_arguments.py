@@ -74,7 +74,7 @@ def test_properties_of_catalogs():
         ["commit"],
     ],
 )
-def test_arguments_that_are_not_understood(wrong, capsys):
+def test_invalid_arguments(wrong, capsys):
     with pytest.raises(SystemExit) as stopped:
         parsed(wrong)
     assert stopped.value.code == 2

@@ -1,4 +1,4 @@
-"""The job of docs/jobs.md, as it stands there, where neither dbt nor PySpark can be imported: several runs by shell."""
+"""The job in docs/jobs.md, run several times by a shell script without dbt and PySpark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def block(language, contains):
 
 @pytest.fixture
 def lake(tmp_path, monkeypatch):
-    """A catalog of PyIceberg, configured as in the guide; and commands on the path."""
+    """A PyIceberg catalog, configured as in the guide, and the commands of the guide in a folder of PATH."""
     (tmp_path / "job.py").write_text(block("python", "# job.py"), encoding="utf-8")
     (tmp_path / "without.py").write_text(WITHOUT, encoding="utf-8")
     script = tmp_path / "bin" / "iceberg-incremental"
@@ -53,7 +53,7 @@ def lake(tmp_path, monkeypatch):
         catalog.create_namespace(namespace)
     flights = catalog.create_table("ops.flights", FLIGHTS)
     with flights.update_spec() as spec:
-        spec.add_identity("carrier")  # the folder of a flight without one is carrier=null
+        spec.add_identity("carrier")  # the folder of a flight without a carrier is carrier=null
     catalog.create_table("analytics.flights_staged", FLIGHTS.remove(2))
     yield catalog
     catalog.engine.dispose()
@@ -62,7 +62,7 @@ def lake(tmp_path, monkeypatch):
 def test_the_job_of_the_guide(lake, tmp_path):
     def land(*flights):
         rows = [dict(zip(FLIGHTS.names, each, strict=True)) for each in flights]
-        as_spark = {"spark.app.id": "local-1"}  # which does not import files without their partition columns
+        as_spark = {"spark.app.id": "local-1"}  # Spark does not import files without their partition columns
         new = pa.Table.from_pylist(rows, schema=FLIGHTS)
         lake.load_table("ops.flights").append(new, snapshot_properties=as_spark)
 
@@ -90,12 +90,12 @@ def test_the_job_of_the_guide(lake, tmp_path):
     expected = [(1, "UA"), (3, None), (4, "D/L")]
     assert json.loads(run().stdout)["epoch"] == 2 and rows() == expected
     assert run().stdout == "" and rows() == expected
-    land((5, "DL", 1))  # the job writes no rows, which is a commit all the same
+    land((5, "DL", 1))  # the job writes no rows, but still commits
     assert json.loads(run().stdout)["epoch"] == 3 and rows() == expected
     assert run().stdout == ""
 
 
-def test_the_job_of_the_guide_writes_once(lake, tmp_path, capsys):
+def test_the_job_of_the_guide_writes_rows_once(lake, tmp_path, capsys):
     from iceberg_incremental.command.command_line import main
 
     new = pa.Table.from_pylist([{"flight_id": 1, "cancelled": 0}], schema=FLIGHTS)
@@ -108,8 +108,8 @@ def test_the_job_of_the_guide_writes_once(lake, tmp_path, capsys):
     assert lake.load_table("analytics.flights_staged").scan().to_arrow().num_rows == 1
 
 
-def test_the_guide_shows_what_is_printed(lake, tmp_path, capsys):
-    """The field names of the examples are those of the command."""
+def test_the_guide_shows_the_fields_of_the_output(lake, tmp_path, capsys):
+    """The examples have the field names of the command's output."""
     from iceberg_incremental.command.command_line import main
 
     lake.load_table("ops.flights").append(pa.Table.from_pylist([{"flight_id": 1}], schema=FLIGHTS))

@@ -1,4 +1,4 @@
-"""Mistakes with the command: each is refused, and no row is lost or doubled. Tables and job are PyIceberg's."""
+"""Mistakes with the command are refused, and no row is lost or repeated. Tables and job use PyIceberg."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = pa.schema([("id", pa.int64())])
 OF_DBT = re.compile(
     r"dbt (run|build|clone)|ip_\w+\(|metadata_reader|profile|the model|unique_key|\w: full_refresh|this }}"
 )
-"""What means nothing to somebody without dbt."""
+"""Terms of dbt, which the command's messages must not contain."""
 
 
 class Lake:
@@ -58,7 +58,7 @@ class Lake:
         self.table(name).maintenance.expire_snapshots().by_ids(gone).commit()
 
     def command(self, *arguments):
-        """The exit code, what was printed, and what was said."""
+        """Run a command and return its exit code, stdout and stderr."""
         given = [f"--catalog-property=lake.{key}={value}" for key, value in self.properties.items()]
         code = main([*arguments, *given])
         out, err = self.capsys.readouterr()
@@ -112,8 +112,8 @@ def run(lake):
     return captured
 
 
-def test_rows_that_an_expiry_of_pyiceberg_makes_the_first_of_a_source(lake):
-    """The next snapshot, here one without rows of its own, loses its parent and looks like the first."""
+def test_first_rows_of_a_source_after_an_expiry_by_pyiceberg(lake):
+    """PyIceberg removes the parent of the next snapshot, here a commit without rows. It then looks like the first."""
     assert lake.commit(lake.captured(), "--no-rows")[0] == 0
     lake.insert("s", 1)
     lake.insert("s")
@@ -122,7 +122,7 @@ def test_rows_that_an_expiry_of_pyiceberg_makes_the_first_of_a_source(lake):
     assert lake.ids() == [1]
 
 
-def test_a_table_of_another_writer_is_not_new_after_an_expiry_of_pyiceberg(lake):
+def test_a_target_of_another_writer_is_not_new_after_an_expiry_by_pyiceberg(lake):
     lake.insert("s", 1)
     lake.insert("t", 100)
     lake.insert("t")
@@ -132,8 +132,8 @@ def test_a_table_of_another_writer_is_not_new_after_an_expiry_of_pyiceberg(lake)
     assert lake.ids() == [100]
 
 
-def test_an_expiry_of_pyiceberg_between_two_runs(lake):
-    """Older metadata files know the parents that it took away."""
+def test_an_expiry_by_pyiceberg_between_two_runs(lake):
+    """Older metadata files still contain the parents that PyIceberg removed."""
     lake.insert("s", 1)
     lake.run()
     for number in (2, 3):
@@ -143,7 +143,7 @@ def test_an_expiry_of_pyiceberg_between_two_runs(lake):
     assert (source["kind"], source["records"], source["data_files"]) == ("net", 2, 2)
 
 
-def test_an_expiry_of_pyiceberg_that_nothing_recovers_is_no_replacement(lake):
+def test_an_unrecoverable_expiry_by_pyiceberg_is_reported_as_expired(lake):
     lake.insert("s", 1)
     lake.run()
     for number in (2, 3):
@@ -157,7 +157,7 @@ def test_an_expiry_of_pyiceberg_that_nothing_recovers_is_no_replacement(lake):
     assert lake.ids() == [1, 2, 3]
 
 
-def test_rows_that_were_undone_and_expired_since_the_capture(lake):
+def test_rows_that_were_rolled_back_and_expired_since_the_capture(lake):
     lake.insert("s", 1)
     lake.run()
     kept = lake.head("s")
@@ -172,7 +172,7 @@ def test_rows_that_were_undone_and_expired_since_the_capture(lake):
     assert lake.ids() == [1]
 
 
-def test_an_expiry_of_pyiceberg_between_capture_and_commit(lake, run):
+def test_an_expiry_by_pyiceberg_between_capture_and_commit(lake, run):
     lake.insert("s", 3)
     lake.expire("s", keep=1)
     assert lake.commit(run)[0] == 0
@@ -189,7 +189,7 @@ def test_a_job_that_writes_to_main(lake, run):
     assert lake.commit(captured, "--no-rows")[0] == 4
 
 
-def test_a_source_that_a_run_leaves_out(lake):
+def test_a_source_that_a_run_omits(lake):
     lake.create("more")
     lake.insert("s", 1)
     lake.run("--source=lake.n.more")
@@ -260,7 +260,7 @@ def test_a_target_replaced_or_dropped_since_the_capture(lake, run):
         lake.table("t")
 
 
-def test_a_run_that_another_one_overtook(lake, run):
+def test_a_run_after_which_another_run_committed_first(lake, run):
     other = lake.captured()
     lake.write(other)
     assert lake.commit(other)[0] == 0
@@ -275,14 +275,14 @@ def test_a_target_rolled_back_since_the_capture(lake, run):
     assert lake.commit(run)[0] == 4
 
 
-def test_a_branch_that_is_gone(lake, run):
+def test_a_branch_that_was_dropped(lake, run):
     lake.table("t").manage_snapshots().remove_branch(run["branch"]).commit()
     code, _, said = lake.commit(run)
     assert code == 4 and "call capture again" in said
     assert lake.ids() == [1]
 
 
-def test_a_catalog_that_is_not_there(lake, tmp_path):
+def test_a_catalog_that_does_not_exist(lake, tmp_path):
     lake.properties["uri"] = f"sqlite:///{tmp_path}/other.db"
     code, _, said = lake.capture()
     assert code == 1 and "--catalog-property" in said

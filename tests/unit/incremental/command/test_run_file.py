@@ -50,6 +50,6 @@ def broken(**changes):
         broken(checkpoint=[]),
     ],
 )
-def test_another_text_is_refused(text):
+def test_invalid_text_is_refused(text):
     with pytest.raises(ConfigError, match=r"^run\.json does not contain a captured run"):
         read_run(text, "run.json")

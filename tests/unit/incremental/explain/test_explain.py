@@ -1,4 +1,4 @@
-"""The sentences that people read: their numbers, and the commands in errors."""
+"""Messages for users: the numbers in them, and the commands in errors."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def test_the_captured_line():
     assert wording.captured([replace(old, waiting=2)], {}) == (
         "captured lake.ops.flights: nothing new, and 2 snapshots left for later runs by the model's limits"
     )
-    assert "(append, read by the changed files) 1…→4…" in wording.captured([new], {new.table: "the changed files"})
+    readings = {new.table: "from the changed files"}
+    assert "(append, read from the changed files) 1…→4…" in wording.captured([new], readings)
     empty = plan_whole(h.history(), None)
     assert wording.captured([empty], {}) == "captured lake.ops.flights: nothing: the table has no snapshot yet"
 
 
 @pytest.mark.parametrize("name", ["flights", "it's", "a b", "x: {y}", "back`tick", "täble"])
 def test_the_command_survives_shell_and_yaml(name):
-    """A command that an error names can be pasted as it is, whatever the table is called."""
+    """A command from an error can be pasted unchanged, regardless of the table's name."""
     source = TableName("lake", "ops", name)
     shell = wording.set_checkpoint_command("daily", source, 42)[1:-1]
     arguments = yaml.safe_load(shlex.split(shell)[-1])
@@ -44,7 +45,7 @@ def test_the_command_survives_shell_and_yaml(name):
 
 
 @pytest.mark.parametrize("cause", list(Cause))
-def test_a_break_names_both_ends_and_the_ways_on(cause):
+def test_a_break_names_both_ends_and_the_fixes(cause):
     source = h.history(*h.chain(3))
     broken = Break(cause, source, h.at(9), source.current, Reason.UNKNOWN, oldest=source.snapshots[1])
     text = str(source_errors.history_break(broken, source.table, "model.shop.daily", may_rebuild=True))
@@ -57,27 +58,27 @@ def test_a_break_names_both_ends_and_the_ways_on(cause):
     assert "on_history_break" not in held and "first remove full_refresh: false" in held
 
 
-def test_a_table_that_dbt_has_not_built_yet_is_to_be_built_first():
+def test_the_fix_for_a_missing_table_is_to_build_it_first():
     text = str(source_errors.source_missing(TableName("lake", "ops", "carriers"), "model.shop.daily"))
-    assert "  To fix: if dbt builds it, build it first: dbt build --select +daily; for a source, create" in text
+    assert "  To fix: if dbt builds it, run `dbt build --select +daily`. If it is a source, create" in text
 
 
 @pytest.mark.parametrize(
     ("length", "said"), [(1, "Expected: snapshot 1 ("), (3, "Expected: one of the 3 snapshots from ")]
 )
-def test_the_snapshots_that_may_be_a_position(length, said):
+def test_the_error_lists_the_valid_positions(length, said):
     source = h.history(*h.chain(length))
     chain = list(reversed(h.chain(length)))
     assert said in str(operation_errors.not_a_position(42, source, chain, is_part=False))
 
 
-def test_keys_that_come_twice_are_named_with_their_counts():
+def test_duplicate_keys_are_named_with_their_counts():
     two = [('{"id":1}', 3, 2), ('{"id":2}', 2, 2)]
     assert wording.duplicates(two) == '{"id":1} (3 times), {"id":2} (2 times)'
     assert wording.duplicates([('{"id":1}', 3, 1200)]) == '{"id":1} (3 times), and others: 1,200 keys in all'
 
 
-def test_the_error_of_a_key_that_comes_twice_is_an_expression_too():
+def test_the_error_of_a_duplicate_key_is_also_a_sql_expression():
     sql = raise_sql("model.shop.it's", ["a", "b"], "n")
     assert sql.startswith(
         "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key, a, b."

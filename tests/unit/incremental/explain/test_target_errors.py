@@ -1,4 +1,4 @@
-"""The errors of a target."""
+"""Errors about a model's own table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALID = json.loads(h.checkpoint().to_json())
         (" " * (MAX_LENGTH + 1), "1048577 characters, more than the maximum of 1048576."),
     ],
 )
-def test_an_unreadable_checkpoint_is_named_with_what_is_wrong(text, found):
+def test_the_error_of_an_unreadable_checkpoint_names_the_problem(text, found):
     with pytest.raises(UnreadableCheckpoint) as caught:
         parse(text, Place(h.FLIGHTS, 42))
     said = str(unreadable_checkpoint(caught.value))

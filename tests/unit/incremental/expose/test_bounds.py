@@ -1,4 +1,4 @@
-"""What the manifests say of changed files, as a predicate that keeps all of their rows."""
+"""Bounds of changed files from manifests, as a predicate that keeps all rows of these files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def test_nothing_is_known():
     assert predicate(file()) is None
 
 
-def test_one_box_a_file():
+def test_each_file_has_its_own_bounds():
     assert predicate(ids(1, 5), ids(7, 7)) == "(`id` >= 1 and `id` <= 5) or (`id` = 7)"
 
 
-def test_a_column_that_one_file_does_not_bound_bounds_nothing():
+def test_a_column_without_bounds_in_one_file_is_not_used():
     assert predicate(ids(1, 5), file()) is None
 
 
@@ -47,11 +47,11 @@ def test_nulls_are_kept():
     assert predicate(only) == "`id` is null"
 
 
-def test_one_bound_alone():
+def test_a_single_bound():
     assert predicate(file(lower={1: whole(3)}, nulls={1: 0})) == "`id` >= 3"
 
 
-def test_a_promoted_or_new_column_bounds_nothing():
+def test_a_promoted_or_new_column_is_not_used():
     assert predicate(ids(1, 5), start=(TableColumn(1, "id", "long"), DAY)) is None
     assert predicate(ids(1, 5), start=(DAY,)) is None
 
@@ -61,7 +61,7 @@ def test_columns_that_cluster_the_table_come_first():
     assert predicate(day, clustered_by=(2,)) == "`day` = date '1970-01-04' and `id` >= 1 and `id` <= 9"
 
 
-def test_no_more_boxes_than_can_be_planned():
+def test_the_number_of_conditions_is_limited():
     text = predicate(*(ids(10 * n, 10 * n + 1) for n in range(1000)))
     assert text.count(" or ") + 1 <= 64
     for n in range(1000):
@@ -74,8 +74,8 @@ def test_no_more_boxes_than_can_be_planned():
 
 
 @pytest.mark.parametrize("apart", [5, 1])
-def test_no_box_spans_days_that_lie_between_the_changed_ones(apart):
-    """Files of 30 days, ten a day, which are more than the bounds keep apart."""
+def test_no_condition_includes_days_between_the_changed_days(apart):
+    """Ten files a day for 30 days are more files than the predicate can list separately."""
     days = [n * apart for n in range(30)]
     files = [
         file(partition=[(2, "identity", day)], lower={1: whole(n)}, upper={1: whole(n)}, nulls={1: 0})
@@ -88,8 +88,8 @@ def test_no_box_spans_days_that_lie_between_the_changed_ones(apart):
     assert text.count("`day` = ") == text.count("`day` ") == text.count(" or ") + 1 <= 64
 
 
-def test_what_the_files_have_in_common_is_said_once():
-    """Spark evaluates it for each row."""
+def test_common_conditions_are_written_once():
+    """Spark evaluates the predicate for each row."""
     files = [
         file(partition=[(2, "identity", day)], lower={1: whole(day)}, upper={1: whole(999 - day)}, nulls={1: 0})
         for day in (3, 9, 27)
@@ -110,7 +110,7 @@ def test_what_the_files_have_in_common_is_said_once():
         ("int", 0, 249_990, "`id` >= 0 and `id` <= 251903"),
         ("int", -7, 90, "`id` >= -7 and `id` <= 90"),
         ("int", -249_997, -1_003, "`id` >= -251904 and `id` <= -1"),
-        # numbers that go up with each commit: the next one's are not to be read too
+        # the numbers grow with each commit, so rounding must not include those of the next commit
         ("int", 2_000_000, 2_999_999, "`id` >= 2000000 and `id` <= 2999999"),
         ("int", -2_999_999, -2_000_000, "`id` >= -2999999 and `id` <= -2000000"),
         ("int", -(2**31), 2**31 - 1, "`id` >= -2147483648 and `id` <= 2147483647"),
@@ -118,8 +118,8 @@ def test_what_the_files_have_in_common_is_said_once():
         ("date", 0, 4_000, "`id` >= date '1970-01-01' and `id` <= date '1980-12-14'"),
     ],
 )
-def test_bounds_that_many_files_have_in_common_are_rounded_outward(type_, lower, upper, expected):
-    """So that tomorrow's statement has the same ones; not where few files may be apart from others by them."""
+def test_common_bounds_of_many_files_are_rounded_outward(type_, lower, upper, expected):
+    """Rounded bounds stay the same in later runs. With few files, bounds are exact, because they may exclude files."""
     size = 8 if type_ == "long" else 4
     low, high = (value.to_bytes(size, "little", signed=True) for value in (lower, upper))
     columns = (TableColumn(1, "id", type_), TableColumn(2, "day", "date"))
@@ -155,7 +155,7 @@ def test_every_row_of_the_files_is_kept(seed):
             assert database.execute(f"select 1 from (select ? as a, ? as b) where {where}", (a, b)).fetchone()
 
 
-def test_no_value_breaks_out():
+def test_values_and_names_are_quoted():
     evil = "x' or '1'='1"
     text = predicate(file(partition=[(1, "identity", evil)]), columns=(TableColumn(1, "a`b", "string"),))
     assert text == "`a``b` = 'x\\' or \\'1\\'=\\'1'"
@@ -171,7 +171,7 @@ def test_no_value_breaks_out():
         ("int", b"\x00"),
     ],
 )
-def test_what_has_no_literal_bounds_nothing(type_, raw):
+def test_a_value_without_a_literal_is_not_used(type_, raw):
     found = file(lower={1: raw}, upper={1: raw}, nulls={1: 0})
     assert predicate(found, columns=(TableColumn(1, "c", type_),)) is None
 

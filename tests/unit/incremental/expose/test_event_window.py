@@ -1,4 +1,4 @@
-"""Windows of event time as SQL conditions."""
+"""Event-time windows as SQL conditions."""
 
 from __future__ import annotations
 

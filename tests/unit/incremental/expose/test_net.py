@@ -1,4 +1,4 @@
-"""Net changes: when they can be read, by which way, and as which SQL."""
+"""Net changes: when they can be read, with which method, and with which SQL."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def planned(source, start):
     return found
 
 
-def test_counts_are_of_the_files_that_differ_and_of_the_rows_that_were_touched_at_most():
+def test_counts_of_changed_files_and_rows():
     changed = ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE)
     assert net(changed).counts == Counts(1, 3, 18, 300, at_most=True)
     assert net(changed, **{"added-records": "90"}).counts.records == 30
@@ -64,17 +64,17 @@ def test_counts_are_of_the_files_that_differ_and_of_the_rows_that_were_touched_a
     assert net(changed, **merged).counts.records == 4
 
 
-def test_counts_are_by_the_summaries_where_the_files_are_not_known():
+def test_counts_come_from_summaries_if_the_files_are_unknown():
     planned = net(ChangedFiles(COLUMNS, COLUMNS))
     assert (planned.kind, planned.counts.files, planned.counts.records) == (Kind.NET, 2, 18)
 
 
-def test_no_file_differs():
+def test_no_file_has_changed():
     planned = net(ChangedFiles(COLUMNS, COLUMNS, FileDifference((), (), ())))
     assert (planned.kind, planned.brings_rows, planned.position.snapshot_id) == (Kind.EMPTY, False, 3)
 
 
-def test_the_start_must_still_be_there():
+def test_the_start_must_still_exist():
     found = rewritten()
     assert break_of_net(found) is None
     expired = h.history(*found.commits)
@@ -94,12 +94,12 @@ def test_the_start_must_still_be_there():
         (True, OTHER_ENGINE, None),
     ],
 )
-def test_row_lineage_counts_where_it_is_whole(has_row_ids, summary, since):
+def test_row_lineage_is_used_if_it_is_reliable(has_row_ids, summary, since):
     planned = net(ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE, start_has_row_ids=has_row_ids), **summary)
     assert planned.net.untouched_since == since
 
 
-def test_row_lineage_is_not_asked_where_no_file_went():
+def test_row_lineage_is_not_used_if_no_file_was_removed():
     in_place = FileDifference(at_start=(), at_end=(NEW,), with_other_deletes=(TOUCHED,))
     planned = net(ChangedFiles(COLUMNS, COLUMNS, in_place, start_has_row_ids=True), **LIBRARY)
     assert planned.net.untouched_since is None
@@ -115,13 +115,13 @@ def test_appends_of_new_files_lose_no_row_ids():
 END, START = f"{NAME} VERSION AS OF 3", f"{NAME} VERSION AS OF 2"
 
 
-def of_files(*, came=(), went=(), kept=(), **details):
-    files = FileDifference(at_start=went, at_end=came, with_other_deletes=kept)
+def of_files(*, added=(), removed=(), kept=(), **details):
+    files = FileDifference(at_start=removed, at_end=added, with_other_deletes=kept)
     return ChangedFiles(COLUMNS, COLUMNS, files, **details)
 
 
-def test_one_scan_of_the_end_shows_what_came_and_what_was_deleted_in_place():
-    sql = changes_sql(net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK))
+def test_one_scan_returns_added_rows_and_rows_deleted_in_place():
+    sql = changes_sql(net(of_files(added=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK))
     assert sql == (
         "(select `id`, `v` from (select `id`, `v`, sum(_ip_n) as _ip_n from (select /*+ coalesce(1) */ * from ("
         f"select `id`, `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet')))"
@@ -130,7 +130,7 @@ def test_one_scan_of_the_end_shows_what_came_and_what_was_deleted_in_place():
     )
 
 
-def test_rows_that_were_deleted_before_are_left_out():
+def test_rows_that_were_deleted_before_are_excluded():
     sql = changes_sql(net(of_files(kept=(TOUCHED,)), **h.SPARK))
     assert (
         f"(select `id`, `v`, -1 as _ip_n, _file as _ip_file, _pos as _ip_pos from {END} where (_deleted = true))"
@@ -140,31 +140,31 @@ def test_rows_that_were_deleted_before_are_left_out():
 
 
 def test_an_end_without_changed_files_is_not_read():
-    assert END not in changes_sql(net(of_files(went=(OLD,)), **h.SPARK))
-    assert START not in changes_sql(net(of_files(came=(NEW,)), **h.SPARK))
+    assert END not in changes_sql(net(of_files(removed=(OLD,)), **h.SPARK))
+    assert START not in changes_sql(net(of_files(added=(NEW,)), **h.SPARK))
 
 
-def test_row_lineage_leaves_out_what_was_not_touched():
-    sql = changes_sql(net(of_files(came=(NEW,), went=(OLD,), start_has_row_ids=True), **LIBRARY))
-    came = f"from {END} where (_file in ('n\\'w.parquet'))"
-    assert f"select `id`, `v`, 1 as _ip_n {came} and (_last_updated_sequence_number > 2)" in sql
+def test_row_lineage_excludes_unchanged_rows():
+    sql = changes_sql(net(of_files(added=(NEW,), removed=(OLD,), start_has_row_ids=True), **LIBRARY))
+    added = f"from {END} where (_file in ('n\\'w.parquet'))"
+    assert f"select `id`, `v`, 1 as _ip_n {added} and (_last_updated_sequence_number > 2)" in sql
     kept = "select shiftright(_row_id, 6), 0L, shiftleft(1L, int(_row_id & 63))"
-    assert f"{kept} {came} and (_last_updated_sequence_number <= 2)" in sql
+    assert f"{kept} {added} and (_last_updated_sequence_number <= 2)" in sql
     assert "select /*+ broadcast(_ip_others) */ `id`, `v`, _ip_n from" in sql
 
 
-def test_keys_of_changed_rows_are_read_alone_where_no_row_was_only_moved():
-    apart = net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+def test_only_changed_keys_are_read_if_no_row_was_moved():
+    apart = net(of_files(added=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
     assert changed_keys_sql(apart, ["V"]) == (
         "(select /*+ coalesce(1) */ * from ("
         f"select `v`, if(_deleted, -1, 1) as _ip_n from {END} where (_deleted <> (_file in ('n\\'w.parquet')))))"
     )
-    moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
+    moved = net(of_files(added=(NEW,), removed=(OLD,)), **h.SPARK)
     assert changed_keys_sql(moved, ["v"]) == changelog_sql(moved)
 
 
 def test_signed_rows_are_not_compared():
-    moved = net(of_files(came=(NEW,), went=(OLD,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+    moved = net(of_files(added=(NEW,), removed=(OLD,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
     assert signed_sql(moved) == (
         f"(select `id`, `v`, if(_deleted, -1, 1) as _change_sign from {END} where (_deleted <> (_file in"
         f" ('n\\'w.parquet'))) union all select `id`, `v`, -1 as _change_sign from {START}"
@@ -172,8 +172,8 @@ def test_signed_rows_are_not_compared():
     )
 
 
-def test_rows_that_are_apart_need_no_comparison():
-    apart = net(of_files(came=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+def test_added_and_deleted_rows_need_no_comparison():
+    apart = net(of_files(added=(NEW,), kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
     assert uncompared_sql(apart, at_ends=True) == (
         "(select /*+ coalesce(1) */ * from ("
         f"select `id`, `v`, if(_deleted, -1, 1) as _change_sign from {END} where (_deleted <> (_file in"
@@ -182,12 +182,12 @@ def test_rows_that_are_apart_need_no_comparison():
 
 
 def test_rows_that_may_only_have_moved_are_compared():
-    moved = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK)
+    moved = net(of_files(added=(NEW,), removed=(OLD,)), **h.SPARK)
     assert uncompared_sql(moved, at_ends=False) is uncompared_sql(moved, at_ends=True) is None
 
 
-def test_rows_of_the_ends_are_compared_where_others_were_there_in_between():
-    apart = net(of_files(came=(NEW,)), **h.SPARK)
+def test_rows_of_ranges_with_intermediate_snapshots_are_compared():
+    apart = net(of_files(added=(NEW,)), **h.SPARK)
     logged = replace(apart, net=replace(apart.net, has_log=True))
     segments = replace(apart, net=replace(apart.net, segments=(apart.net, apart.net)))
     for planned in (logged, segments):
@@ -196,32 +196,32 @@ def test_rows_of_the_ends_are_compared_where_others_were_there_in_between():
 
 
 def test_rows_since_an_expired_start_are_not_compared():
-    planned = net(of_files(came=(NEW,)), **h.SPARK)
+    planned = net(of_files(added=(NEW,)), **h.SPARK)
     expired = replace(planned, net=replace(planned.net, start_id=None))
     assert uncompared_sql(expired, at_ends=True) == signed_sql(expired)
 
 
 def test_signed_rows_of_segments_add_up():
-    first, second = (net(of_files(came=(file,)), **h.SPARK) for file in (NEW, OLD))
+    first, second = (net(of_files(added=(file,)), **h.SPARK) for file in (NEW, OLD))
     both = replace(first, net=replace(first.net, segments=(first.net, second.net)))
     assert signed_sql(both).count("1 as _change_sign") == 2
 
 
-def test_keys_of_unchanged_rows_are_not_read_where_too_many_files_changed_to_be_named():
+def test_rows_are_compared_if_too_many_files_changed():
     many = tuple(DataFile(f"{'n' * 100}{number}", records=1, size=1) for number in range(1_000))
-    unnamed = net(of_files(came=many, kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
+    unnamed = net(of_files(added=many, kept=(TOUCHED,), start_has_deletes=False), **h.SPARK)
     assert "_file" not in changelog_sql(unnamed)
     assert changed_keys_sql(unnamed, ["v"]) == changelog_sql(unnamed)
 
 
 def test_each_scan_has_the_bounds_of_its_own_files():
-    sql = changes_sql(net(of_files(came=(bounded("b", 2),), went=(bounded("a", 1),)), **h.SPARK))
+    sql = changes_sql(net(of_files(added=(bounded("b", 2),), removed=(bounded("a", 1),)), **h.SPARK))
     assert f"{END} where (_file in ('b')) and (`id` = 2)" in sql
     assert f"{START} where (_file in ('a')) and (`id` = 1)" in sql
 
 
-def test_bounds_are_left_out_where_most_files_have_changed():
-    changed = of_files(came=(bounded("b", 2),), went=(bounded("a", 1),))
+def test_bounds_are_omitted_if_most_files_have_changed():
+    changed = of_files(added=(bounded("b", 2),), removed=(bounded("a", 1),))
     few, most = (changes_sql(net(changed, **h.SPARK, **{"total-data-files": total})) for total in ("3", "2"))
     assert "(`id` = 2)" in few
     assert "`id` =" not in most
@@ -230,13 +230,13 @@ def test_bounds_are_left_out_where_most_files_have_changed():
 @pytest.mark.parametrize(
     ("changed", "summary"),
     [
-        # a file that add_files brought in again is at the start too, where the name of its new entry is not listed
-        (replace(of_files(went=(bounded("a", 1),), came=(bounded("b", 2),)), files=REPEATED), h.OVERWRITE),
-        # who removed delete files is unknown, and so whether the rows are still deleted
-        (of_files(went=(bounded("a", 1),), came=(bounded("b", 2),)), {"removed-dvs": "1", "added-data-files": "1"}),
+        # a file that add_files added again also exists at the start, but the list of the start lacks its name
+        (replace(of_files(removed=(bounded("a", 1),), added=(bounded("b", 2),)), files=REPEATED), h.OVERWRITE),
+        # an unknown writer removed delete files, so it is unknown whether the rows are still deleted
+        (of_files(removed=(bounded("a", 1),), added=(bounded("b", 2),)), {"removed-dvs": "1", "added-data-files": "1"}),
     ],
 )
-def test_where_files_do_not_say_what_came_each_scan_reads_all_of_them(changed, summary):
+def test_each_scan_reads_all_files_if_they_do_not_identify_added_rows(changed, summary):
     source = h.history(*h.chain(2), h.snapshot(3, 2, "overwrite", summary))
     found = plan_changes(source, h.at(2), source.current)
     assert isinstance(found, Rewritten)
@@ -245,8 +245,8 @@ def test_where_files_do_not_say_what_came_each_scan_reads_all_of_them(changed, s
 
 
 @pytest.mark.parametrize("summary", [{}, LIBRARY])
-def test_where_one_list_would_be_too_long_no_scan_has_one_and_all_have_the_same_bounds(summary):
-    """A list at one end only would leave the rows of other files at the other end."""
+def test_all_scans_have_the_same_bounds_if_one_list_is_too_long(summary):
+    """If only one end had a list of files, rows of other files would remain at the other end."""
     many = tuple(bounded(f"{n:0100}", 2) for n in range(2000))
     changed = ChangedFiles(COLUMNS, COLUMNS, FileDifference((bounded("a", 1),), many, ()), start_has_row_ids=True)
     sql = changes_sql(net(changed, **summary))
@@ -254,12 +254,12 @@ def test_where_one_list_would_be_too_long_no_scan_has_one_and_all_have_the_same_
     assert sql.count("(`id` >= 1 and `id` <= 2)") == sql.count("VERSION AS OF")
 
 
-def test_what_is_read_is_said_as_it_is_chosen():
+def test_the_reported_method_is_the_chosen_one():
     class Exact:
         def rows(self, *args, **more):
             return Rows("ip_files.x")
 
-    by_names = net(of_files(came=(NEW,), went=(OLD,)), **h.SPARK).net
+    by_names = net(of_files(added=(NEW,), removed=(OLD,)), **h.SPARK).net
     unknown = ChangedFiles(COLUMNS, COLUMNS, None)
     assert readings_of(by_names, Exact()) == [Reading.EXACT_FILES]
     assert readings_of(by_names, None) == [Reading.FILE_NAMES]
@@ -278,7 +278,7 @@ def test_a_changelog():
     assert "min(_ip_kind) over (partition by `ID`) <> max(_ip_kind) over (partition by `ID`)" in keyed
 
 
-def test_a_changelog_of_rows_that_only_came():
+def test_a_changelog_of_added_rows():
     source = h.history(*h.chain(3))
     whole = plan_whole(source, source.current)
     assert changelog_sql(whole) == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3`)"
@@ -290,7 +290,7 @@ def test_a_changelog_of_rows_that_only_came():
     assert empty == f"(select *, 'INSERT' as _change_type from {NAME}.`snapshot_id_3` TABLESAMPLE (0 ROWS))"
 
 
-def test_columns_of_the_table_are_not_taken_for_ours():
+def test_internal_columns_do_not_collide_with_the_tables_columns():
     columns = (TableColumn(1, "_ip_n", "int"), TableColumn(2, "_IP_I", "int"), TableColumn(3, "a`b", "float"))
     sql = changes_sql(net(ChangedFiles(columns, columns)))
     assert "sum(_ip_n_) as _ip_n_" in sql

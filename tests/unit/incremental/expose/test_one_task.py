@@ -1,4 +1,4 @@
-"""Which rows one task processes."""
+"""Which rows are processed in a single task."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def net(*, rows=10, at_start=0, at_end=0, kept=0, **more):
     ("rows", "read", "hint"),
     [(0, 0, HERE), (50_000, 100_000, HERE), (50_000, 100_001, THERE), (50_001, 50_001, ""), (50_001, 9**9, "")],
 )
-def test_few_rows_are_together_and_are_read_together_where_little_is_read(rows, read, hint):
+def test_few_rows_are_processed_in_one_task(rows, read, hint):
     assert in_one_task(rows, read) == hint
 
 
@@ -38,18 +38,18 @@ def test_few_rows_are_together_and_are_read_together_where_little_is_read(rows, 
         (net(at_end=20_000, kept=9**9, rows=10**6), ""),
         (net(at_start=20_000, at_end=20_000), HERE),
         (net(at_start=9**9, at_end=9**9, untouched_since=2), THERE),
-        (net(at_start=9**9, at_end=9**9), ""),  # rows that were only moved are among them
+        (net(at_start=9**9, at_end=9**9), ""),  # these rows include moved rows
         (net(at_start=9**9, at_end=9**9, untouched_since=2, has_log=True), ""),
         (net(at_end=9**9, rows=None), ""),
         (replace(net(), changed=ChangedFiles(COLUMNS, COLUMNS)), ""),
     ],
 )
-def test_rows_that_a_range_has_only_moved_count(found, hint):
+def test_moved_rows_of_a_range_count(found, hint):
     assert net_in_one_task(found) == hint
 
 
-def test_scans_of_a_whole_table_are_not_read_by_one_task():
-    """Rows of files that do not differ are in them, whose number is not known."""
+def test_scans_of_a_whole_table_use_several_tasks():
+    """These scans include rows of unchanged files, and their number is unknown."""
     names = tuple(DataFile(f"{'n' * 200}{number}", records=1, size=1) for number in range(1_000))
     found = replace(net(), changed=ChangedFiles(COLUMNS, COLUMNS, FileDifference((), names, ())))
     assert "VERSION AS OF 2" in upserts_sql(found, None)

@@ -1,4 +1,4 @@
-"""Older rows in newer columns, as expressions."""
+"""Expressions that return older rows with newer columns."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def test_appends():
     )
 
 
-def test_no_range_takes_the_place_of_an_ephemeral_model():
-    """dbt puts ephemeral models behind the first WITH that is in no parentheses."""
+def test_ephemeral_models_are_not_inserted_into_ranges():
+    """dbt inserts ephemeral models after the first WITH outside parentheses."""
     commits = [*h.chain(4), h.snapshot(5, 4, "overwrite", h.ADDITION)]
     for position in range(1, 6):
         for last in range(position, 6):
@@ -55,8 +55,8 @@ def test_additions_come_from_the_changelog():
     assert sql(source, h.at(1)).startswith(f"(select * from {NAME}.`branch_main` WITH (`start-snapshot-id` = '1', ")
 
 
-def test_two_ranges_never_share_a_name():
-    """Spark resolves a name once in a statement: the second range of one name would read the first."""
+def test_each_range_has_its_own_name():
+    """Spark resolves a name once per statement, so a second range with the same name would read the first range."""
     commits = [h.snapshot(n, n - 1, "overwrite" if n % 2 else "append", h.ADDITION) for n in range(3, 12)]
     scans = sql(h.history(*h.chain(2), *commits), h.at(2)).split(" from ")[1:]
     assert len(scans) == 6

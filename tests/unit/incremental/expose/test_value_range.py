@@ -37,7 +37,7 @@ def ids(low, high, nulls=0):
         ([changes()], "id", None),
     ],
 )
-def test_the_range_in_metadata(found, column, expected):
+def test_a_range_from_metadata(found, column, expected):
     assert from_metadata(found, column) == expected
 
 
@@ -53,15 +53,15 @@ def test_the_range_in_metadata(found, column, expected):
         ("timestamp", (None, None, 3, 3), "cast(null as timestamp_ltz)", "cast(null as timestamp_ltz)"),
     ],
 )
-def test_the_range_in_a_row_of_a_query(kind, row, low, high):
+def test_a_range_from_a_query(kind, row, low, high):
     assert from_row("c", kind, row) == ValueRange(low, high, is_empty=False, has_nulls=row[3] > 0)
 
 
-def test_no_rows_are_an_empty_range():
+def test_a_range_without_rows_is_empty():
     assert from_row("c", "int", (None, None, 0, 0)).is_empty
 
 
-def test_values_that_no_literal_bounds():
+def test_values_without_a_literal_bound_are_refused():
     with pytest.raises(ConfigError, match="NaN"):
         from_row("c", "double", ("1.0", "NaN", 2, 0))
     for beyond in (b"\xff", "\U0010ffff".encode() + b"\xff"):
@@ -84,7 +84,7 @@ def test_a_type_without_literals_is_refused_before_rows_are_read():
 @pytest.mark.parametrize(
     ("asked", "meant"), [("minimum", "min"), ("maximum", "max"), ("empty", "is_empty"), ("nulls", "has_nulls")]
 )
-def test_an_attribute_that_it_does_not_have_names_those_that_it_has(asked, meant):
+def test_the_error_of_an_unknown_attribute_lists_the_attributes(asked, meant):
     template = Environment(autoescape=False).from_string("{{ given." + asked + " }}")
     with pytest.raises(ConfigError) as caught:
         template.render(given=PARSED)

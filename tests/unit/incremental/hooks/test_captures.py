@@ -1,4 +1,4 @@
-"""What each macro stands for, over literal histories: the adapter and the metadata reader are dictionaries."""
+"""The SQL of each macro for literal histories. The adapter and the metadata reader are simulated with dictionaries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MERGE = {"incremental_strategy": "merge", "unique_key": ["id", "day"]}
 
 @dataclass
 class Lake:
-    """An adapter, and its reader, over histories; ``types``: of the columns of each table."""
+    """An adapter and its metadata reader. ``types``: the column types of each table."""
 
     tables: dict[TableName, object] = field(default_factory=dict)
     types: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Lake:
 
 
 def lake(source, position=None, **types):
-    """Flights as given, and the model's table as it was built up to a position; without one it is not there."""
+    """A lake with a history of flights, and with the model's table as of a position, if there is a position."""
     found = Lake({h.FLIGHTS: source}, types)
     if position is not None:
         checkpoint = Checkpoint(MODEL, 1, "before", {str(h.FLIGHTS): h.at(position)})
@@ -136,7 +136,7 @@ GROUPS = {"keys": "day", "changes_of": None}
         ("ip_changed_groups", GROUPS, f"{SQL} VERSION AS OF 3", "left semi join (select distinct `day`", "(0 ROWS)"),
     ],
 )
-def test_what_a_macro_stands_for(macro, arguments, first, later, nothing_new):
+def test_the_sql_of_each_macro(macro, arguments, first, later, nothing_new):
     source = h.history(*h.chain(3))
     for adapter, expected in (
         (lake(source, flights={"day": "date"}), first),
@@ -147,7 +147,7 @@ def test_what_a_macro_stands_for(macro, arguments, first, later, nothing_new):
 
 
 class Unopened:
-    """A connection whose first use is an error."""
+    """A connection that must not be used."""
 
     @property
     def scans(self):
@@ -166,7 +166,7 @@ class Unopened:
         ("ip_range", {"column": "at"}),
     ],
 )
-def test_where_nothing_was_committed_no_connection_is_opened(macro, arguments):
+def test_without_new_commits_no_connection_is_opened(macro, arguments):
     adapter = lake(h.history(*h.chain(3)), position=3)
     adapter.spark = Unopened()
     assert read(macro, adapter, arguments=arguments, **MERGE) is not None
@@ -182,7 +182,7 @@ def test_unknown_keys_of_groups_stop_the_first_build():
         )
 
 
-def test_a_range_of_nothing_new_is_empty():
+def test_the_range_of_an_unchanged_source_is_empty():
     assert read("ip_range", lake(h.history(*h.chain(3)), position=3), arguments={"column": "at"}) == EMPTY
 
 
@@ -202,7 +202,7 @@ SIGNED: tuple[str, dict[str, str]] = ("ip_signed_changes", {})
         ([("ip_as_of", {})], False),
     ],
 )
-def test_old_rows_come_with_the_changes_that_ip_changelog_gives(macros, shows):
+def test_whether_the_changes_include_old_rows(macros, shows):
     adapter = lake(h.history(*h.chain(3)), position=3)
     found, run = opened(adapter)
     for macro, arguments in macros:
@@ -210,12 +210,12 @@ def test_old_rows_come_with_the_changes_that_ip_changelog_gives(macros, shows):
     assert run.plan.shows_old_rows is shows
 
 
-def test_each_macro_that_reads_is_in_the_table():
+def test_each_macro_that_reads_a_relation_is_listed():
     captured = {macro for macro, arguments in ARGUMENTS.items() if arguments[0] == "relation"}
     assert set(READS) == captured - {"ip_history_as_of"}
 
 
-def test_without_a_capture_a_macro_gives_its_relation_as_far_as_its_rows_allow():
+def test_without_a_capture_a_macro_returns_the_whole_relation():
     assert READS["ip_changes"].as_given(FLIGHTS, {}) is FLIGHTS
     inserted = f"(select *, 'INSERT' as _change_type from {SQL})"
     assert READS["ip_changelog"].as_given(FLIGHTS, {}) == inserted
@@ -228,8 +228,8 @@ def test_without_a_capture_a_macro_gives_its_relation_as_far_as_its_rows_allow()
     assert READS["ip_range"].as_given(FLIGHTS, {}) == EMPTY
 
 
-def test_what_was_added_must_be_what_is_subtracted(monkeypatch):
-    """Also where rows were only added: the ranges after that would not show that a name means another column."""
+def test_signed_changes_refuse_a_name_that_means_another_column(monkeypatch):
+    """Also refused if rows were only added, because later ranges would not show that a name means another column."""
     before, now, new = (TableColumn(n, name, "int") for n, name in ((1, "amount"), (2, "amount"), (3, "note")))
     source = lake(h.history(*h.chain(3)), position=2)
     for columns, refused in (((before, new), False), ((now, new), True)):
@@ -256,7 +256,7 @@ def test_a_run_is_opened_once():
 
 
 @pytest.mark.parametrize(("config", "said"), [({}, 1), ({"event_time": "day", **MERGE}, 0)])
-def test_a_model_without_event_time_says_that_it_passes_the_window_over(config, said, monkeypatch):
+def test_a_model_without_event_time_logs_that_it_ignores_the_window(config, said, monkeypatch):
     adapter, logged = lake(h.history(*h.chain(3)), position=2), []
     start, end = map(datetime.fromisoformat, ("2026-01-01", "2026-01-02"))
     adapter.options = {"EVENT_TIME_START": start, "EVENT_TIME_END": end}
@@ -306,7 +306,7 @@ class Column:
     dtype: str
 
 
-def test_what_is_replaced_has_the_types_of_the_target():
+def test_replaced_keys_have_the_types_of_the_target():
     plan = changed_groups(groups_lake("date", "date"))
     found = replacement_of(plan, [Column("ID", "bigint"), Column("day", "date")])
     assert (found.unique_key, found.types, found.groups) == (("ID", "day"), ("bigint", "date"), plan.groups)

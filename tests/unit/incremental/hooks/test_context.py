@@ -14,11 +14,11 @@ def context(command="run", resource_type="model"):
     ("command", "shows", "documents"),
     [("run", False, False), ("build", False, False), ("compile", True, False), ("generate", True, True)],
 )
-def test_what_a_command_does_with_a_model(command, shows, documents):
+def test_whether_a_command_only_shows_or_documents_a_model(command, shows, documents):
     assert (context(command).only_shows_sql, context(command).only_documents) == (shows, documents)
 
 
-def test_a_unit_test_is_known_by_its_node():
+def test_a_unit_test_is_recognized_by_its_node():
     assert context(resource_type="unit_test").is_unit_test
     assert not context().is_unit_test
     assert context().unique_id == "model.shop.daily"

@@ -1,4 +1,4 @@
-"""Which tables other models may replace where PyIceberg was chosen to read metadata, and cannot."""
+"""Which tables other models may replace if ``metadata_reader`` is ``pyiceberg`` and PyIceberg fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Config(dict[str, Any]):
 
 
 def require_kept(properties):
-    """Check a table with these properties in Spark; None: Spark cannot read it either."""
+    """Check a table with these properties in Spark. With None, Spark cannot read the table either."""
 
     def load(table):
         raise MetadataAccessError("no configuration")

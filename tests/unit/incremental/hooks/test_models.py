@@ -20,5 +20,5 @@ READ = "from {{ ip_changelog(source('raw', 't'), unique_key='id') }}"
         ("select id from {{ ip_changes(source('raw', 't')) }}", Strategy.MERGE, False),
     ],
 )
-def test_changes_that_are_taken_for_rows(sql, strategy, takes):
+def test_changes_that_are_treated_as_rows(sql, strategy, takes):
     assert takes_changes_for_rows(sql, strategy) is takes

@@ -1,4 +1,4 @@
-"""Which models are warned of what they do to the rows of their tables."""
+"""Which models cause a warning about the rows of their tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOTH = (capture_changes, capture_as_of)
         ({**BY_DAY, "aggregates_of_changes": "allow"}, (capture_changes,), None),
     ],
 )
-def test_what_a_model_is_warned_of(config, captures, said):
+def test_warnings(config, captures, said):
     reader = Reader(s=hist(SOURCE, snap(1, None)), o=hist(OTHER, snap(1, None)))
     run, cuts = opened(reader, config=config), Cuts(lambda: reader)
     for capture, table in zip(captures, (SOURCE, OTHER), strict=False):
@@ -37,7 +37,7 @@ def test_what_a_model_is_warned_of(config, captures, said):
     assert doubtful_result(run, {"compiled_code": f"select 1 from {run.name.sql}"}) is None
 
 
-def test_a_first_build_as_a_whole_is_fine_where_later_runs_read_the_changes():
+def test_a_first_build_may_read_whole_tables_if_later_runs_read_changes():
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     run = opened(reader, reads=ConditionalReads(changes=frozenset({SOURCE})))
     run = capture_as_of(run, Cuts(lambda: reader), SOURCE)

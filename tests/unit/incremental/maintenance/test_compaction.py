@@ -1,4 +1,4 @@
-"""Which files are rewritten: by size, by deleted rows, by partition, and by Iceberg's own rules."""
+"""Which files are rewritten, based on size, deleted rows, partition and Iceberg's own rules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def several(number, **given):
         ([data("large", size=2400), data("small")], 2, 3),
         (several(5, size=249), 5, 2),
         (several(11), 11, 2),
-        (several(21), 21, 2),  # the rest of 100 goes into the two
+        (several(21), 21, 2),  # the remaining 100 bytes are added to the two files
         (several(23), 23, 3),
         ([data("large", size=1850), *several(3, size=200)], 4, 3),
         (several(5, spec_id=7, partition=1) + several(5, spec_id=6, partition=2), 10, 1),
@@ -75,19 +75,19 @@ def test_data_files_by_deleted_rows(records, rewritten, content):
         assert found.paths == {"a"}
 
 
-def test_a_vector_stands_for_the_files_before_it():
+def test_a_deletion_vector_replaces_earlier_delete_files():
     files = (deletes("a", 2, "x"), deletes("a", 3, "y"), deletes("b", 1), deletes(None, 9))
     assert deleted_rows(live(*files)) == {"a": 5, "b": 1}
     assert deleted_rows(live(*files, deletes("a", 5, content=Content.DELETION_VECTOR))) == {"a": 5, "b": 1}
 
 
-def test_equality_deletes_and_those_of_several_files_count_for_none():
+def test_equality_deletes_and_deletes_of_several_files_do_not_count():
     files = (deletes(None, 10), deletes(None, 10, content=Content.EQUALITY_DELETES))
     assert plan_data(live(data("a", GOOD), *files), TARGET) is None
 
 
-def test_position_deletes_are_merged_where_that_leaves_few():
-    """Spark writes one file for each data file."""
+def test_position_deletes_are_merged_if_few_files_remain():
+    """Spark writes one delete file for each data file with deleted rows."""
     of_one = [deletes("a", n) for n in range(1, 6)]
     assert plan_deletes(live(data("a"), *of_one[:4]), TARGET) is None
     found = plan_deletes(live(data("a"), *of_one), TARGET)
@@ -100,7 +100,7 @@ def test_position_deletes_are_merged_where_that_leaves_few():
     assert plan_deletes(live(*present[3:], *of_each), TARGET, rewritten={"d"}) is None
 
 
-def test_manifests_are_merged_where_that_leaves_few():
+def test_manifests_are_merged_if_few_remain():
     def sizes(number, size=100, spec_id=0, *, lists_deletes=False):
         return {
             f"{size}-{spec_id}-{lists_deletes}-{n}": ManifestSize(spec_id, size, lists_deletes) for n in range(number)

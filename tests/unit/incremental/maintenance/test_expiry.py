@@ -1,4 +1,4 @@
-"""Which snapshots go: by Iceberg's rules of retention, and never one that is needed."""
+"""Which snapshots expire. Iceberg's retention rules apply, and required snapshots are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def at(second):
     return EPOCH_MS + second * 1000
 
 
-def test_the_newest_stay_and_those_no_older():
+def test_the_newest_snapshots_are_kept():
     known = history(*chain(6))
     assert expired(known, at(4), 1, NOW) == {1, 2, 3}
     assert expired(known, NOW, 1, NOW) == {1, 2, 3, 4, 5}
@@ -41,13 +41,13 @@ def test_other_branches_and_tags():
     assert expired(aged, NOW, 1, NOW) == {1, 2, 3, 4, 5, 7}
 
 
-def test_a_walk_ends_at_the_first_that_is_older():
-    """As in Iceberg: a clock that went back cuts off what is before."""
+def test_retention_ends_at_the_first_older_snapshot():
+    """As in Iceberg, earlier snapshots expire even if a wrong clock gave them later times."""
     late = [replace(each, timestamp_ms=at(9)) if each.snapshot_id == 2 else each for each in chain(6)]
     assert expired(history(*late), at(5), 1, NOW) == {1, 2, 3, 4}
 
 
-def test_the_age_is_the_table_s_or_what_is_asked_for():
+def test_the_age_is_a_table_property_or_an_argument():
     known = history(*chain(6), properties={"history.expire.max-snapshot-age-ms": "96000"})
     found, held = plan_expiry(known, NONE, {}, NOW)
     assert (found.snapshots, found.of, found.older_than_ms, found.keeps, held) == ((1, 2, 3), 6, at(4), 1, None)
@@ -70,7 +70,7 @@ def test_the_age_is_the_table_s_or_what_is_asked_for():
         (NONE, {"a": {99}}, (1, 2, 3, 4, 5), None),
     ],
 )
-def test_what_is_needed_stays(own, needs, gone, held):
+def test_required_snapshots_are_kept(own, needs, gone, held):
     known = history(*chain(6))
     needs = {name: frozenset(ids) for name, ids in needs.items()}
     found, held_back = plan_expiry(known, frozenset(own), needs, NOW, SECOND)
@@ -78,31 +78,31 @@ def test_what_is_needed_stays(own, needs, gone, held):
     assert (None if held_back is None else (held_back.by, held_back.snapshots)) == held
 
 
-def test_a_branch_s_own_retention_that_would_take_what_is_needed():
+def test_a_branchs_own_retention_that_would_expire_required_snapshots():
     known = replace(history(*chain(6)), branches={"main": Retention(None, 1)})
     assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, ExpiryRisk("a", "main"))
     assert plan_expiry(known, NONE, {"a": frozenset({6})}, NOW, SECOND)[0].snapshots == (1, 2, 3, 4, 5)
 
 
-def test_refs_whose_time_has_come_go_alone():
+def test_expired_refs_are_removed_without_snapshots():
     known = replace(history(*chain(2), refs={"main": 2, "old": 2}), ref_ages={"old": 1})
     found, _ = plan_expiry(known, NONE, {}, NOW)
     assert (found.snapshots, found.refs) == ((), ("old",))
 
 
-def test_the_bytes_that_only_these_have():
+def test_the_size_of_files_that_only_expired_snapshots_contain():
     removing = [replace(each, summary={"removed-files-size": str(10**each.snapshot_id)}) for each in chain(4)]
     assert plan_expiry(history(*removing), frozenset({3, 4}), {}, NOW, SECOND)[0].size == 10**2 + 10**3
 
 
 @pytest.mark.parametrize(("value", "collected"), [("false", False), ("true", True)])
-def test_a_table_whose_files_others_may_have(value, collected):
+def test_a_table_that_may_share_files_with_others(value, collected):
     assert is_collected(history(*chain(1), properties={"gc.enabled": value})) is collected
     assert is_collected(history(*chain(1)))
     assert not is_collected(history(*chain(1), properties={"gc.enabled": value, "ip.cloned-from": "lake.prod.orders"}))
 
 
-def test_times_that_run_backwards_hide_what_is_needed_from_an_expiry():
+def test_nothing_expires_if_times_run_backwards():
     known = history(*chain(6))
     known.snapshots[4] = replace(known.snapshots[4], timestamp_ms=known.snapshots[2].timestamp_ms)
     assert plan_expiry(known, NONE, {"a": frozenset({3})}, NOW, SECOND) == (None, ExpiryRisk("a", None))

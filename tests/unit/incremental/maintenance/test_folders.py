@@ -1,4 +1,4 @@
-"""Which tables have their files in each other's folders."""
+"""Which tables have files in another table's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the readers of a table still need, wherever they stand."""
+"""Which snapshots and files the readers of a table still need, based on their positions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def compactions(number, first):
         (history(*chain(5)), at(None), {1, 2, 3, 4, 5}),
         (history(*chain(5)), replace(at(3), as_of=True), set()),
         (history(*chain(5)), at(3, uuid="another"), set()),
-        (history(*chain(3, first=3)), at(2), {3, 4, 5}),  # the position has expired, and no commit after it
+        (history(*chain(3, first=3)), at(2), {3, 4, 5}),  # only the position itself has expired
         (history(*chain(3, first=3)), at(1), {3, 4, 5}),  # a gap
         (history(*chain(5)), replace(at(99), timestamp_ms=at(4).timestamp_ms), {4, 5}),
         (history(*chain(5)), replace(at(99), timestamp_ms=None), {1, 2, 3, 4, 5}),
@@ -37,7 +37,7 @@ def test_what_a_reader_needs(known, position, needed):
     assert needed_by(known, position) == needed
 
 
-def test_what_lies_between_is_needed_where_times_run_backwards():
+def test_intermediate_snapshots_are_needed_if_times_run_backwards():
     known = history(*chain(3, first=3))
     known.snapshots[4] = replace(known.snapshots[4], timestamp_ms=at(1).timestamp_ms)
     assert needed_by(known, replace(at(99), timestamp_ms=at(3).timestamp_ms)) == {3, 4, 5}
@@ -56,14 +56,14 @@ def test_what_a_table_needs_for_itself():
     ("number", "nets", "hinders"),
     [(1, True, False), (MOST_SEGMENTS - 2, True, False), (MOST_SEGMENTS - 1, True, True), (99, False, False)],
 )
-def test_a_reader_of_net_changes_reads_between_so_many_compactions(number, nets, hinders):
+def test_a_reader_of_net_changes_supports_a_limited_number_of_compactions(number, nets, hinders):
     known = history(*chain(2), *compactions(number, 3))
     assert hinders_compaction(known, Reader("m", at(1), nets)) is hinders
     assert not hinders_compaction(known, Reader("m", replace(at(1), as_of=True), nets))
 
 
 @pytest.mark.parametrize(("version", "hinders"), [(2, True), (3, False)])
-def test_files_behind_a_gap_keep_their_names_in_format_2(version, hinders):
+def test_files_after_a_gap_keep_their_names_in_format_2(version, hinders):
     known = replace(history(*chain(3, first=5)), format_version=version)
     assert hinders_compaction(known, Reader("m", at(2))) is hinders
     assert not hinders_compaction(known, Reader("m", at(4)))

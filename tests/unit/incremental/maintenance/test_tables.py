@@ -1,4 +1,4 @@
-"""The maintenance of one table: what is done, and what is left alone."""
+"""The maintenance plan of one table."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_a_table_is_compacted_and_expires_up_to_its_readers():
     assert plan.held_back == RetainedForReader("m", at(4).timestamp_ms, 2)
 
 
-def test_a_table_is_left_alone_while_a_run_may_be_under_way():
+def test_a_table_is_left_alone_while_a_run_may_be_in_progress():
     plan = plan_table(known(branches=OwnBranches(("ip_1_x",), ("ip_2_x",))), NOW, AT_ONCE)
     assert plan == TablePlan(FLIGHTS, fresh=("ip_2_x",))
 
 
-def test_no_snapshot_expires_for_readers_that_are_unknown_or_files_that_are_shared():
+def test_no_snapshot_expires_if_readers_are_unknown_or_files_are_shared():
     plan = plan_table(known(unknown_readers={"m": "broken"}), NOW, AT_ONCE)
     assert (plan.expiry, plan.unknown) == (None, {"m": "broken"}) and plan.data is not None
     shared = replace(known(), history=history(*chain(6), properties={"gc.enabled": "false"}))
@@ -41,14 +41,14 @@ def test_no_snapshot_expires_for_readers_that_are_unknown_or_files_that_are_shar
     assert (plan.expiry, plan.is_shared) == (None, True) and plan.data is not None
 
 
-def test_files_stay_for_a_reader_that_finds_what_was_added_by_them():
+def test_files_are_kept_for_a_reader_that_needs_their_names():
     plan = plan_table(known(*chain(3, first=5), readers=[Reader("m", at(2))]), NOW, AT_ONCE)
     assert (plan.data, plan.hinders) == (None, ("m",))
     plan = plan_table(KnownTable(history(*chain(3, first=5)), None, readers=[Reader("m", at(2))]), NOW, AT_ONCE)
     assert (plan.data, plan.hinders) == (None, ())
 
 
-def test_deletes_are_merged_in_format_2_where_their_data_files_are_not_rewritten():
+def test_deletes_are_merged_in_format_2_if_their_data_files_are_not_rewritten():
     with_deletes = replace(SMALL, files=(*SMALL.files, *DELETES))
     assert plan_table(replace(known(), live=with_deletes), NOW, AT_ONCE).deletes is None
     with_deletes = replace(with_deletes, files=(replace(SMALL.files[0], records=1000), *DELETES))
@@ -59,7 +59,7 @@ def test_deletes_are_merged_in_format_2_where_their_data_files_are_not_rewritten
     assert plan_table(KnownTable(of_3, with_deletes), NOW, AT_ONCE).deletes is None
 
 
-def test_the_branches_that_go_keep_no_snapshot():
+def test_dropped_branches_keep_no_snapshot():
     side = replace(history(*chain(6), refs={"main": 6, "ip_1_x": 2}))
     side = replace(side, branches={**side.branches, "ip_1_x": side.branches["main"]})
     plan = plan_table(KnownTable(side, SMALL, branches=OwnBranches(("ip_1_x",))), NOW, AT_ONCE)

@@ -1,4 +1,4 @@
-"""A reader of a catalog with these properties, and a table's metadata file."""
+"""Helpers that create metadata files of tables, and readers of catalogs."""
 
 from __future__ import annotations
 

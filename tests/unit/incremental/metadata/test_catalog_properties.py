@@ -1,4 +1,4 @@
-"""Spark's catalog settings in PyIceberg's terms, as a table of cases."""
+"""Spark's catalog settings, converted to PyIceberg's properties."""
 
 from __future__ import annotations
 
@@ -157,11 +157,11 @@ def test_file_properties(options: dict[str, str], others: dict[str, str], expect
          "its SQLite database is in the memory of Spark's process"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_mapped(spark_class: str, options: dict[str, str], reason: str):
+def test_unsupported_catalogs(spark_class: str, options: dict[str, str], reason: str):
     assert mapped(options, spark_class=spark_class) == Unmapped("lake", reason)
 
 
-def test_a_catalog_that_spark_does_not_name():
+def test_an_unknown_catalog():
     others = {"spark.sql.catalog.lakes": SPARK_CATALOG, "spark.sql.catalog.lakes.type": "rest"}
     assert map_catalog("lake", others) == Unmapped("lake", "Spark's settings do not contain this catalog")
 
@@ -175,7 +175,7 @@ def test_a_credential_that_spark_hides():
     assert mapped(options) == Unmapped("lake", "Spark does not show its jdbc.password")
 
 
-def test_file_credentials_that_spark_hides_are_left_to_the_machine():
+def test_file_credentials_that_spark_hides_are_omitted():
     others = {"spark.hadoop.fs.s3a.secret.key": REDACTED, "spark.hadoop.fs.s3a.endpoint": "s3"}
 
     assert properties({"type": "rest", **REST_URI}, others=others) == {

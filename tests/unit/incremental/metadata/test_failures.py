@@ -1,4 +1,4 @@
-"""What fails on the way to metadata: an error with a remedy and without a credential."""
+"""Errors while metadata is read contain a fix and no credentials."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_missing_package_is_named(module: str, remedy: str):
     assert caught.value.msg.splitlines()[-2].endswith(remedy)
 
 
-def test_our_own_errors_pass_through():
+def test_this_packages_errors_are_raised_unchanged():
     error = NotIcebergError("a view")
     with pytest.raises(NotIcebergError) as caught, access_to("catalog lake", {}):
         raise error

@@ -1,4 +1,4 @@
-"""Spark's settings of file systems in the terms of PyIceberg's FileIO."""
+"""Spark's file system settings, converted to properties of PyIceberg's FileIO."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from iceberg_incremental.metadata.file_properties import file_properties, with_d
 S3A = "spark.hadoop.fs.s3a."
 
 
-def test_the_catalogs_own_settings_come_before_hadoops():
+def test_the_catalogs_settings_override_hadoops():
     hadoop = {f"{S3A}access.key": "a", f"{S3A}endpoint.region": "eu"}
     found = file_properties({"s3.access-key-id": "b", "s3.path-style-access": "true", "other": "x"}, hadoop)
     assert found == {"s3.access-key-id": "b", "s3.region": "eu"}
 
 
-def test_a_credential_that_the_profile_has_set_is_known_though_spark_hides_it():
+def test_a_hidden_credential_is_taken_from_the_profile():
     hidden = "*********(redacted)"
     settings = {"spark.sql.catalog.lake.token": hidden, "spark.sql.catalog.other.token": hidden, "uri": "new"}
     own = {"spark.sql.catalog.lake.token": "mine", "uri": "old"}
     assert with_own_values(settings, own) == {**settings, "spark.sql.catalog.lake.token": "mine"}
 
 
-def test_a_redacted_credential_is_none():
+def test_a_redacted_credential_is_omitted():
     assert file_properties({}, {f"{S3A}secret.key": "*********(redacted)"}) == {}
 
 
@@ -47,5 +47,5 @@ def test_an_endpoint_has_a_scheme(endpoint, tls, expected):
         ("s3://bucket/lake", "hdfs://name", "s3://bucket/lake"),
     ],
 )
-def test_a_location_without_a_scheme_lies_on_the_default_file_system(location, default, expected):
+def test_a_location_without_a_scheme_is_on_the_default_file_system(location, default, expected):
     assert with_default_scheme(location, {"spark.hadoop.fs.defaultFS": default}) == expected

@@ -1,4 +1,4 @@
-"""Locations on this machine's disk."""
+"""Locations on the local disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hadoop catalog: a table's newest metadata file, found in its folder."""
+"""Finding a table's newest metadata file in a hadoop catalog."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(tmp_path: Path) -> Callable[[str, str], None]:
 
 @pytest.mark.parametrize("hint", ["1", "2", "3\n", None])
 @pytest.mark.parametrize("suffix", [".metadata.json", ".gz.metadata.json", ".metadata.json.gz"])
-def test_the_newest_version_is_taken_from_the_hint_on(
+def test_the_search_for_the_newest_version_starts_at_the_hint(
     write: Callable[[str, str], None], tmp_path: Path, hint: str | None, suffix: str
 ):
     for version in (1, 2, 3):
@@ -39,7 +39,7 @@ def test_the_newest_version_is_taken_from_the_hint_on(
     assert history.current_snapshot_id == 3
 
 
-def test_without_hint_when_the_first_versions_are_gone(write: Callable[[str, str], None], tmp_path: Path):
+def test_without_a_hint_and_the_first_versions(write: Callable[[str, str], None], tmp_path: Path):
     for version in (9, 10):
         write(f"v{version}.metadata.json", metadata(snapshots=version))
 

@@ -1,4 +1,4 @@
-"""JDBC URLs as SQLAlchemy takes them."""
+"""JDBC URLs, converted to SQLAlchemy URLs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_postgresql(uri: str, driver: dict[str, str], expected: str):
         ("postgresql://db/ice", "not a JDBC URL"),
     ],
 )
-def test_other_databases_are_refused_without_their_url(uri, reason):
+def test_other_databases_are_refused_without_showing_the_url(uri, reason):
     with pytest.raises(UnmappableUri, match=reason) as caught:
         sqlalchemy_uri(uri, {})
     assert "secret" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Which files differ between two snapshots, from manifests written here: equality and partition-wide deletes too."""
+"""Which files differ between two snapshots. The tests write the manifests, also with equality deletes."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def avro(schema, rows):
 
 @dataclass
 class Lake:
-    """Files by location. Specs: 0 is without partitions, 1 is by region (identity of column 2), 2 has a void field."""
+    """Metadata files by location. Spec 0 is unpartitioned, spec 1 is by region (column 2), spec 2 has a void field."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     snapshots: list[dict[str, object]] = field(default_factory=list)
 
     def manifest(self, path, *entries, spec=1, content=0, sequence_number=1):
-        """``entries``: (status, path, region, more), ``more`` being other fields of the data file."""
+        """Write a manifest. ``entries``: (status, path, region, more), with further fields of the file in ``more``."""
         partition = StructType(*([NestedField(1000, "region", StringType(), required=False)] if spec == 1 else []))
         if spec == 2:
             partition = StructType(NestedField(1001, "gone", StringType(), required=False))
@@ -157,14 +157,14 @@ def kept(entry, number=1):
     return (0, entry[1], entry[2], {**entry[3], "sequence_number": number})
 
 
-def test_files_that_came_and_went(lake):
+def test_added_and_removed_files(lake):
     lake.snapshot(lake.manifest("a", EU, US))
     rewritten = lake.manifest("b", kept(EU), (2, "us.parquet", "us", {}), (1, "new.parquet", "us", {}))
     lake.snapshot(rewritten)
     assert lake.difference() == (["us.parquet"], ["new.parquet"], [])
 
 
-def test_manifests_that_both_have_are_not_read(lake):
+def test_shared_manifests_are_not_read(lake):
     shared = lake.manifest("a", EU)
     lake.snapshot(shared)
     lake.snapshot(shared, lake.manifest("b", US, sequence_number=2))
@@ -172,22 +172,22 @@ def test_manifests_that_both_have_are_not_read(lake):
     assert lake.difference() == ([], ["us.parquet"], [])
 
 
-def test_a_file_that_is_added_again_later_is_another(lake):
+def test_a_file_that_is_added_again_later_is_a_different_file(lake):
     lake.snapshot(lake.manifest("a", EU))
     lake.snapshot(lake.manifest("b", EU, sequence_number=2))
     assert lake.difference() == (["eu.parquet"], ["eu.parquet"], [])
 
 
-def test_a_file_that_the_end_has_once_more_under_the_same_sequence_number(lake):
-    """Files of format v1 have none."""
+def test_a_file_that_is_added_again_with_the_same_sequence_number(lake):
+    """In format v1, files have no sequence numbers."""
     lake.snapshot(lake.manifest("a", EU, US, sequence_number=0))
     lake.snapshot(lake.manifest("b", kept(EU, 0), kept(US, 0), (1, "us.parquet", "us", {}), sequence_number=0))
     assert lake.difference() == ([], ["us.parquet"], [])
     assert lake.difference(2, 1) == (["us.parquet"], [], [])
 
 
-def test_a_changed_file_that_is_in_a_table_twice_is_found(lake):
-    """In manifests that both ends have too, which are read only if the table may have a file twice."""
+def test_a_changed_file_that_a_table_lists_twice_is_detected(lake):
+    """Manifests that both snapshots share are read only if the table may list a file twice."""
     shared = lake.manifest("a", EU)
     lake.snapshot(shared)
     lake.snapshot(shared, lake.manifest("b", EU, US, sequence_number=2))
@@ -195,7 +195,7 @@ def test_a_changed_file_that_is_in_a_table_twice_is_found(lake):
     assert not lake.has_repeated(may_repeat=False)
 
 
-def test_a_file_that_one_manifest_has_twice_is_found(lake):
+def test_a_file_that_one_manifest_lists_twice_is_detected(lake):
     lake.snapshot(lake.manifest("a", US))
     lake.snapshot(lake.manifest("b", EU, EU, sequence_number=2))
     assert lake.has_repeated(may_repeat=False)
@@ -229,7 +229,7 @@ def test_files_with_other_deletes(lake, kind):
     assert lake.difference(2, 3) == ([], [], [])
 
 
-def test_vectors_in_one_puffin_file_are_told_apart(lake):
+def test_vectors_in_one_puffin_file_are_distinguished(lake):
     data = lake.manifest("a", EU, US)
     vectors = [
         (1, "d.puffin", region, {"content": 1, "referenced": f"{region}.parquet", "offset": offset})
@@ -257,14 +257,14 @@ def test_a_partition_of_nulls(lake):
 
 
 @pytest.mark.parametrize("spec", [0, 2])
-def test_equality_deletes_without_a_partition_may_touch_every_file(lake, spec):
+def test_equality_deletes_without_a_partition_may_affect_every_file(lake, spec):
     data = lake.manifest("a", EU, US)
     lake.snapshot(data)
     lake.snapshot(data, lake.manifest("d", (1, "d", None, {"content": 2}), content=1, spec=spec))
     assert lake.difference() == ([], [], ["eu.parquet", "us.parquet"])
 
 
-def test_columns_and_what_clusters_the_table(lake):
+def test_columns_and_clustering(lake):
     data = lake.manifest("a", EU)
     lake.snapshot(data)
     lake.snapshot(data, **{"first-row-id": 0})
@@ -276,7 +276,7 @@ def test_columns_and_what_clusters_the_table(lake):
 
 
 def test_files_that_were_added_after_a_sequence_number(lake):
-    """A compaction may give its file the sequence number of the rows, not that of its commit."""
+    """A compacted file may have the sequence number of its rows instead of its commit's."""
     compacted = (0, "compacted", "eu", {"sequence_number": 1, "added_at": 3})
     manifests = [
         lake.manifest("old", EU, sequence_number=2),
@@ -284,7 +284,7 @@ def test_files_that_were_added_after_a_sequence_number(lake):
         lake.manifest("new", (1, "new", "eu", {}), sequence_number=5),
     ]
     lake.snapshot(*manifests)
-    del lake.files["old"]  # not read
+    del lake.files["old"]  # must not be read
     found = data_files(lake.document(), FilesAt(1, added_after=2), lake.files.__getitem__)
     assert [file.path for file in found.files.at_end] == ["compacted", "appended", "new"]
     assert found.start == found.end
@@ -309,7 +309,7 @@ def test_the_partition_specs_of_live_files(lake):
     assert live_specs(lake.document(), 1, lake.files.__getitem__) == []
 
 
-def test_all_live_files_with_what_lists_them(lake):
+def test_all_live_files_and_their_manifests(lake):
     gone = (2, "gone.parquet", "eu", {})
     lake.snapshot(
         lake.manifest("a", EU, US, gone),

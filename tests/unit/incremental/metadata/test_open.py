@@ -1,4 +1,4 @@
-"""Which reader a catalog gets, and why."""
+"""Which metadata reader is used for a catalog."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def warehouse(tmp_path: Path) -> str:
 
 
 class RecordedSpark:
-    """Answers for ``ops.flights`` in any catalog as Spark does for a table without a snapshot, and keeps the SQL."""
+    """Responds like Spark for ``ops.flights``, a table without a snapshot, in any catalog, and records the SQL."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._settings = settings
@@ -64,7 +64,7 @@ def uuid_read(mode: str, spark: RecordedSpark, block: Mapping[str, Mapping[str, 
 
 
 @pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
-def test_by_sparks_settings(mode: str, warehouse: str):
+def test_pyiceberg_uses_sparks_settings(mode: str, warehouse: str):
     spark = RecordedSpark(hadoop("lake", warehouse))
 
     assert uuid_read(mode, spark, {}, "lake") == UUID
@@ -72,7 +72,7 @@ def test_by_sparks_settings(mode: str, warehouse: str):
 
 
 @pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
-def test_by_the_profiles_block_before_sparks_settings(mode: str, warehouse: str):
+def test_the_profiles_block_overrides_sparks_settings(mode: str, warehouse: str):
     spark = RecordedSpark(hadoop("lake", "/elsewhere"))
 
     assert uuid_read(mode, spark, {"lake": {"type": "hadoop", "warehouse": warehouse}}, "lake") == UUID
@@ -80,21 +80,21 @@ def test_by_the_profiles_block_before_sparks_settings(mode: str, warehouse: str)
 
 
 @pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
-def test_by_pyicebergs_own_configuration_last(mode: str, warehouse: str, monkeypatch: pytest.MonkeyPatch):
+def test_pyicebergs_own_configuration_is_used_last(mode: str, warehouse: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TYPE", "hadoop")
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__WAREHOUSE", warehouse)
 
     assert uuid_read(mode, RecordedSpark({}), {}, "lake") == UUID
 
 
-def test_sparks_settings_come_before_pyicebergs_own_configuration(warehouse: str, monkeypatch: pytest.MonkeyPatch):
+def test_sparks_settings_override_pyicebergs_own_configuration(warehouse: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TYPE", "hadoop")
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__WAREHOUSE", "/elsewhere")
 
     assert uuid_read("pyiceberg", RecordedSpark(hadoop("lake", warehouse)), {}, "lake") == UUID
 
 
-def test_spark_reads_where_nothing_tells_pyiceberg_of_the_catalog():
+def test_spark_reads_a_catalog_that_pyiceberg_does_not_know():
     spark = RecordedSpark({})
 
     assert uuid_read("auto", spark, {}, "lake") is None
@@ -108,7 +108,7 @@ def test_spark_reads_everything_if_the_profile_says_so(warehouse: str):
     assert spark.asked_for_settings == 0
 
 
-def test_without_the_way_out_the_error_says_what_to_do():
+def test_without_a_fallback_the_error_contains_a_fix():
     spark = RecordedSpark({"spark.sql.catalog.lake": SPARK_CATALOG, "spark.sql.catalog.lake.type": "nessie"})
     reader = open_reader("pyiceberg", spark.settings, {}, spark.run)
 
@@ -123,7 +123,7 @@ def test_without_the_way_out_the_error_says_what_to_do():
     assert spark.statements == []
 
 
-def test_a_catalog_that_was_never_read_is_given_up_for_good(tmp_path: Path, warehouse: str):
+def test_a_catalog_that_pyiceberg_has_never_read_falls_back_to_spark(tmp_path: Path, warehouse: str):
     spark = RecordedSpark(hadoop("lake", str(tmp_path / "not yet")) | hadoop("other", warehouse))
     reader = open_reader("auto", spark.settings, {}, spark.run)
 
@@ -139,7 +139,7 @@ def test_a_catalog_that_was_never_read_is_given_up_for_good(tmp_path: Path, ware
     assert uuid("other") == UUID
 
 
-def test_of_a_catalog_that_was_read_only_the_table_that_fails_is_given_up(warehouse: str):
+def test_a_table_that_pyiceberg_cannot_read_falls_back_to_spark(warehouse: str):
     spark = RecordedSpark(hadoop("lake", warehouse))
     reader = open_reader("auto", spark.settings, {}, spark.run)
     good, bad = (TableName("lake", "ops", name) for name in ("flights", "broken"))
@@ -162,21 +162,21 @@ def test_an_unknown_mode():
         open_reader("java", dict, {}, lambda sql: [])
 
 
-def test_values_of_the_profile_are_text_to_pyiceberg(warehouse: str):
+def test_values_in_the_profile_are_passed_to_pyiceberg_as_text(warehouse: str):
     spark = RecordedSpark({})
     block = {"lake": {"type": "hadoop", "warehouse": warehouse, "a-number": 5, "a-switch": True, "nested": {"x": 1}}}
 
     assert uuid_read("pyiceberg", spark, block, "lake") == UUID
 
 
-def test_what_spark_says_of_a_table_that_is_not_there():
+def test_a_table_that_spark_does_not_find():
     def run(sql: str) -> Sequence[Sequence[Any]]:
         raise RuntimeError("Error: [TABLE_OR_VIEW_NOT_FOUND] The table or view cannot be found. SQLSTATE: 42P01")
 
     assert SparkReader(run).load(TableName("lake", "ops", "missing")) is None
 
 
-def test_what_spark_cannot_do():
+def test_an_error_of_spark():
     def run(sql: str) -> Sequence[Sequence[Any]]:
         raise RuntimeError("connection lost")
 
@@ -191,9 +191,7 @@ FLIGHTS = TableName("lake", "ops", "flights")
     ("mode", "beside_spark", "seen"),
     [("auto", True, True), ("auto", False, False), ("pyiceberg", False, True), ("spark", True, False)],
 )
-def test_a_glance_sends_no_statement_and_does_not_wait_for_what_may_be_out_of_reach(
-    mode: str, beside_spark: bool, seen: bool, warehouse: str
-):
+def test_load_without_statement_sends_no_statement(mode: str, beside_spark: bool, seen: bool, warehouse: str):
     spark = RecordedSpark(hadoop("lake", warehouse))
     reader = open_reader(mode, spark.settings, {}, spark.run, beside_spark=beside_spark)
     assert (reader.load_without_statement(FLIGHTS) is not None) is seen
@@ -204,7 +202,7 @@ def test_a_glance_sends_no_statement_and_does_not_wait_for_what_may_be_out_of_re
 
 
 @pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
-def test_a_glance_at_what_cannot_be_read_is_nothing(mode: str):
+def test_load_without_statement_of_an_unknown_catalog(mode: str):
     spark = RecordedSpark({})
     assert open_reader(mode, spark.settings, {}, spark.run, beside_spark=True).load_without_statement(FLIGHTS) is None
     assert spark.statements == []

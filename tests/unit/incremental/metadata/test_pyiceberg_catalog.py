@@ -80,7 +80,7 @@ def a_document(version: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_what_pyiceberg_has_read_is_the_document(version):
+def test_pyicebergs_metadata_is_converted_to_the_original_document(version):
     written = a_document(version)
     found = document_of(TableMetadataUtil.parse_obj(written))
     (snapshot,) = written["snapshots"]
@@ -94,7 +94,7 @@ def test_what_pyiceberg_has_read_is_the_document(version):
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_the_history_that_pyiceberg_has_read_is_that_of_the_document(version):
+def test_pyicebergs_metadata_has_the_history_of_the_original_document(version):
     written = a_document(version)
     history = table_metadata.to_history(TABLE, written)
     assert table_metadata.to_history(TABLE, document_of(TableMetadataUtil.parse_obj(written))) == history

@@ -1,4 +1,4 @@
-"""The reader on a catalog in SQLite, without Spark."""
+"""The PyIceberg reader, with a catalog in SQLite and without Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sqlite_reader(database: Path) -> PyIcebergReader:
 
 
 def register(database: Path, location: str, *, kind: str | None = None) -> None:
-    """Names a table's metadata file, or a view's, in a catalog of schema V1; without a kind, of V0."""
+    """Register a metadata file in a catalog of schema V1 as a ``kind``, or in schema V0 if ``kind`` is None."""
     connection = sqlite3.connect(database)
     with connection:
         connection.execute("drop table if exists iceberg_tables")
@@ -52,7 +52,7 @@ def test_a_table_in_a_catalog_of_either_schema(database: Path, tmp_path: Path, k
     assert [each.snapshot_id for each in history.ancestors(history.current_snapshot_id)] == [3, 2, 1]
 
 
-def test_names_are_matched_whole(database: Path, tmp_path: Path):
+def test_names_must_match_exactly(database: Path, tmp_path: Path):
     register(database, "nowhere", kind="TABLE")
     reader = sqlite_reader(database)
 
@@ -86,21 +86,21 @@ def test_each_load_is_fresh_even_if_the_database_is_replaced(database: Path, tmp
     assert seen == [1, 2, 1]
 
 
-def test_a_database_that_is_not_there_is_not_made(database: Path):
+def test_a_missing_database_is_not_created(database: Path):
     with pytest.raises(MetadataAccessError, match=r"PyIceberg cannot reach the metadata of lake\.ops\.flights"):
         sqlite_reader(database).load(TABLE)
 
     assert not database.exists()
 
 
-def test_a_metadata_file_that_is_not_there(database: Path):
+def test_a_missing_metadata_file(database: Path):
     register(database, "/no/such/metadata.json", kind="TABLE")
 
     with pytest.raises(MetadataAccessError, match=r"No such file .*/no/such/metadata\.json"):
         sqlite_reader(database).load(TABLE)
 
 
-def test_older_histories_newest_first_without_those_that_are_gone(database: Path, tmp_path: Path):
+def test_older_histories_are_returned_newest_first_without_missing_files(database: Path, tmp_path: Path):
     for count in (1, 3):
         (tmp_path / f"{count}").write_text(metadata(snapshots=count))
     (tmp_path / "now").write_text(metadata(snapshots=4, log=tuple(str(tmp_path / f"{count}") for count in (1, 2, 3))))
@@ -131,7 +131,7 @@ def test_many_threads_read_one_catalog(database: Path, tmp_path: Path):
     assert asked == ["lake"]
 
 
-def test_a_password_is_not_told():
+def test_a_password_is_not_shown():
     properties = {"type": "sql", "uri": "postgresql+psycopg2://me:hunter2@127.0.0.1:1/ice?connect_timeout=2"}
     reader = PyIcebergReader(lambda name: properties)
 
@@ -140,17 +140,17 @@ def test_a_password_is_not_told():
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_catalog_server_that_is_not_there():
+def test_an_unreachable_catalog_server():
     with pytest.raises(MetadataAccessError, match="PyIceberg cannot reach catalog lake: ConnectionError"):
         reader_of(type="rest", uri="http://127.0.0.1:1").load(TABLE)
 
 
-def test_the_locations_of_tables_are_the_catalogs_word_and_no_file_is_read(database: Path):
+def test_locations_are_read_from_the_catalog_without_reading_files(database: Path):
     register(database, "nowhere/00002.metadata.json", kind="TABLE")
     others = [TableName("lake", "ops", "FLIGHTS"), TableName("lake", "other", "flights"), TableName("lak", "ops", "f")]
 
     assert sqlite_reader(database).locations([TABLE, *others]) == {TABLE: "nowhere/00002.metadata.json"}
 
 
-def test_a_catalog_that_cannot_be_reached_has_no_locations(tmp_path: Path):
+def test_an_unreachable_catalog_has_no_locations(tmp_path: Path):
     assert sqlite_reader(tmp_path / "missing" / "catalog.db").locations([TABLE]) == {}

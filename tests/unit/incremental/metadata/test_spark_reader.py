@@ -1,4 +1,4 @@
-"""Metadata by Spark SQL, from the rows that its statements give."""
+"""Metadata that is read with Spark SQL, from simulated results of statements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLE_ROWS = {
 
 
 def reader(rows):
-    """A reader whose statements give the rows under the first key that they hold; an exception is raised."""
+    """A reader. A statement returns the rows, or raises the exception, of the first key that it contains."""
 
     def run(sql):
         found = next(given for part, given in rows.items() if part in sql)
@@ -50,7 +50,7 @@ def test_a_history():
     assert history.snapshots[1].number("added-records") == 3
 
 
-def test_a_table_that_is_not_there():
+def test_a_missing_table():
     missing = RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] The table cannot be found")
     assert reader({"show tblproperties": missing}).load(TABLE) is None
 
@@ -64,18 +64,18 @@ def test_a_table_that_is_not_there():
         ([DETAILS], NotIcebergError, "is a table of format unknown"),
     ],
 )
-def test_what_is_no_iceberg_table(described, error, said):
+def test_views_and_tables_of_other_formats_are_refused(described, error, said):
     with pytest.raises(error, match=f"lake.ops.flights {said}; expected an Iceberg table"):
         reader({"show tblproperties": [], "describe table": described}).load(TABLE)
 
 
-def test_a_head_that_is_gone_meanwhile():
+def test_a_head_that_no_longer_exists():
     with pytest.raises(MetadataAccessError, match="main was at snapshot 2, which no longer exists"):
         reader({**TABLE_ROWS, ".snapshots": []}).load(TABLE)
 
 
-def test_columns_where_the_schema_stayed():
-    """They are those of the snapshots, although the table was altered since."""
+def test_columns_if_the_schema_is_unchanged():
+    """The columns are those of the snapshots, even if the table was altered later."""
     rows = {
         **TABLE_ROWS,
         ".metadata_log_entries": [(1, 0), (2, 0)],
@@ -89,7 +89,7 @@ def test_columns_where_the_schema_stayed():
 @pytest.mark.parametrize(
     ("log", "found"), [([(1, 0), (2, 1)], "schema 0 and schema 1"), ([(2, 1)], "an unknown schema and")]
 )
-def test_columns_where_the_schema_changed_or_is_unknown(log, found):
+def test_columns_if_the_schema_changed_or_is_unknown(log, found):
     rows = {**TABLE_ROWS, ".metadata_log_entries": log}
     with pytest.raises(MetadataAccessError, match=found):
         reader(rows).changed_files(reader(TABLE_ROWS).load(TABLE), 1, 2)

@@ -1,4 +1,4 @@
-"""Metadata documents to histories, from literal documents."""
+"""Conversion of metadata documents to histories and layouts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_metadata_file_may_be_compressed(compress):
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"not json", b""])
-def test_what_is_no_metadata_file(content: bytes):
+def test_invalid_metadata_files(content: bytes):
     with pytest.raises(ValueError, match=r"format-version|Expecting value"):
         parse(content)
 

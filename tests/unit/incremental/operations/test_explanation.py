@@ -1,4 +1,4 @@
-"""What ``ip_explain`` shows of models: as lines, and as JSON."""
+"""The output of ``ip_explain``, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROWS = [
 T = "model.shop.t (lake.dwh.t), table: could be auto: "
 
 
-def test_a_model_that_is_kept_up():
+def test_an_incremental_model():
     assert as_text([SPENT]).splitlines() == [
         "model.shop.spent (lake.dwh.spent), auto: incremental by customer_id (values of changed rows that it reads)",
         *ROWS,
@@ -90,11 +90,11 @@ def test_a_model_that_is_kept_up():
         ),
     ],
 )
-def test_the_first_line_answers(found, first):
+def test_the_first_line_states_whether_a_model_is_incremental(found, first):
     assert as_text([found]).splitlines()[0] == first
 
 
-def test_an_error_is_shown_word_for_word():
+def test_an_error_is_shown_in_full():
     assert as_text([replace(TABLE, error="no such table\n  Expected: one")]).splitlines()[1:] == [
         "    no such table",
         "      Expected: one",
@@ -120,7 +120,7 @@ def test_no_model():
     assert as_text([]).startswith("No model of this project")
 
 
-def test_json_has_the_same():
+def test_json_has_the_same_content():
     (found,) = json.loads(as_json([SPENT]))["models"]
     assert found["update_method"]["key"] == ["customer_id"] and found["next_run"]["affected_keys"] == 3
     assert found["update_method"]["reads"][1]["by"][0]["through"] == "orders.customer_id = customers.id"

@@ -1,4 +1,4 @@
-"""The freshness of a source, from a reader of literal histories."""
+"""The freshness of a source, from literal histories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.incremental.histories import FLIGHTS, OVERWRITE, history, snapsh
 
 
 class Reader:
-    """Knows one table."""
+    """A reader of one table."""
 
     def __init__(self, found: History | Exception | None, *older: History) -> None:
         self.found, self.older_ones = found, older
@@ -53,6 +53,6 @@ def test_a_view():
         modified(metadata_errors.view(FLIGHTS))
 
 
-def test_an_expired_change_is_an_error_that_says_what_is_known():
+def test_an_expired_change_is_an_error_with_the_known_limit():
     with pytest.raises(HistoryBreakError, match=r"before snapshot 3 \(2026-01-01 00:00:03 UTC[\s\S]*loaded_at_field"):
         modified(history(snapshot(3, 2, "replace", OVERWRITE)))

@@ -1,4 +1,4 @@
-"""The statements and the report of a maintenance run, from its plan."""
+"""The statements and the report of a maintenance plan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = TablePlan(
 )
 
 
-def test_the_statements_in_their_order():
+def test_the_order_of_the_statements():
     assert [step.sql for step in steps(ALL, orphan_files=True)] == [
         "ALTER TABLE `lake`.`ops`.`it's` DROP BRANCH IF EXISTS `ip_1_0123456789ab`",
         "CALL `lake`.system.expire_snapshots(table => '`lake`.`ops`.`it\\'s`', "
@@ -96,7 +96,7 @@ def test_as_text():
         ({}, "dropped"),
     ],
 )
-def test_what_a_procedure_returned_is_said_without_zeros(returned, said):
+def test_results_of_procedures_omit_zeros(returned, said):
     assert result(returned) == said
 
 
@@ -120,7 +120,7 @@ def test_as_json():
     assert by_action["rewrite_manifests"]["returned"] == {"x": 1}
 
 
-def test_what_is_left_alone_is_said():
+def test_the_report_states_what_is_left_alone():
     def said(**given):
         (note,) = json.loads(report(TablePlan(TABLE, **given), format="json").shown)["tables"][0]["left_alone"]
         return note

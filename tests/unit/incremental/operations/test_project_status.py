@@ -1,4 +1,4 @@
-"""The document of a project: what lies behind each model's status."""
+"""The project status: tables, commits and runs behind the status of each model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GRAPH = {"nodes": {MODEL: STAGED}, "sources": {"source.shop.events": EVENTS}}
 
 
 class Listing(Reader):
-    """A reader that also lists files: each commit's one file holds events of 10 s before it."""
+    """A reader that also lists files. Each commit has one file, with an event 10 s before the commit."""
 
     fails = False
 
@@ -62,7 +62,7 @@ def seen(reader=None, status=None, **tables):
     return see(Cuts(lambda: reader), ProjectTables(GRAPH, "lake"), "shop", [STAGED], [status], NOW)
 
 
-def test_who_reads_what():
+def test_edges_and_tables():
     found = seen()
     assert [(edge.source, edge.model) for edge in found.edges] == [(str(SOURCE), MODEL)]
     assert [(table.table, table.kind, table.nodes) for table in found.tables] == [
@@ -87,13 +87,13 @@ def test_the_newest_commits_are_shown():
     assert ([each.snapshot_id for each in events.commits][::49], events.earlier_commits) == ([11, 60], 10)
 
 
-def test_lateness_that_cannot_be_read_fails_nothing():
+def test_an_error_while_lateness_is_read_is_ignored():
     reader = Listing(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
     reader.fails = True
     assert seen(reader).tables[0].commits[0].late_ms is None
 
 
-def test_runs_with_what_they_read():
+def test_runs_and_their_ranges():
     totals = {**ADDED, "total-records": "9", "total-files-size": "90"}
     source = hist(SOURCE, snap(1, None, totals), snap(2, 1, totals))
     target = hist(
@@ -105,7 +105,7 @@ def test_runs_with_what_they_read():
     assert (model.read.records, model.read.table_records, model.last_commit_ms) == (10, 18, 101_000)
 
 
-def test_what_the_last_run_has_failed_for():
+def test_the_error_of_the_last_run():
     found = seen()
     name = found.models[0].status.model
     (failed, *_) = with_failures(found, {name: "no room. Run `dbt run --select staged`"}).models
@@ -116,7 +116,7 @@ def test_what_the_last_run_has_failed_for():
     assert with_failures(found, {}) == found
 
 
-def test_the_lag_is_that_of_the_source_that_has_waited_longest():
+def test_the_lag_is_the_age_of_the_oldest_pending_commit():
     sources = [SourceStatus("a", 1, 1, "append", oldest_pending_ms=each) for each in (50_000, 20_000)]
     status = ModelStatus(
         MODEL, str(TARGET), 1, "applies", None, [*sources, SourceStatus("b", 1, 1, "nothing")], "pending"
@@ -132,7 +132,7 @@ def test_the_commands_of_an_error():
     assert seen(status=status).models[0].commands == ["dbt run --full-refresh --select m", "dbt run-operation x"]
 
 
-def test_tables_that_are_not_there():
+def test_missing_tables():
     found = seen(Listing())
     assert [table.error for table in found.tables] == ["the table does not exist"] * 2
     assert (found.models[0].runs, found.models[0].read.table_records) == ([], 0)

@@ -1,4 +1,4 @@
-"""Setting a checkpoint by hand."""
+"""Setting a checkpoint manually."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unit.incremental.runs import (
 
 
 def set_back(reader, target, policy=Policy()):  # noqa: B008 (it is frozen)
-    """The checkpoint with its position set to the source's first snapshot."""
+    """Set the position of a target's checkpoint to the source's first snapshot."""
     return new_checkpoint(
         reader,
         model=MODEL,
@@ -50,7 +50,7 @@ def test_setting_a_position_keeps_how_the_source_is_read():
 
 
 @pytest.mark.parametrize("deletions", [None, Deletions("lake.ops.staged__ip_deleted", 5)])
-def test_setting_a_position_keeps_the_deletions_and_takes_up_the_order(deletions):
+def test_setting_a_position_keeps_deletions_and_applies_sequence_by(deletions):
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)))
     before = replace(cp(1, 2), sequence=None if deletions is None else RowOrder(("at",), deletions))
     target = hist(TARGET, carrying(100, None, before))
@@ -67,8 +67,8 @@ def test_setting_a_position_keeps_the_key_of_the_order_and_the_logic():
     assert made.logic == logic
 
 
-def test_a_partial_build_cannot_be_adopted_in_words_only():
-    """ip_set_checkpoint says it is set; checkpoint_state then ignores it, and the next run rebuilds."""
+def test_a_partial_build_is_adopted_or_refused():
+    """If ip_set_checkpoint accepts the table, checkpoint_state must not ignore the new checkpoint."""
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     target = hist(TARGET, snap(100, None, {"ip.partial-build": "true"}))
     try:
@@ -79,7 +79,7 @@ def test_a_partial_build_cannot_be_adopted_in_words_only():
 
 
 class OutOfReach(Reader):
-    """The source can be read a few times: ``left``."""
+    """A reader that can read the source ``left`` times."""
 
     def load(self, name):
         found = super().load(name)
@@ -91,7 +91,7 @@ class OutOfReach(Reader):
 
 
 @pytest.mark.parametrize(("loads", "is_set"), [(1, False), (2, True)])
-def test_an_error_leaves_the_checkpoint_as_it_was(loads, is_set):
+def test_an_error_leaves_the_checkpoint_unchanged(loads, is_set):
     reader = OutOfReach(s=hist(SOURCE, snap(1, None), snap(2, 1)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
     reader.left = loads
     source = {"unique_id": "source.shop.ops.events", "resource_type": "source", "name": "events"}

@@ -1,4 +1,4 @@
-"""What ``ip_status`` makes of an outcome: what is pending, the risk of expiry, and the lines to read."""
+"""How ``ip_status`` presents an outcome: pending changes, the risk of expiry, and the text."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ def test_what_is_pending(found, pending):
     assert status(found).pending == pending
 
 
-def test_counts_are_those_of_the_range():
+def test_counts_of_the_range():
     found = status(plan_changes(SOURCE, h.at(1), SOURCE.current))
     assert (found.snapshots, found.files, found.records, found.bytes) == (2, 4, 20, 2000)
     assert found.age_ms == DAY - 1000
 
 
 @pytest.mark.parametrize(("days", "risk"), [(1, "none"), (6, "due")])
-def test_what_is_not_read_yet_may_expire(days, risk):
+def test_unread_snapshots_may_expire(days, risk):
     pending = plan_changes(SOURCE, h.at(1), SOURCE.current)
     assert status(pending, now=h.EPOCH_MS + days * DAY).expiry_risk == risk
     assert status(nothing_new(SOURCE, h.at(1), SOURCE.current), now=h.EPOCH_MS + days * DAY).expiry_risk == "none"
 
 
-def test_the_tables_own_limit_counts():
+def test_the_tables_own_limit_applies():
     history = h.history(*h.chain(3), properties={"history.expire.max-snapshot-age-ms": "1000"})
     assert status(plan_changes(history, h.at(1), history.current), history).expiry_risk == "due"
 
 
-def test_the_lines():
+def test_the_text():
     stands = (status(plan_changes(SOURCE, h.at(1), SOURCE.current)), status(nothing_new(SOURCE, h.at(3), None)))
     text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "fails", "It is broken.\nMend it.", stands)])
     assert text.splitlines() == [
@@ -80,20 +80,20 @@ def test_the_lines():
         (VersionCounts(1_000, None), "1,000 versions added"),
     ],
 )
-def test_the_line_of_the_versions_of_a_history(versions, line):
+def test_the_line_about_versions_of_a_history(versions, line):
     text = as_text([ModelStatus("model.shop.kept", "lake.a.kept", 4, "nothing to do", versions=versions)])
     assert text.splitlines()[1:] == [f"  last run that wrote rows: {line}"]
 
 
-def test_what_the_limits_leave_is_shown_beside_nothing_new():
+def test_snapshots_for_later_runs_are_shown_without_new_rows():
     found = status(replace(nothing_new(SOURCE, h.at(1), SOURCE.snapshots[2]), waiting=1))
     assert (found.pending, found.waiting_snapshots) == ("nothing", 1)
     text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "moves the checkpoint only", None, [found])])
     assert text.endswith("no new rows for the next run, and 1 snapshot for later runs")
 
 
-def test_a_source_that_is_gone_was_read_before():
-    """Its position is known, though the table is not."""
+def test_a_missing_source_that_was_read_before():
+    """The position is known, although the table does not exist."""
     gone = status_of_source(SOURCE.table, h.at(1), "missing", h.EPOCH_MS + DAY)
     text = as_text([ModelStatus("model.shop.daily", "lake.a.daily", 4, "fails", None, [gone])])
     assert text.endswith("read up to 1 of 2026-01-01 00:00:01 UTC (23 hours ago); the table does not exist")
@@ -110,13 +110,13 @@ DUE_AT = h.EPOCH_MS + 1000 + 5 * DAY
         ({}, {}, {}, DUE_AT, None),
         ({}, {}, {"history.expire.max-snapshot-age-ms": "1000"}, h.EPOCH_MS + 2000, None),
         ({"t": 1}, {"t": 14 * DAY}, {}, DUE_AT + 9 * DAY, DUE_AT + 9 * DAY),
-        ({"t": 1}, {"t": 2 * DAY}, {}, DUE_AT, DUE_AT - 3 * DAY),  # the table's own limit keeps it for longer
-        ({"t": 1}, {}, {}, None, None),  # held without end
+        ({"t": 1}, {"t": 2 * DAY}, {}, DUE_AT, DUE_AT - 3 * DAY),  # the table's own limit keeps the snapshot longer
+        ({"t": 1}, {}, {}, None, None),  # held indefinitely
         ({"t": 1}, {}, {"history.expire.max-ref-age-ms": str(14 * DAY)}, DUE_AT + 9 * DAY, DUE_AT + 9 * DAY),
-        ({"t": 2}, {}, {}, DUE_AT, None),  # another snapshot
+        ({"t": 2}, {}, {}, DUE_AT, None),  # the tag holds another snapshot
     ],
 )
-def test_the_date_from_which_on_the_position_may_expire(refs, ages, properties, expires, held):
+def test_the_date_when_the_position_may_expire(refs, ages, properties, expires, held):
     history = replace(h.history(*h.chain(3), refs={"main": 3, **refs}, properties=properties), ref_ages=ages)
     pending = plan_changes(history, h.at(1), history.current)
     found = status(pending, history)
@@ -125,18 +125,18 @@ def test_the_date_from_which_on_the_position_may_expire(refs, ages, properties, 
     assert later.expiry_risk == ("due" if expires is not None and expires <= DUE_AT else "none")
 
 
-def test_nothing_to_read_has_no_date():
+def test_without_pending_changes_there_is_no_date():
     assert status(nothing_new(SOURCE, h.at(3), SOURCE.current), position=h.at(3)).expires_at_ms is None
 
 
-def test_the_oldest_commit_that_waits_touched_rows():
+def test_the_oldest_pending_commit_changed_rows():
     history = h.history(*h.chain(1), h.snapshot(2, 1, summary=h.EMPTY_APPEND), h.snapshot(3, 2), h.snapshot(4, 3))
     found = status(plan_changes(history, h.at(1), history.current), history)
     assert found.oldest_pending_ms == h.EPOCH_MS + 3000
 
 
 REPLACED = h.history(h.snapshot(8, None), h.snapshot(9, 8))
-"""The table was built again at 8."""
+"""The table was replaced at snapshot 8."""
 UNDONE = h.history(*h.chain(3), head=2)
 
 
@@ -151,19 +151,19 @@ UNDONE = h.history(*h.chain(3), head=2)
             None,
             None,
         ),
-        # a policy has the model rebuilt: what its table has read is not pending
+        # a policy rebuilds the model; commits that its table contains are not pending
         (plan_whole(SOURCE, SOURCE.current), SOURCE, None, h.at(2), 3),
         (plan_whole(SOURCE, SOURCE.current), SOURCE, None, h.at(3), None),
         (plan_whole(REPLACED, REPLACED.current), REPLACED, None, h.at(3), 8),
         (plan_whole(SOURCE, SOURCE.current), SOURCE, None, None, 1),  # a first build
     ],
 )
-def test_the_oldest_commit_that_waits_is_later_than_what_was_read(found, history, position, read_before, oldest):
+def test_the_oldest_pending_commit_is_newer_than_all_read_commits(found, history, position, read_before, oldest):
     stands = source_status(history, position, found, NOW, read_before)
     assert stands.oldest_pending_ms == (None if oldest is None else h.EPOCH_MS + 1000 * oldest)
 
 
-def test_the_line_of_what_may_expire_has_the_date():
+def test_the_line_about_expiry_has_the_date():
     due = status(plan_changes(SOURCE, h.at(1), SOURCE.current), now=DUE_AT + 1)
     shown = as_text([ModelStatus("m", "t", 1, "applies", None, [due])])
     assert shown.endswith("; unread snapshots may expire at any time (since 2026-01-06 00:00:01 UTC): run soon")

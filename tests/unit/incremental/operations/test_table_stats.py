@@ -39,7 +39,7 @@ def test_a_table():
     }
 
 
-def test_how_a_table_is_kept_equal_to_its_sql():
+def test_the_update_method():
     table = history(snapshot(1, None, "append", TOTALS))
     told = replace(table, properties={UPDATE_METHOD_KEY: "by id"})
     assert values(told) == {**values(table), "update_method": "by id"}
@@ -60,7 +60,7 @@ def test_a_table_without_a_snapshot():
     }
 
 
-def test_what_is_not_known_is_left_out():
+def test_unknown_values_are_omitted():
     assert values(history(snapshot(3, 2, "replace", {}))) == {
         "format_version": 2,
         "snapshots": 1,

@@ -1,4 +1,4 @@
-"""What ``ip_verify`` shows: as lines, and as JSON."""
+"""The output of ``ip_verify``, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -65,6 +65,6 @@ def test_a_share(given, found):
 
 
 @pytest.mark.parametrize("given", [0, -1, 1.5, True, "5%", "nan"])
-def test_no_share(given):
+def test_invalid_shares(given):
     with pytest.raises(ConfigError, match="sample is"):
         share(given)

@@ -1,4 +1,4 @@
-"""From a history and a position to the range: a table of cases, by what happened to the source."""
+"""The planned range for a history and a position, for each kind of change to the source."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_rewrite_before_the_position_does_not_matter():
     assert planned(source, h.at(2)).kind is Kind.APPEND
 
 
-def test_commits_on_other_branches_are_not_seen():
+def test_commits_on_other_branches_are_ignored():
     source = h.history(*h.chain(3), h.snapshot(9, 2, "overwrite", h.OVERWRITE), head=3)
     assert planned(source, h.at(1)).counts.snapshots == 2
 
@@ -99,31 +99,31 @@ def test_an_empty_source_stays_empty():
     assert plan_whole(source, None).kind is Kind.EMPTY
 
 
-def test_all_that_came_to_an_empty_source_is_the_table_as_it_is():
+def test_all_rows_of_a_source_that_was_empty_are_new():
     source = h.history(h.snapshot(1, None), h.snapshot(2, 1, "overwrite", h.OVERWRITE), h.snapshot(3, 2))
     found = planned(source, h.at(None))
     assert (found.kind, found.end.snapshot_id, found.brings_rows) == (Kind.FULL, 3, True)
 
 
-def test_totals_that_a_branch_began_at_zero_do_not_hide_rows():
+def test_a_total_of_zero_does_not_hide_rows():
     source = h.history(h.snapshot(1, None), h.snapshot(2, 1, "append", {"total-records": "0"}))
     found = planned(source, h.at(None))
     assert (found.kind, found.brings_rows) == (Kind.FULL, True)
 
 
-def test_an_empty_source_whose_first_rows_came_in_a_commit_that_expired():
+def test_first_rows_of_an_empty_source_in_an_expired_commit():
     source = h.history(h.snapshot(2, 1, "append", {"total-records": "1"}))
     assert planned(source, h.at(None)).kind is Kind.FULL
 
 
 @pytest.mark.parametrize(("operation", "summary"), [("replace", h.OVERWRITE), ("append", h.EMPTY_APPEND)])
-def test_an_empty_source_whose_first_rows_came_in_a_commit_that_pyiceberg_expired(operation, summary):
-    """It takes the parent away from the next commit, which then looks like the first."""
+def test_first_rows_of_an_empty_source_in_a_commit_that_pyiceberg_expired(operation, summary):
+    """PyIceberg removes the parent of the next snapshot, which then looks like the first."""
     source = h.history(h.snapshot(2, None, operation, summary))
     assert planned(source, h.at(None)).kind is Kind.FULL
 
 
-def test_an_empty_source_that_got_commits_of_nothing():
+def test_an_empty_source_with_commits_without_rows():
     source = h.history(h.snapshot(1, None, "append", {"total-records": "0"}))
     found = planned(source, h.at(None))
     assert (found.kind, found.has_moved) == (Kind.EMPTY, True)
@@ -172,27 +172,27 @@ def test_unknown_uuids_are_not_compared():
 # Whole tables
 
 
-def test_as_of_does_not_mind_breaks():
+def test_as_of_ignores_breaks():
     found = plan_as_of(REPLACED, h.at(3), REPLACED.current)
     assert (found.kind, found.end.snapshot_id, found.brings_rows) == (Kind.FULL, 5, True)
 
 
-def test_as_of_of_a_table_that_was_emptied_is_new():
+def test_as_of_an_emptied_table_is_new():
     found = plan_as_of(h.history(uuid="other"), h.at(3), None)
     assert (found.kind, found.end, found.brings_rows, found.has_moved) == (Kind.EMPTY, None, True, True)
 
 
-def test_as_of_of_a_table_that_stays_empty_is_not_new():
+def test_as_of_a_table_that_stays_empty_is_not_new():
     found = plan_as_of(h.history(), h.at(None), None)
     assert (found.kind, found.brings_rows, found.has_moved) == (Kind.EMPTY, False, False)
 
 
-def test_as_of_brings_nothing_where_only_compaction_came():
+def test_as_of_a_compacted_table_has_no_new_rows():
     source = h.history(*h.chain(2), h.snapshot(3, 2, "replace", h.OVERWRITE))
     found = plan_as_of(source, h.at(2), source.current)
     assert (found.kind, found.brings_rows, found.has_moved) == (Kind.FULL, False, True)
 
 
-def test_a_long_history_is_planned_quickly_enough_to_be_walked_once():
+def test_a_long_history_can_be_planned():
     source = h.history(*h.chain(20_000))
     assert planned(source, h.at(1)).counts.snapshots == 19_999

@@ -1,4 +1,4 @@
-"""The window of a bounded reprocessing."""
+"""The event-time window of a bounded reprocessing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_whole_partitions(window, partition_by, whole):
     assert holds_whole_partitions(window, partition_by, "ts") is whole
 
 
-def test_columns_are_compared_in_any_case():
+def test_column_names_are_case_insensitive():
     assert holds_whole_partitions(DAY, "days(ts)", "Ts")
 
 

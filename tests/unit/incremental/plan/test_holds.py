@@ -1,4 +1,4 @@
-"""Held positions: which tags a source needs, for how long, and which it needs no more."""
+"""Held positions: which tags a source needs and for how long, and which tags are outdated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_iceberg_counts_from_the_commit():
     assert needed(now=NOW + 30 * DAY_MS) == Hold(TAG, 3, 37 * 24 * 60)
 
 
-def test_a_clock_that_is_behind_the_writers_does_not_shorten_it():
+def test_a_clock_behind_the_writers_clock_does_not_shorten_the_hold():
     assert needed(now=NOW - 30 * DAY_MS) == Hold(TAG, 3, 7 * 24 * 60)
 
 
@@ -47,10 +47,10 @@ def test_a_clock_that_is_behind_the_writers_does_not_shorten_it():
         (tagged(3, days=7), 3, False),
         (tagged(3, days=37), 30, True),
         (tagged(2, days=7), 0, False),
-        (replace(SOURCE, refs={"main": 3, TAG: 3}), 300, True),  # made by hand, without an end
+        (replace(SOURCE, refs={"main": 3, TAG: 3}), 300, True),  # created manually, without an expiry
     ],
 )
-def test_a_tag_is_made_again_when_a_quarter_of_its_time_is_over(source, days_later, is_enough):
+def test_a_tag_is_renewed_after_a_quarter_of_its_time(source, days_later, is_enough):
     assert (needed(source, now=NOW + days_later * DAY_MS) is None) is is_enough
 
 
@@ -66,6 +66,6 @@ def test_the_tags_of_other_epochs_are_outdated():
     assert outdated(source, TARGET, 4) == sorted(own)
 
 
-def test_a_name_with_dots_is_not_another_ones_epoch():
+def test_a_table_name_with_dots_is_not_mistaken_for_an_epoch():
     strange = TableName("lake", "shop", "daily.7")
     assert outdated(replace(SOURCE, refs={tag_of(strange, 3): 3}), TARGET, 4) == []

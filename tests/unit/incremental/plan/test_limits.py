@@ -1,4 +1,4 @@
-"""How much of a source one run takes."""
+"""How much of a source one run reads."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ COMPACTED = [*chain(2), snapshot(3, 2, "replace", NO_CHANGE), *[snapshot(n, n - 
     ("limits", "expected"),
     [
         (Policy(), (6, 0)),
-        (Policy(max_snapshots=1), (3, 3)),  # the compaction behind it costs nothing
+        (Policy(max_snapshots=1), (3, 3)),  # the following compaction does not count
         (Policy(max_snapshots=3), (5, 1)),
         (Policy(max_snapshots=4), (6, 0)),
-        (Policy(max_bytes=1), (3, 3)),  # one at least, however large
+        (Policy(max_bytes=1), (3, 3)),  # at least one commit, regardless of its size
         (Policy(max_bytes=2000), (4, 2)),
         (Policy(max_bytes=10**9), (6, 0)),
         (Policy(max_snapshots=3, max_bytes=2000), (4, 2)),
@@ -47,8 +47,8 @@ def test_a_broken_history_is_left_to_planning():
     assert limited(known, at(2), known.snapshots[7], Policy(max_snapshots=1)) == (known.snapshots[7], 0)
 
 
-def test_what_one_run_committed_is_never_taken_in_part():
-    """Between the insert and the delete of a merge, new rows are there beside those that they replace."""
+def test_the_commits_of_one_run_are_never_split():
+    """Between the insert and the delete of a merge, the table contains both new and replaced rows."""
     part = snapshot(3, 2, summary={**APPEND, PART_KEY: "7"})
     known = history(*chain(2), part, snapshot(4, 3, "delete", DELETE), *[snapshot(n, n - 1) for n in (5, 6)])
     end = known.snapshots[6]
@@ -57,7 +57,7 @@ def test_what_one_run_committed_is_never_taken_in_part():
     assert limited(known, at(1), end, Policy(max_snapshots=3)) == (known.snapshots[4], 2)
 
 
-def test_draining_ends_at_the_head():
+def test_repeated_runs_reach_the_head():
     known = history(*COMPACTED)
     assert known.current is not None
     position, steps = 1, 0

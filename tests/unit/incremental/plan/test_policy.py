@@ -1,4 +1,4 @@
-"""Strategies and policies: what follows from each."""
+"""The properties of strategies and policies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_defaults():
         ("table_defaults", {MERGE, APPLY_CHANGES, AUTO, HISTORY}),
     ],
 )
-def test_what_a_strategy_does(question, strategies):
+def test_properties_of_strategies(question, strategies):
     assert {strategy for strategy in Strategy if getattr(strategy, question)} == strategies
 
 
@@ -39,11 +39,11 @@ def test_what_a_strategy_does(question, strategies):
         (OnBreak.FAIL, True, False),
     ],
 )
-def test_a_table_of_others_is_replaced_only_if_that_is_configured(policy, may_rebuild, replaces):
+def test_an_unknown_table_is_replaced_only_if_configured(policy, may_rebuild, replaces):
     assert Policy(on_missing_checkpoint=policy, may_rebuild=may_rebuild).replaces_unknown_tables is replaces
 
 
-def test_what_happens_to_rewrites():
+def test_the_effect_of_on_source_rewrite():
     found = {
         each: (Policy(on_source_rewrite=each).ignores_rewrites, Policy(on_source_rewrite=each).nets_rewrites)
         for each in OnRewrite

@@ -1,8 +1,8 @@
-"""Random histories of source and target, with runs in between: equal to the source, or an error and no change.
+"""Random histories of a source and a target with runs. Each run makes them equal, or fails without a change.
 
-The tables here are a small model of Iceberg of their own: rows as multisets, commits with the summaries that Iceberg
-writes. What a range reads is decided by the model from the range's ends, as Iceberg's scans decide it, so that capture,
-planning and the choice of the checkpoint are judged by rows. The same is done on real tables in the functional tests.
+The tables are a small model of Iceberg, with multisets of rows, and commits with Iceberg's summaries. Like Iceberg's
+scans, the model computes the rows of a range from its ends. So the rows show whether capture, planning and the choice
+of the checkpoint are right. Functional tests do the same with real tables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 
 class Table:
-    """A table that remembers its rows at every snapshot, also after the snapshot has expired."""
+    """A table that remembers its rows at each snapshot, even after the snapshot has expired."""
 
     def __init__(self, name, keeps_metadata=True):
         self.name = name
@@ -109,7 +109,7 @@ class Reader:
 
 
 def read(table, planned):
-    """The rows that Iceberg's scans give for a range."""
+    """The rows that Iceberg's scans return for a range."""
     if planned.kind is Kind.EMPTY:
         return Counter()
     if planned.kind is Kind.FULL:
@@ -134,7 +134,7 @@ few_rows = st.lists(st.integers(0, 5), min_size=1, max_size=3)
 
 
 class Histories(RuleBasedStateMachine):
-    """Everything that may happen to a source and a target, in any order."""
+    """All operations on a source and a target, in any order."""
 
     @initialize(keeps_metadata=st.booleans(), config=st.sampled_from([{}, {"on_source_rewrite": "full_refresh"}]))
     def begin(self, keeps_metadata, config):
@@ -260,7 +260,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def the_checkpoint_never_claims_rows_that_the_target_lacks(self):
-        """A run on the state as it is ends in the source's rows or in an error; the machine itself is not moved on."""
+        """A run on the current state ends with the source's rows or with an error. The state is restored afterwards."""
         saved = (self.target.head, dict(self.target.properties), dict(self.target.snapshots), list(self.target.older))
         known = TARGET in self.reader.tables
         try:
@@ -280,8 +280,8 @@ Histories.TestCase.settings = settings(
 TestHistories = Histories.TestCase
 
 
-def test_the_oracle_sees_a_position_that_is_ahead(monkeypatch):
-    """A planted bug: a checkpoint that claims one commit more than was read must be found."""
+def test_a_position_that_is_ahead_is_detected(monkeypatch):
+    """The test must detect a planted bug, a checkpoint that is ahead of the commits that were read."""
     from iceberg_incremental.capture import source_policy
 
     plan_changes = source_policy.plan_changes

@@ -1,4 +1,4 @@
-"""Which way of keeping a table equal to its SQL is estimated to be cheaper."""
+"""Which way of updating an ``auto`` model's table has the lower estimated cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SMALL = Reads(target_rows=20_000, sources=(20_000,), searched=20_000, views=1, s
 LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), searched=500_000, views=1, scans=(0, 1))
 
 
-def test_few_of_many_keys_are_replaced_and_many_are_not():
+def test_a_few_keys_are_replaced_and_many_cause_a_rebuild():
     assert not choose(LARGE, 25_000).rebuilds
     assert choose(LARGE, 49_000_000).rebuilds
     assert "25,000 keys of a table of 50,000,000 rows are affected" in choose(LARGE, 25_000).reason
@@ -24,14 +24,14 @@ def test_the_keys_of_small_tables_are_not_counted():
     assert rebuild_at_once(LARGE) is None
 
 
-def test_what_is_rebuilt_at_once_would_be_rebuilt_whatever_the_keys():
+def test_an_immediate_rebuild_is_the_choice_for_any_number_of_keys():
     sizes = [10**power for power in range(9)]
     for reads in (Reads(target, (source,), searched, 1, (1,)) for target, source, searched in product(sizes, repeat=3)):
         if rebuild_at_once(reads) is not None:
             assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))
 
 
-def test_groups_are_updated_where_few_rows_of_a_large_source_came():
+def test_groups_are_updated_if_a_large_source_has_few_new_rows():
     daily = Reads(target_rows=2_000, sources=(50_000_000,), searched=100_000, views=1, scans=(0,))
     found = choose_to_continue(daily, 3)
     assert not found.rebuilds
@@ -39,7 +39,7 @@ def test_groups_are_updated_where_few_rows_of_a_large_source_came():
     assert choose_to_continue(SMALL, 0).rebuilds
 
 
-def test_a_large_table_is_not_written_as_a_whole_to_update_some_groups():
+def test_a_large_table_is_not_rewritten_to_update_a_few_groups():
     small, large = (
         Reads(target_rows=rows, sources=(10**9,), searched=1_000, views=1, scans=(0,))
         for rows in (MOST_REWRITTEN, 50 * MOST_REWRITTEN)

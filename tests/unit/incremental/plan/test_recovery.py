@@ -1,4 +1,4 @@
-"""Recovery from expiry: which ranges are still found although snapshots are gone, in which way, and as which SQL."""
+"""Recovery from expiry: which ranges can be read without expired snapshots, how, and with which SQL."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "v", "variant"))
 
 
 def table(*commits, lineage=True):
-    """A table whose third snapshot was read, and these commits since."""
+    """A table with three snapshots that were read, and then these commits."""
     kinds = [APPEND, APPEND, APPEND, *commits]
     return h.history(
         *(
@@ -45,7 +45,7 @@ def table(*commits, lineage=True):
 
 
 def expired(whole, kept=1):
-    """What is left when only the newest snapshots are kept."""
+    """The history after all but the newest snapshots have expired."""
     ids = sorted(whole.snapshots)[-kept:]
     return replace(whole, snapshots={each: whole.snapshots[each] for each in ids})
 
@@ -71,13 +71,13 @@ def outcome(whole, kept=1, older=None, upserts=False):
         ([UPDATE, COMPACTION], True, True, True),
         ([APPEND, COMPACTION], False, False, Obstacle.NO_LINEAGE),
         ([APPEND, OLD_COMPACTION], True, False, Obstacle.NO_LINEAGE),
-        ([APPEND, FOREIGN_COMPACTION], True, False, Obstacle.NO_LINEAGE),  # its writer may give rows new ids
+        ([APPEND, FOREIGN_COMPACTION], True, False, Obstacle.NO_LINEAGE),  # its writer may assign new row ids
         ([UPDATE, APPEND], False, True, Obstacle.NO_LINEAGE),
         ([OLD_UPDATE, APPEND], True, True, Obstacle.NO_LINEAGE),
         ([UPDATE, APPEND], True, False, Obstacle.ROWS_CHANGED),
     ],
 )
-def test_what_can_be_told(commits, lineage, upserts, by_lineage):
+def test_which_ranges_can_be_recovered(commits, lineage, upserts, by_lineage):
     found = outcome(table(*commits, lineage=lineage), upserts=upserts)
     if isinstance(by_lineage, Obstacle):
         assert isinstance(found, Break)
@@ -88,7 +88,7 @@ def test_what_can_be_told(commits, lineage, upserts, by_lineage):
         assert [commit.snapshot_id for commit in found.commits] == [*range(4, 4 + len(commits))]
 
 
-def test_commits_without_rows_are_nothing_new_in_any_format():
+def test_commits_without_rows_have_no_changes_in_any_format():
     found = outcome(table(NOTHING, OLD_COMPACTION, lineage=False))
     assert isinstance(found, Range)
     assert (found.kind, found.brings_rows, found.position.snapshot_id) == (Kind.EMPTY, False, 5)
@@ -106,7 +106,7 @@ def test_only_the_snapshot_that_was_read_has_expired():
         [replace(table(APPEND, APPEND), table_uuid="another")],
     ],
 )
-def test_the_way_must_be_proven(older):
+def test_the_commits_must_be_known(older):
     found = outcome(table(APPEND, APPEND), older=older)
     assert isinstance(found, Break)
     assert found.obstacle is Obstacle.COMMITS_UNKNOWN
@@ -119,7 +119,7 @@ def test_the_way_must_be_proven(older):
         (h.history(*h.chain(3), h.snapshot(4, None), h.snapshot(5, 4)), Cause.REBUILT),
     ],
 )
-def test_what_the_completed_history_tells_instead(known, cause):
+def test_the_completed_history_may_show_another_cause(known, cause):
     left = replace(known, snapshots={5: known.snapshots[5]})
     broken = plan_changes(left, h.at(3), left.current)
     assert isinstance(broken, Break)
@@ -127,10 +127,10 @@ def test_what_the_completed_history_tells_instead(known, cause):
     found = recover(broken, completed(broken, [known]), upserts=False)
     assert isinstance(found, Break)
     assert found.cause is cause
-    assert found.ancestor is None  # it has expired, so no run could continue from it
+    assert found.ancestor is None  # the ancestor has expired, so no run could continue from it
 
 
-def test_no_more_metadata_files_are_read_than_needed():
+def test_only_the_required_metadata_files_are_read():
     def older():
         yield expired(table(APPEND, APPEND, APPEND), 2)
         yield table(APPEND, APPEND)
@@ -139,14 +139,14 @@ def test_no_more_metadata_files_are_read_than_needed():
     assert isinstance(outcome(table(APPEND, APPEND, APPEND), older=older()), Recovered)
 
 
-def test_a_history_without_sequence_numbers_is_not_told():
+def test_a_position_without_a_sequence_number_cannot_be_recovered():
     left = expired(table(APPEND, APPEND))
     broken = plan_changes(left, h.at(3, sequence_number=None), left.current)
     assert isinstance(broken, Break)
     assert isinstance(recover(broken, table(APPEND, APPEND), upserts=False), Break)
 
 
-def test_more_files_than_can_be_named_need_lineage():
+def test_too_many_files_require_row_lineage():
     many = ("append", {**h.APPEND, "added-data-files": str(MOST_FILES)})
     assert isinstance(outcome(table(APPEND, many, lineage=False)), Break)
     found = outcome(table(APPEND, many))
@@ -154,7 +154,7 @@ def test_more_files_than_can_be_named_need_lineage():
     assert found.by_lineage
 
 
-# The snapshot that was read is held by a tag, so that both ends can be compared
+# In the following tests, a tag holds the snapshot that was read, so both ends can be compared.
 
 
 def held(*commits, older=True, lineage=True, **consumer):
@@ -177,7 +177,7 @@ def test_net_changes_compare_the_ends(lineage):
     assert not found.is_whole
 
 
-def test_a_changelog_needs_no_commits_to_be_known():
+def test_a_changelog_does_not_require_known_commits():
     found = held(UPDATE, APPEND, older=False, nets=True, any_way=True)
     assert isinstance(found, Rewritten)
     assert found.commits is None
@@ -213,25 +213,25 @@ def test_the_changelog_scan_does_not_read_across_expired_snapshots():
     assert logs == [False, True]
 
 
-def test_upserts_need_to_know_that_nothing_was_undone():
+def test_upserts_require_known_commits():
     found = held(UPDATE, APPEND, older=False, nets=True)
     assert isinstance(found, Break)
     assert found.obstacle is Obstacle.COMMITS_UNKNOWN
 
 
-def test_appends_are_found_behind_a_compaction_in_any_format():
+def test_appends_before_a_compaction_are_found_in_any_format():
     found = held(APPEND, COMPACTION, lineage=False)
     assert isinstance(found, Rewritten)
     assert found.rewrites == ()
 
 
-def test_appends_are_found_by_their_files_first():
+def test_appends_are_preferably_found_by_their_files():
     found = held(APPEND, APPEND, lineage=False)
     assert isinstance(found, Recovered)
     assert not found.by_lineage
 
 
-def test_a_rewrite_is_none_for_a_consumer_of_appends():
+def test_a_rewrite_cannot_be_recovered_for_a_consumer_of_appends():
     found = held(UPDATE, APPEND)
     assert isinstance(found, Break)
     assert found.obstacle is Obstacle.ROWS_CHANGED
@@ -252,7 +252,7 @@ def test_the_range():
     assert (unlisted.counts.snapshots, unlisted.counts.files, unlisted.counts.records) == (2, 4, 20)
 
 
-def test_rows_by_their_files_whose_list_is_never_left_out():
+def test_rows_by_files_always_list_the_files():
     planned = range_of(APPEND, APPEND, files=2 * parts._LONGEST_FILE_LIST // 100)
     sql = changes_sql(planned)
     assert sql.startswith("(select `id`, `v` from `lake`.`ops`.`flights` VERSION AS OF 5 where (_file in ('000")
@@ -260,7 +260,7 @@ def test_rows_by_their_files_whose_list_is_never_left_out():
     assert "VERSION AS OF 3" not in sql
 
 
-def test_rows_by_their_lineage():
+def test_rows_by_row_lineage():
     sql = changelog_sql(range_of(APPEND, COMPACTION))
     assert sql.startswith(
         "(select `id`, `v`, 'INSERT' as _change_type from `lake`.`ops`.`flights` VERSION AS OF 5 where "
@@ -270,12 +270,12 @@ def test_rows_by_their_lineage():
     assert many.endswith("VERSION AS OF 5 where (_last_updated_sequence_number > 3))")
 
 
-# A model of a table: what the two ways would read, against what the commits brought
+# A model of a table, to compare the rows that both methods read with the rows that the commits added or changed.
 
 
 @pytest.mark.parametrize("seed", range(300))
 def test_random_histories(seed):
-    """Rows are (when they came, when they were last changed), files are rows with the commit that added them."""
+    """A row is the pair of the commits that added and last changed it. A file is its commit and its rows."""
     chance = random.Random(seed)
     files = [(number, [[number, number]]) for number in (1, 2, 3)]
     commits, changed = [], False

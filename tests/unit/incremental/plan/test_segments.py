@@ -1,4 +1,4 @@
-"""Segments: which stretches of commits make up net changes across compactions, and when they are read."""
+"""Segments, which are the ranges between compactions, and when net changes are read from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (TableColumn(1, "id", "int"),)
 
 
 def rewritten(*commits, without=()):
-    """The range of these commits since snapshot 1, in a history from which snapshots have expired."""
+    """The range of these commits since snapshot 1. The snapshots ``without`` have expired."""
     chain = [h.snapshot(number, number - 1, *commit) for number, commit in enumerate(commits, start=2)]
     source = h.history(*(each for each in [*h.chain(1), *chain] if each.snapshot_id not in without))
     found = plan_changes(source, h.at(1), source.current)
@@ -33,7 +33,7 @@ def ends(found):
 
 
 def changed(size, *places, columns=COLUMNS):
-    """One file of this size in each of these places."""
+    """Changed files, with one file of this size in each of these fields of FileDifference."""
     files = {name: (DataFile(f"{name}.parquet", 10, size),) for name in places}
     difference = FileDifference(*(files.get(name, ()) for name in ("at_start", "at_end", "with_other_deletes")))
     return ChangedFiles(columns, columns, difference)
@@ -52,17 +52,17 @@ def changed(size, *places, columns=COLUMNS):
         ([REWRITE, COMPACTION] * (MOST_SEGMENTS + 1), []),
     ],
 )
-def test_stretches_between_compactions(commits, expected):
+def test_ranges_between_compactions(commits, expected):
     assert ends(rewritten(*commits)) == expected
 
 
-def test_all_ends_must_still_be_there():
+def test_all_ends_must_still_exist():
     commits = [REWRITE, COMPACTION, APPEND, REWRITE]
     assert ends(rewritten(*commits)) == [(1, 2), (3, 5)]
     assert ends(rewritten(*commits, without={1})) == []
 
 
-def test_segments_are_read_where_they_are_less_work():
+def test_segments_are_read_if_they_are_smaller():
     found = rewritten(REWRITE, COMPACTION, APPEND)
     whole = plan_net(found, changed(900, "at_start", "at_end"))
     first, second = segments_of(found)
@@ -86,7 +86,7 @@ def test_segments_need_the_columns_of_the_end():
     assert by_segments(whole, parts) is whole
 
 
-def test_a_segment_in_which_no_file_differs_is_left_out():
+def test_a_segment_without_changed_files_is_omitted():
     found = rewritten(REWRITE, COMPACTION, APPEND)
     whole = plan_net(found, changed(900, "at_start", "at_end"))
     first, second = segments_of(found)

@@ -1,4 +1,4 @@
-"""What a model's SQL does with the changes that it captures."""
+"""How a model's SQL uses the changes that it captures."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def totals(sql):
         (f"select k, m from (select k, count(*) as n from {NEW} group by k) as t(k, m)", ["count(*)"]),
         (f"select k, 0 as n from {DIM} union all select k, count(*) from {NEW} group by k", ["count(*)"]),
         (f"select * from {DIM} union all select k, count(*) as n from {NEW} group by k", ["count(*)"]),
-        # joins: the rows of the changes are counted, whatever is joined to them
+        # joins: the rows of the changes are aggregated, regardless of the other relations
         (f"select d.name, count(*) as n from {NEW} f join {DIM} d on f.k = d.k group by d.name", ["count(*)"]),
         (f"select d.name, sum(f.v) from {NEW} f left join {DIM} d on f.k = d.k group by d.name", ["sum(f.v)"]),
         (f"select name, sum(v) from ({NEW} f join {DIM} d using (k)) group by name", ["sum(v)"]),
         (f"select name, sum(v) from {NEW} f, {DIM} d where f.k = d.k group by name", ["sum(v)"]),
-        # of the distinct values among the new rows, and of the newest rows of each key
+        # of distinct values of the new rows, and of the newest row of each key
         (f"select day, count(*) as n from (select distinct day, k from {NEW}) group by day", ["count(*)"]),
         (
             f"select day, count(*) as n from (select k, max_by(day, ts) as day from {NEW} group by k) group by day",
@@ -76,7 +76,7 @@ def totals(sql):
             " qualify row_number() over (partition by k order by ts) = 1) group by day",
             ["count(*)"],
         ),
-        # as a value of a row, and as a filter of groups
+        # as a column, and as a filter of groups
         (f"select k, (select max(v) from {NEW}) as top from {DIM}", ["max(v)"]),
         (f"select k from {NEW} group by k having count(*) > 1", ["count(*)"]),
         (f"select * from {NEW} pivot (sum(v) for d in (1, 2))", ["sum(v)"]),
@@ -89,7 +89,7 @@ def totals(sql):
         (f"select k, s.a from (select k, struct(sum(v) as a) as s from {NEW} group by k)", ["sum(v)"]),
     ],
 )
-def test_values_of_several_changes_that_get_into_the_table(sql, expected):
+def test_aggregates_of_changes_that_the_table_stores(sql, expected):
     assert totals(sql) == expected
 
 
@@ -116,7 +116,7 @@ def test_values_of_several_changes_that_get_into_the_table(sql, expected):
         f"select e.*, (select max(v) from {DIM}) as top from {NEW} as e",
         f"select e.k, d.n from {NEW} as e join (select k, count(*) as n from {DIM} group by k) as d on d.k = e.k",
         f"select e.k, d.n from {NEW} as e cross join (select count(*) as n from {WHOLE}) as d",
-        # the changes only choose rows of whole tables
+        # the changes only select rows of whole tables
         f"select day, count(*) as n from {WHOLE} where day in (select day from {NEW}) group by day",
         f"select day, count(*) as n from {WHOLE} w where exists (select 1 from {NEW} c where c.day = w.day) group by 1",
         f"select day, count(*) as n from {WHOLE} where day >= (select min(day) from {NEW}) group by day",
@@ -133,7 +133,7 @@ def test_values_of_several_changes_that_get_into_the_table(sql, expected):
         "select 1 as id",
     ],
 )
-def test_sql_whose_values_do_not_depend_on_which_changes_a_run_reads(sql):
+def test_sql_that_does_not_depend_on_the_size_of_a_run(sql):
     assert totals(sql) == []
 
 
@@ -154,7 +154,7 @@ SUMS = f"""
             True,
         ),
         (f"select k, count(*) from {NEW} group by k", False),
-        # as a filter only: nothing is added to what the table has
+        # only as a filter, so the table's values are not added up
         (f"select k, count(*) from {NEW} where ts > (select max(ts) from lake.ops.sums) group by k", False),
         (f"select k, count(*) from {NEW} where k not in (select k from lake.ops.sums) group by k", False),
     ],
@@ -186,13 +186,13 @@ def test_signed_changes_whose_sign_is_ignored(sql, ignores):
     assert bool(found(sql).unsigned) is ignores
 
 
-def test_a_text_that_also_stands_for_a_whole_table_counts_as_one():
-    """Of an empty table, ``ip_changes`` and ``ip_as_of`` are the same text."""
+def test_a_text_that_may_be_a_whole_table_counts_as_one():
+    """For an empty table, ``ip_changes`` and ``ip_as_of`` return the same text."""
     nothing = "lake.ops.events TABLESAMPLE (0 ROWS)"
     given = {nothing: {Captured("ip_changes", EVENTS), Captured("ip_as_of", EVENTS)}}
     assert use_of(f"select k, count(*) from {nothing} group by k", given, OWN).totals == ()
 
 
 @pytest.mark.parametrize("sql", [f"select from {NEW} where where", f"select k from {NEW} /*", "", "delete from t"])
-def test_what_cannot_be_parsed_is_not_judged(sql):
+def test_sql_that_cannot_be_parsed_is_ignored(sql):
     assert use_of(sql, GIVEN, OWN) is None

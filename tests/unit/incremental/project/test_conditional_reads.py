@@ -1,4 +1,4 @@
-"""What a model may read the changes of, by its Jinja alone."""
+"""Which relations' changes a model may read, according to its Jinja."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INCREMENTAL = "{% if is_incremental() %}"
     ("sql", "expected"),
     [
         ("{{ ip_as_of(ref('names')) }}", set()),
-        ("{{ ip_changes(source('raw', 'events')) }}", set()),  # every run captures it
+        ("{{ ip_changes(source('raw', 'events')) }}", set()),  # captured in every run
         (INCREMENTAL + "{{ ip_changes(ref('names')) }}{% else %}{{ ip_as_of(ref('names')) }}{% endif %}", {"names"}),
         ("{% if not is_incremental() %}x{% else %}{{ ip_changelog(ref('names'), 'id') }}{% endif %}", {"names"}),
         ("{% if a %}x{% elif b %}{{ ip_changes(source('raw', 'events')) }}{% endif %}", {"events"}),
@@ -67,7 +67,7 @@ EVERY = {"events", "names", "other"}
     [
         ("{{ both(ref('names')) }}", {"both": CONDITIONAL}, EVERY),
         ("{{ shop.through(ref('names')) }}", {"both": CONDITIONAL, "through": DISPATCHED}, EVERY),
-        ("{{ new(ref('names')) }}", {"new": PLAIN}, set()),  # every run captures it
+        ("{{ new(ref('names')) }}", {"new": PLAIN}, set()),  # captured in every run
         (INCREMENTAL + "{{ new(ref('names')) }}{% endif %}", {"new": PLAIN}, EVERY),
         (INCREMENTAL + "{{ again(ref('names')) }}{% endif %}", {"again": ITSELF}, set()),
         ("{{ broken() }}", {"broken": "{% macro broken() %}{% if %}"}, EVERY),
@@ -78,7 +78,7 @@ def test_macros_of_the_project(sql: str, macros: dict[str, str], expected: set[s
     assert included(reads(sql, **macros)) == expected
 
 
-def test_net_changes_and_changes_are_told_apart() -> None:
+def test_net_changes_and_changes_are_distinguished() -> None:
     net = INCREMENTAL + "{{ ip_changelog(ref('names')) }}{% endif %}"
     assert reads(net).are_net(NAMES)
     assert not reads(net + INCREMENTAL + "{{ ip_changes(ref('names')) }}{% endif %}").are_net(NAMES)
@@ -96,7 +96,7 @@ def test_net_changes_and_changes_are_told_apart() -> None:
         ("{% if var('x') %}{{ ip_changes(ref('names')) }}{% endif %}", set()),
     ],
 )
-def test_reads_that_a_first_build_cannot_come_to(sql: str, expected: set[TableName]) -> None:
+def test_reads_that_a_first_build_never_reaches(sql: str, expected: set[TableName]) -> None:
     found = reads(sql)
     assert (found.only_incremental, found.has_incremental_calls) == (frozenset(expected), bool(expected))
 
@@ -117,7 +117,7 @@ WITH_ZONES = {**PARENTS, RAW: {"resource_type": "source", "source_name": "raw", 
         ("{% set n = ref('names') %}{% if a %}{% set n = ref('other') %}{% endif %}{{ ip_changes(n) }}", set()),
     ],
 )
-def test_reads_of_every_run_as_far_as_they_are_certain(sql: str, expected: set[TableName]) -> None:
+def test_reads_that_certainly_occur_in_every_run(sql: str, expected: set[TableName]) -> None:
     assert reads_of({"raw_code": sql}, WITH_ZONES, {}).always == expected
 
 
@@ -139,14 +139,14 @@ def test_whether_every_run_reads_net_changes(sql: str, expected: bool | None) ->
     assert reads_of({"raw_code": sql}, WITH_ZONES, macros).are_always_net(NAMES) is expected
 
 
-def test_whether_every_run_of_a_model_in_python_reads_net_changes() -> None:
+def test_whether_every_run_of_a_python_model_reads_net_changes() -> None:
     code = "def model(dbt, session):\n    return dbt.ip_{}(dbt.ref('names'))"
     for macro, expected in (("changes", False), ("changelog", True)):
         node = {"raw_code": code.format(macro), "language": "python", "unique_id": "model.shop.m"}
         assert reads_of(node, WITH_ZONES, {}).are_always_net(NAMES) is expected
 
 
-def test_relations_that_every_run_reads_as_a_whole() -> None:
+def test_relations_that_every_run_reads_completely() -> None:
     sql = (
         "{{ ip_as_of(ref('names')) }}{% if a %}{{ ip_as_of(source('raw', 'zones')) }}{% endif %}"
         "{{ ip_changed_groups(source('raw', 'events'), 'k', changes_of=ref('other')) }}"

@@ -1,4 +1,4 @@
-"""The generic tests of a model, as dbt's graph has them."""
+"""The generic tests of a model in dbt's graph."""
 
 from __future__ import annotations
 
@@ -91,23 +91,23 @@ def arguments(kwargs, *others):
         (7, 7),
     ],
 )
-def test_arguments_are_what_dbt_gives(text, found):
+def test_arguments_are_rendered_like_in_dbt(text, found):
     others = (DIM, "source.shop.raw.events")
     assert arguments({"to": text}, *others) == {"to": found}
     assert arguments({"each": [text], "by": {"name": text}}, *others) == {"each": [found], "by": {"name": found}}
 
 
-def test_a_columns_name_is_no_jinja():
+def test_a_column_name_is_not_rendered():
     assert arguments({"column_name": "ref('dim')"}) == {"column_name": "ref('dim')"}
 
 
 @pytest.mark.parametrize("text", ["ref('gone')", "ref('shop', 'dim')", "source('raw', 'gone')"])
-def test_a_reference_to_nothing(text):
+def test_an_unresolved_reference(text):
     with pytest.raises(ValueError, match=r"gone|dim"):
         arguments({"to": text}, DIM)
 
 
-def test_what_may_be_built_after_the_model():
+def test_nodes_that_may_be_built_after_the_model():
     assert built_at_any_time(GRAPH, FACTS, [FACTS, STAGED, DIM]) == {DIM}
     assert built_at_any_time(GRAPH, FACTS, [FACTS]) == set()
 
@@ -123,7 +123,7 @@ def test_what_may_be_built_after_the_model():
         ("ERROR", False, False, PASS),
     ],
 )
-def test_the_verdict_is_dbts(severity, should_warn, should_error, verdict):
+def test_the_verdict_is_the_same_as_dbts(severity, should_warn, should_error, verdict):
     test = DataTest("test.shop.t", FACTS, "t", "test_t", None, {}, frozenset(), severity=severity)
     assert test.verdict(should_warn=should_warn, should_error=should_error) == verdict
 
@@ -139,11 +139,11 @@ BRANCH = "`lake`.`shop`.`facts`.`branch_ip_1_0123456789ab`"
         (f"select * from {BRANCH} join lake.shop.facts_of_old join shop.facts2 join my_shop.facts", None),
         ("select * from shop.other where v is null", "does not read"),
         ("select * from `lake`.`shop`.`facts` where v is null", "does not read"),
-        (f"select * from {BRANCH} where id > (select max(id) from `lake`.`shop`.`facts`)", "by its name"),
-        (f"select * from {BRANCH} where id > (select max(id) from Shop.Facts)", "by its name"),
-        (f"select * from {BRANCH} where id > (select max(id) from shop.facts.branch_main)", "by its name"),
+        (f"select * from {BRANCH} where id > (select max(id) from `lake`.`shop`.`facts`)", "by name"),
+        (f"select * from {BRANCH} where id > (select max(id) from Shop.Facts)", "by name"),
+        (f"select * from {BRANCH} where id > (select max(id) from shop.facts.branch_main)", "by name"),
     ],
 )
-def test_sql_that_reads_what_is_published_judges_nothing(sql, reason):
+def test_sql_that_reads_published_rows_is_refused(sql, reason):
     found = reads_elsewhere(sql, BRANCH, TableName("lake", "shop", "facts"))
     assert found is None if reason is None else reason in found

@@ -28,5 +28,5 @@ MACROS = {
         ("select 1 {% if %}", False),
     ],
 )
-def test_sql_that_asks_which_run_it_is(sql, same):
+def test_sql_that_depends_on_the_run(sql, same):
     assert same_in_every_run(sql, MACROS) is same

@@ -1,4 +1,4 @@
-"""Finding models and sources by the names that people type."""
+"""Finding models and sources by names that users enter."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_parents_are_the_tables_that_are_read():
     assert parents == [TableName("lake", "shop", "ev"), TableName("home", "shop", "Names")]
 
 
-def test_auto_reads_what_is_behind_views_and_ephemeral_models():
+def test_auto_reads_the_tables_behind_views_and_ephemeral_models():
     daily = node("model.shop.daily", parents=["model.shop.passing", "model.shop.seen"])
     parts = (
         node("model.shop.passing", "ephemeral", parents=["source.shop.raw.events"]),
@@ -128,6 +128,6 @@ def test_models_by_a_selection(select, expected):
         ("state:modified days", "'state:modified', which operations do not support"),
     ],
 )
-def test_a_selection_that_names_nothing(select, said):
+def test_a_selection_without_a_match(select, said):
     with pytest.raises(ConfigError, match=said):
         project.models_selected(SELECTED, select)

@@ -1,4 +1,4 @@
-"""The configs of a history: dbt's own names, checked."""
+"""The configs of ``history`` models, most of which have the names of dbt's snapshot configs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_defaults():
     assert policy.strategy.table_defaults["format-version"] == "3"
 
 
-def test_a_log_is_kept_by_its_sequence():
+def test_a_log_with_a_sequence():
     policy = policy_of({**HISTORY, "sequence_by": ["at"]}, "m")
     assert (policy.history, policy.sequence_by) == (HistoryConfig(("id",), sequence_by="at"), ("at",))
     assert policy.history.meta_columns("int")[1:] == [
@@ -34,7 +34,7 @@ def test_a_log_is_kept_by_its_sequence():
     ]
 
 
-def test_everything_set():
+def test_all_configs():
     config = {
         **HISTORY,
         "unique_key": ["id", "day"],
@@ -66,7 +66,7 @@ def test_everything_set():
         ({"incremental_strategy": "merge", "check_cols": "all"}, "check_cols is set, which only 'history' supports"),
     ],
 )
-def test_what_is_wrong_is_said(config, said):
+def test_invalid_configs_are_errors(config, said):
     with pytest.raises(ConfigError) as raised:
         policy_of({**HISTORY, **config}, "m")
     assert said in str(raised.value)

@@ -1,4 +1,4 @@
-"""A model's configuration: defaults, and everything that is wrong at once."""
+"""A model's configs: defaults, values, and errors that list all problems at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_defaults():
     assert policy_of({}, "model.shop.daily") == Policy()
 
 
-def test_everything_set():
+def test_all_configs():
     policy = policy_of(
         {
             "incremental_strategy": "merge",
@@ -37,7 +37,7 @@ def test_one_policy_for_every_break():
     assert set(policy_of({"on_history_break": "fail"}, "m").on_history_break.values()) == {OnBreak.FAIL}
 
 
-def test_a_sequence_is_one_column_or_several():
+def test_sequence_by_is_one_column_or_several():
     config = {"incremental_strategy": "merge", "unique_key": "a"}
     assert policy_of({**config, "sequence_by": "at"}, "m").sequence_by == ("at",)
     policy = policy_of({**config, "sequence_by": ["at", "n"]}, "m")
@@ -53,7 +53,7 @@ def test_a_sequence_is_one_column_or_several():
         (" 90 minutes ", timedelta(minutes=90)),
     ],
 )
-def test_positions_are_held_for_a_time(text, time):
+def test_hold_source_is_a_duration(text, time):
     assert policy_of({"hold_source": text}, "m").hold == time
 
 
@@ -89,19 +89,19 @@ def test_positions_are_held_for_a_time(text, time):
         ({"file_format": "delta"}, "file_format is 'delta'"),
     ],
 )
-def test_what_is_wrong_is_said(config, said):
+def test_invalid_configs_are_errors(config, said):
     with pytest.raises(ConfigError) as error:
         policy_of(config, "model.shop.daily")
     assert said in str(error.value) and "model.shop.daily" in str(error.value)
 
 
-def test_all_that_is_wrong_is_said_at_once():
+def test_all_problems_are_reported_at_once():
     with pytest.raises(ConfigError) as error:
         policy_of({"incremental_strategy": "merge", "on_source_rewrite": "x", "on_schema_change": "y"}, "m")
     assert str(error.value).count("  - ") == 3
 
 
-def test_a_mistyped_config_is_named_with_the_right_spelling():
+def test_the_error_of_a_misspelled_config_names_the_right_spelling():
     with pytest.raises(ConfigError) as caught:
         policy_of({"incremental_stategy": "append", "on_source_rewrites": "upserts", "owner": "me"}, "model.shop.m")
     said = str(caught.value)
@@ -110,10 +110,10 @@ def test_a_mistyped_config_is_named_with_the_right_spelling():
     assert "owner" not in said
 
 
-def test_an_empty_file_format_is_none():
+def test_an_empty_file_format_is_ignored():
     assert policy_of({"file_format": ""}, "model.shop.m") == policy_of({}, "model.shop.m")
 
 
-def test_table_properties_are_a_mapping():
+def test_tblproperties_must_be_a_mapping():
     with pytest.raises(ConfigError, match=r"tblproperties is \['a'\]: expected a mapping"):
         policy_of({"tblproperties": ["a"]}, "m")

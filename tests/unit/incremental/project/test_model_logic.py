@@ -1,4 +1,4 @@
-"""What counts as a model's logic, and what does not."""
+"""What belongs to a model's logic, and what does not."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def same(one, other):
         "select id, v -- {# more #}\nfrom {{ ip_changes(ref('src')) }}",
     ],
 )
-def test_layout_comments_and_config_calls_do_not_count(sql):
+def test_layout_comments_and_config_calls_are_ignored(sql):
     assert same(logic(sql), logic())
 
 
@@ -69,7 +69,7 @@ def test_layout_comments_and_config_calls_do_not_count(sql):
         "select idv from {{ ip_changes(ref('src')) }}",
     ],
 )
-def test_sql_counts(sql):
+def test_sql_belongs_to_the_logic(sql):
     assert not same(logic(sql), logic())
 
 
@@ -84,7 +84,7 @@ def test_sql_counts(sql):
         ("'{{ a }}', b", "'{{a}}' ,b"),
     ],
 )  # fmt: skip
-def test_layout_around_jinja_does_not_count(one, other):
+def test_layout_around_jinja_is_ignored(one, other):
     assert same(logic(f"select {one}"), logic(f"select {other}"))
 
 
@@ -119,11 +119,11 @@ def test_layout_around_jinja_does_not_count(one, other):
         ),
     ],
 )
-def test_what_looks_like_layout_and_is_not_counts(one, other):
+def test_apparent_layout_that_changes_the_sql_is_not_ignored(one, other):
     assert not same(logic(f"select {one}"), logic(f"select {other}"))
 
 
-def test_macros_count_with_those_that_they_call():
+def test_macros_and_the_macros_that_they_call_belong_to_the_logic():
     sql = "select {{ cents('v') }}"
     for macro, text in (("cents", "{{ c }} * 1000 {{ rounding() }}"), ("rounding", "- {{ var('half') }}")):
         macros = {**SCOPE.macros, macro: ["{% macro " + macro + "(c) %} " + text + " {% endmacro %}"]}
@@ -134,7 +134,7 @@ def test_macros_count_with_those_that_they_call():
 
 
 @pytest.mark.parametrize("sql", ["'{{ form() }}'", '"a{{ f(form()) }}"', "'{{ outer() }}'"])
-def test_layout_of_macros_counts_within_quotes(sql):
+def test_layout_of_macros_within_quotes_is_not_ignored(sql):
     def built(text, sql=sql):
         outer = ["{% macro outer() %}{{ form() }}{% endmacro %}"]
         macros = {"form": ["{% macro form() %}" + text + "{% endmacro %}"], "outer": outer}
@@ -156,7 +156,7 @@ def test_layout_of_macros_counts_within_quotes(sql):
         "(cents)('v')",
     ],
 )
-def test_a_macro_counts_however_it_is_called(call):
+def test_a_macro_belongs_to_the_logic_regardless_of_how_it_is_called(call):
     macros = {**SCOPE.macros, "cents": ["{% macro cents(c) %} 1 {% endmacro %}"]}
     sql = f"select {{{{ {call} }}}}"
     assert not same(logic(sql, replace(SCOPE, macros=macros)), logic(sql))
@@ -175,7 +175,7 @@ def test_a_macro_counts_however_it_is_called(call):
         ("f(target)", {"target": {"name": "prod", "schema": "dev", "threads": 4}}),
     ],
 )
-def test_values_count_where_they_are_read(expression, changed):
+def test_values_that_the_sql_reads_belong_to_the_logic(expression, changed):
     sql, scope = f"select {{{{ {expression} }}}}", replace(SCOPE, **changed)
     assert not same(logic(sql, scope), logic(sql))
     assert same(logic(scope=scope), logic())
@@ -190,20 +190,20 @@ def test_values_count_where_they_are_read(expression, changed):
         ("model.config.meta.items()", {"meta": {"least": 2}}),
     ],
 )
-def test_configs_count_where_they_are_read(expression, config):
+def test_configs_that_the_sql_reads_belong_to_the_logic(expression, config):
     sql = f"select {{{{ {expression} }}}}"
     assert not same(logic(sql, **config), logic(sql, meta={"least": 1}))
     assert same(logic(**config), logic(meta={"least": 1}))
 
 
-def test_what_is_not_read_of_the_model_does_not_count():
+def test_unread_attributes_of_the_model_are_ignored():
     sql = "select {{ model.config.meta.least }}, '{{ model.name }}'"
     assert same(
         logic(sql, meta={"least": 1}, tags=["a"]), logic(sql, meta={"least": 1, "more": 2}, name="model.shop.b")
     )
 
 
-def test_keys_of_a_variable_may_be_of_any_type_of_yaml():
+def test_keys_of_a_variable_may_have_any_yaml_type():
     def values(holidays):
         return logic("{{ var('x') }}", replace(SCOPE, variables=lambda package: {"x": [{"days": holidays}]}))
 
@@ -211,7 +211,7 @@ def test_keys_of_a_variable_may_be_of_any_type_of_yaml():
     assert same(values(mixed), values(dict(reversed(mixed.items())))) and not same(values(mixed), values({}))
 
 
-def test_what_differs_in_each_run_does_not_count():
+def test_values_that_differ_in_each_run_are_ignored():
     sql = "select '{{ run_started_at }}', '{{ invocation_id }}', {{ f(target) }}"
     threads = replace(SCOPE, target={**SCOPE.target, "threads": 8})
     assert same(logic(sql, threads), logic(sql))
@@ -221,7 +221,7 @@ def test_a_renamed_model_has_the_same_logic():
     assert same(logic(name="model.shop.renamed"), logic())
 
 
-def test_ephemeral_models_count_with_those_that_they_read():
+def test_ephemeral_models_and_their_parents_belong_to_the_logic():
     def graph(text):
         inner = {"config": {"materialized": "ephemeral"}, "depends_on": {"nodes": []}, "raw_code": text}
         outer = {**inner, "depends_on": {"nodes": ["model.shop.inner"]}, "raw_code": "select * from {{ ref('inner') }}"}
@@ -234,7 +234,7 @@ def test_ephemeral_models_count_with_those_that_they_read():
     assert same(built("select 1"), built("select  1 -- one"))
 
 
-def test_an_ephemeral_model_reads_values_of_its_own():
+def test_an_ephemeral_model_reads_its_own_values():
     def built(variable=1, **config):
         inner = {"package_name": "pkg", "config": {"materialized": "ephemeral", **config}, "depends_on": {"nodes": []}}
         text = "select {{ least() }}, {{ config.get('factor') }}"
@@ -251,7 +251,7 @@ def test_an_ephemeral_model_reads_values_of_its_own():
     assert same(built(tags=["x"]), built())
 
 
-def test_macros_are_found_by_what_dispatch_looks_for_in_any_order_of_the_manifest():
+def test_macros_are_found_by_the_names_that_dispatch_uses():
     def scope(*macros):
         listed = (SimpleNamespace(package_name="shop", name=name, macro_sql=name) for name in macros)
         return own_macros(listed)
@@ -287,11 +287,11 @@ def test_macros_are_found_by_what_dispatch_looks_for_in_any_order_of_the_manifes
         ),
     ],
 )
-def test_configs_count_that_decide_rows(one, other, alike):
+def test_configs_that_affect_rows_belong_to_the_logic(one, other, alike):
     assert same(logic(**one), logic(**other)) is alike
 
 
-def test_a_config_that_the_sql_reads_counts():
+def test_a_custom_config_that_the_sql_reads_belongs_to_the_logic():
     sql = "select {{ config.get('threshold') }}, {{ config.require('factor') }}"
     assert not same(logic(sql, threshold=1, factor=2), logic(sql, threshold=1, factor=3))
     assert not same(logic(sql, meta={"threshold": 1}), logic(sql, meta={"threshold": 2}))
@@ -304,7 +304,7 @@ def model(dbt, session):
 """
 
 
-def test_a_model_in_python():
+def test_a_python_model():
     built = logic(PYTHON, language="python", least=1)
     edited = PYTHON.replace("v >", "v >=")
     laid_out = (
@@ -317,18 +317,18 @@ def test_a_model_in_python():
     assert not same(logic(computed, language="python", least=2), logic(computed, language="python", least=1))
 
 
-def test_an_empty_text_in_python_counts():
+def test_an_empty_string_in_python_is_not_ignored():
     one, other = (
         logic(f"def model(dbt, session):\n    return f({given})", language="python") for given in ("'', 1", "1")
     )
     assert not same(one, other)
 
 
-def test_jinja_that_cannot_be_read_is_compared_as_text():
+def test_invalid_jinja_is_compared_as_text():
     assert not same(logic("select {{ 1"), logic("select {{ 2"))
 
 
-def test_it_is_kept_in_a_property():
+def test_the_logic_is_stored_in_a_property():
     built = logic("select {{ cents('v') }}", unique_key="id")
     assert built.is_comparable(built.fingerprint) and not built.is_comparable("0:abc")
     text = built.encoded()
@@ -338,7 +338,7 @@ def test_it_is_kept_in_a_property():
         assert decoded(broken, built.fingerprint) is None
 
 
-def test_a_long_logic_is_not_kept_whole():
+def test_a_long_logic_is_not_stored():
     words = " ".join(str(hash((n, "x"))) for n in range(20_000))
     assert logic(f"select {words}").encoded() is None
 
@@ -353,7 +353,7 @@ def test_differences_are_shown_by_part():
     assert 'unique_key: ["a"] → ["a", "b"]' in shown
 
 
-def test_long_differences_are_cut():
+def test_long_differences_are_truncated():
     before, now = (logic("\n".join(f"{which}{n}" for n in range(30))) for which in "ab")
     shown = differences(before, now)
     assert len(shown) == 13 and shown[-1] == "… and 49 more lines"
@@ -380,7 +380,7 @@ def test_variables_are_looked_up_as_dbt_does():
     assert "d" not in scope.variables("shop")
 
 
-def test_the_order_in_which_dbt_has_parsed_macros_does_not_count():
+def test_the_order_of_macros_is_ignored():
     macros = [
         SimpleNamespace(package_name="shop", name=name, macro_sql=f"{{% macro {name}(c) %}} {name} {{% endmacro %}}")
         for name in ("cents", "default__cents", "spark_iceberg__cents")

@@ -19,7 +19,7 @@ TABLE = TableName("lake", "shop", "sums")
         (None, False),
     ],
 )
-def test_sql_names_its_table(sql, found):
+def test_sql_that_names_its_own_table(sql, found):
     assert reads_itself({"compiled_code": sql}, TABLE) is found
 
 
@@ -31,7 +31,7 @@ def test_sql_names_its_table(sql, found):
         ('dbt.ip_changes(dbt.ref("orders"))', False),
     ],
 )
-def test_python_has_this_or_names_its_table(code, found):
-    """What dbt compiles has ``this`` in every model."""
+def test_python_that_uses_this_or_names_its_own_table(code, found):
+    """dbt's compiled code of each Python model contains ``this``, so only the raw code is checked for it."""
     node = {"language": "python", "raw_code": code, "compiled_code": "class this: lake.shop.sums"}
     assert reads_itself(node, TABLE) is found

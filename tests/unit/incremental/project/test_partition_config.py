@@ -1,4 +1,4 @@
-"""The config partition_by: what is taken, and what is refused."""
+"""Valid and invalid values of ``partition_by``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_no_fields():
         ("week(d)", "an unknown transform, week"),
         ("bucket(id)", "bucket\\(\\) without a whole number above 0 and a column"),
         ("bucket(0, id)", "bucket\\(\\) without a whole number above 0 and a column"),
-        ("days(a, b)", "days\\(\\) without one column"),
+        ("days(a, b)", "but days\\(\\) takes exactly one column"),
         (["region", 7], "a int"),
         (7, "a int"),
         ({"field": "d", "data_type": "date"}, "a dict(.|\n)*write partition_by: d\\."),
@@ -47,7 +47,7 @@ def test_no_fields():
         ({"field": "at", "data_type": "timestamp"}, "write partition_by: days\\(at\\)\\."),
     ],
 )
-def test_anything_else_is_an_error_that_names_partition_by(value, said):
+def test_invalid_values_are_errors_that_name_partition_by(value, said):
     with pytest.raises(ConfigError, match=said) as caught:
         fields(value, "model.shop.t")
     assert "partition_by of model.shop.t" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The calls in a model's Python, by its text alone."""
+"""Calls of functions in a Python model, read from its text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def calls(body: str) -> list[PythonCall]:
         ("other.ip_changes(dbt.ref('orders'))", []),
     ],
 )
-def test_calls_are_found_wherever_they_stand(body, expected):
+def test_calls_are_found_anywhere(body, expected):
     found = [(call.name, call.positional, call.named) for call in calls(body)]
     assert sorted(found, key=str) == sorted(expected, key=str)
 
@@ -60,7 +60,7 @@ def test_calls_are_found_wherever_they_stand(body, expected):
         "dbt.ip_changelog(dbt.ref('orders'), **more)",
     ],
 )
-def test_what_is_not_literal_is_refused_with_its_line(call):
+def test_an_argument_that_is_not_literal_is_refused_with_its_line(call):
     with pytest.raises(ConfigError, match=r"model\.shop\.m, line 2, has an argument that is only known") as found:
         calls(call)
     assert f"Found: {call}" in str(found.value)
@@ -79,7 +79,7 @@ def test_a_function_that_does_not_exist_is_refused_with_its_line(body, fix):
     require_known("def model(dbt, session):\n    return dbt.ip_changes(dbt.ref('o'))", NAMES, "model.shop.m")
 
 
-def test_a_key_is_the_same_for_a_list_and_a_tuple_and_another_for_other_arguments():
+def test_the_key_of_a_call_depends_on_its_arguments():
     assert key_of("f", ["a", ("b", "c")], {}) == key_of("f", ("a", ["b", "c"]), {})
     assert key_of("f", ["a"], {}) != key_of("g", ["a"], {}) != key_of("g", [], {"a": "a"})
 

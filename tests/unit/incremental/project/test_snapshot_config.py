@@ -1,4 +1,4 @@
-"""Which configurations of a dbt snapshot can be run by what changed."""
+"""Which dbt snapshots can be run incrementally, according to their configs and columns."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def columns(**types):
         {},
         {"unique_key": ["id", "`part`"], "check_cols": ["name"]},
         {"strategy": "timestamp", "updated_at": "at"},
-        {"updated_at": "coalesce(at, now())"},  # of the strategy check: it decides no more than ids and times
+        {"updated_at": "coalesce(at, now())"},  # with the strategy check, updated_at affects only ids and times
         {"dbt_valid_to_current": "to_date('9999-12-31')", "hard_deletes": "new_record"},
         {"ip_incremental": True, "file_format": "iceberg"},
     ],
 )
-def test_what_can_be(more):
+def test_supported_configs(more):
     assert config.reason_of_config(node(**more), OWN) is None
 
 
@@ -59,7 +59,7 @@ def test_what_can_be(more):
         ({"dbt_valid_to_current": "current_date()"}, "dbt_valid_to_current has current_date()"),
     ],
 )
-def test_what_cannot(more, reason):
+def test_unsupported_configs(more, reason):
     assert reason in str(config.reason_of_config(node(**more), OWN))
 
 
@@ -71,7 +71,7 @@ def test_overridden_macros(name):
     assert found == f"dbt's macros for snapshots are overridden by shop.{name}"
 
 
-def test_other_macros_of_a_project():
+def test_unrelated_macros_of_the_project():
     assert config.reason_of_config(node(), [*OWN, Macro("snapshot_report", "shop")]) is None
 
 
@@ -85,7 +85,7 @@ TIMED = {"strategy": "timestamp", "updated_at": "at"}
     [
         ({}, GIVEN, None),
         (TIMED, GIVEN, None),
-        ({}, [*GIVEN, *columns(new="int")], None),  # dbt adds it to the table
+        ({}, [*GIVEN, *columns(new="int")], None),  # dbt adds the column to the table
         ({}, columns(id="bigint", name="string"), "id is bigint in the query and int in the table"),
         ({}, columns(id="int", name="string", Name="string"), "several columns named 'name'"),
         ({"unique_key": "ID"}, GIVEN, "unique_key is 'ID'"),
@@ -99,7 +99,7 @@ def test_columns(more, given, reason):
     assert found is None if reason is None else reason in str(found)
 
 
-def test_the_time_of_a_version_must_be_stored_as_it_is():
+def test_the_time_of_a_version_must_have_the_same_type_in_the_table():
     stored = columns(id="int", at="date", dbt_valid_from="timestamp")
     found = config.reason_of_columns(node(**TIMED), stored[:2], stored, "dbt_valid_from")
     assert found == "at is date in the query and timestamp in the table"

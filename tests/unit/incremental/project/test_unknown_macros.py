@@ -27,5 +27,5 @@ from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
         "a macro that exists",
     ],
 )
-def test_names_that_are_nearly_ours(sql, found):
+def test_misspelled_names_of_macros(sql, found):
     assert misspelt(sql, ARGUMENTS, ["ip_change"]) == found

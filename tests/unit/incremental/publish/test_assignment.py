@@ -1,4 +1,4 @@
-"""Which types keep every value of which others."""
+"""Which types can represent all values of another type."""
 
 from __future__ import annotations
 
@@ -61,24 +61,24 @@ LOSSY = [
 
 
 @pytest.mark.parametrize(("given", "target"), SAME)
-def test_the_same_type_in_other_words(given: str, target: str) -> None:
+def test_the_same_type_with_another_spelling(given: str, target: str) -> None:
     assert same_type(given, target)
     assert fits(given, target)
 
 
 @pytest.mark.parametrize(("given", "target"), WIDER)
-def test_a_type_that_holds_every_value_of_another(given: str, target: str) -> None:
+def test_a_type_that_represents_all_values_of_another(given: str, target: str) -> None:
     assert fits(given, target)
     assert not same_type(given, target)
 
 
 @pytest.mark.parametrize(("given", "target"), LOSSY)
-def test_a_type_that_does_not(given: str, target: str) -> None:
+def test_a_type_that_would_lose_values(given: str, target: str) -> None:
     assert not fits(given, target)
     assert not same_type(given, target)
 
 
-def test_what_iceberg_promotes() -> None:
+def test_type_promotions_of_iceberg() -> None:
     promoted = [("int", "bigint"), ("float", "double"), ("decimal(10,2)", "decimal(12,2)")]
     assert all(promotes(*pair) and not promotes(*reversed(pair)) for pair in promoted)
     assert not any(promotes(*pair) for pair in [("decimal(10,2)", "decimal(12,3)"), ("int", "double"), ("date", "int")])

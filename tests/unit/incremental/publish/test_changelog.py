@@ -1,4 +1,4 @@
-"""Applying a changelog by two statements: their SQL, and what is known of the changes before the first of them."""
+"""The SQL of the two statements that apply a changelog, and the summary of the changes that precedes them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def deletion(new: Inserted = BY_SEQUENCE, changes: ChangesView = CHANGES, **more
     return delete_sql(new, changes, replace(SOME, **more), "model.shop.mirror")  # type: ignore[arg-type]
 
 
-def test_a_row_that_goes_keeps_only_what_identifies_it():
+def test_a_deleted_row_keeps_only_its_identifying_columns():
     replacement = Replacement(("at", "id"), ("timestamp", "int"), ("day",))
     sql = view_sql("`c`", COLUMNS, replacement, is_kept="K", shows_old=False, run="ip_1_x")
     assert "cast(`id` as int) as `id`, cast(`day` as date) as `day`, cast(`at` as timestamp_ltz) as `at`" in sql
@@ -45,7 +45,7 @@ def test_a_row_that_goes_keeps_only_what_identifies_it():
     assert "_change_type = 'INSERT' as DBT_INTERNAL_IS_NEW, 'ip_1_x' as DBT_INTERNAL_RUN" in sql
 
 
-def test_where_old_rows_are_shown_a_key_without_one_is_new():
+def test_with_old_rows_a_key_without_an_old_row_is_new():
     sql = view_sql("`c`", COLUMNS, CHANGES.replacement, is_kept="K", shows_old=True, run="r")
     assert "DBT_INTERNAL_IS_KEPT as DBT_INTERNAL_IS_NEW" in sql
 
@@ -59,7 +59,7 @@ def test_where_old_rows_are_shown_a_key_without_one_is_new():
         (None, None, 0, "`id` is null"),
     ],
 )
-def test_the_least_and_the_greatest_key_bound_the_search(low, high, values, bound):
+def test_the_smallest_and_largest_keys_bound_the_search(low, high, values, bound):
     found = summary_of(CHANGES, (4, 3, 1, 1, 2, 10 - values, 10, "77", low, high, values))
     (only,) = found.bounds
     assert bound in only.sql
@@ -69,19 +69,19 @@ def test_the_least_and_the_greatest_key_bound_the_search(low, high, values, boun
 
 
 @pytest.mark.parametrize(("type_", "high"), [("double", "NaN"), ("string", "ff")])
-def test_values_without_a_literal_bound_nothing(type_, high):
+def test_values_without_a_literal_are_not_bounds(type_, high):
     changes = ChangesView("`v`", Replacement(("k",), (type_,)))
     low = "00" if type_ == "string" else "1.0"
     assert summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, high, 1)).bounds == ()
 
 
-def test_a_type_without_literals_is_not_asked_for():
+def test_columns_without_literals_are_not_queried():
     nested = ChangesView("`v`", Replacement(("k", "id"), ("struct<a:int>", "int")))
-    assert summary_sql(nested).count("min(") == 2  # of `id`: by key, and over all keys
+    assert summary_sql(nested).count("min(") == 2  # of `id`, once by key and once over all keys
     assert [name for name, _ in nested.bounded] == ["id"]
 
 
-def test_rows_that_stand_for_several_are_counted():
+def test_rows_that_represent_several_copies_are_counted():
     changes = ChangesView("`v`", Replacement(("id",), ("int",)), copies="n")
     assert "coalesce(max(n), 0) from (select `id`" in summary_sql(changes)
     found = summary_of(changes, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10, 3))
@@ -89,13 +89,13 @@ def test_rows_that_stand_for_several_are_counted():
     assert summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10)).most_copies == 1
 
 
-def test_fixed_columns_bound_the_search_too():
+def test_fixed_columns_also_bound_the_search():
     changes = ChangesView("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (1, 1, 1, 0, 0, 0, 1, "7", "1", "1", 1, "20454", "20454", 1)
     assert summary_of(changes, row).bounds[1].sql == "DBT_INTERNAL_DEST.`day` = date '2026-01-01'"
 
 
-def test_fixed_columns_do_not_bound_the_search_where_a_change_does_not_have_them():
+def test_fixed_columns_are_not_bounds_if_a_deletion_lacks_them():
     changes = ChangesView("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (2, 1, 1, 1, 0, 0, 2, "7", "1", "2", 2, "20454", "20454", 1)
     assert [bound.column for bound in summary_of(changes, row).bounds] == ["id"]
@@ -108,21 +108,21 @@ def test_summaries_of_other_changes_differ(other):
     assert summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10)) != summary_of(CHANGES, other)
 
 
-def test_older_rows_are_known_by_lineage_or_by_file():
+def test_older_rows_are_recognized_by_lineage_or_file():
     sql = deletion()
     assert "max(3) as _ip_since" in sql
     assert "_last_updated_sequence_number, 0) <> DBT_INTERNAL_SOURCE._ip_since" in sql
     assert "DBT_INTERNAL_DEST._file not in ('a', 'b') and (exists" in deletion(BY_FILE)
 
 
-def test_where_nothing_was_inserted_every_row_is_older():
+def test_without_inserted_rows_every_row_is_older():
     assert "_file" not in deletion(BY_FILE, kept=0, gone=9)
     assert "_ip_since" not in deletion(kept=0, gone=9)
 
 
 @pytest.mark.parametrize("new", [BY_SEQUENCE, BY_FILE], ids=["by_sequence", "by_file"])
-def test_only_a_row_that_is_older_and_has_a_new_key_is_an_error(new):
-    """In one condition with both sides: Spark would ask a condition on one side of rows that the join leaves out."""
+def test_only_an_older_row_with_a_new_key_is_an_error(new):
+    """The condition uses both sides of the join. Spark would evaluate a condition on one side for more rows."""
     sql = deletion(new, added=3)
     assert sql.count("group by `id` having not every(DBT_INTERNAL_IS_NEW)") == 1
     assert sql.count("group by `id` having every(DBT_INTERNAL_IS_NEW)") == 1
@@ -132,17 +132,17 @@ def test_only_a_row_that_is_older_and_has_a_new_key_is_an_error(new):
     assert "raise_error" not in deletion(new)
 
 
-def test_keys_that_are_all_new_are_only_looked_for():
+def test_if_all_keys_are_new_they_are_only_searched():
     assert deletion(added=9).count("exists (") == 1
 
 
-def test_null_is_a_key_that_costs_only_where_it_occurs():
+def test_null_keys_are_compared_only_if_they_occur():
     assert "DBT_INTERNAL_DEST.`id` = DBT_INTERNAL_SOURCE.`id`" in deletion()
     assert "DBT_INTERNAL_DEST.`id` <=> DBT_INTERNAL_SOURCE.`id`" in deletion(has_nulls=True)
     assert "is not null" not in repeated_sql(CHANGES)
 
 
-def test_more_keys_than_fit_a_driver_are_not_broadcast():
+def test_too_many_keys_for_the_driver_are_not_broadcast():
     assert "BROADCAST(DBT_INTERNAL_SOURCE)" in deletion(keys=MOST_BROADCAST_NUMBERS)
     assert "BROADCAST" not in deletion(keys=MOST_BROADCAST_NUMBERS + 1)
 
@@ -166,25 +166,25 @@ def table(*files):
         ([file(0, 9, nulls=10), file(10, 19)], True),
     ],
 )
-def test_bounds_that_leave_out_few_files_are_not_evaluated_row_by_row(files, is_useful):
+def test_bounds_that_exclude_few_files_are_not_used(files, is_useful):
     bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
     assert useful(bounds, table(*files)) == (bounds if is_useful else ())
 
 
-def test_a_number_is_not_compared_with_text_that_holds_one():
+def test_numbers_are_not_compared_with_text():
     (bound,) = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
     text = (TableColumn(1, "id", "string"),)
     files = ChangedFiles(text, text, FileDifference((), (file(0x30303030, 0x39303030),), ()))
     assert useful([bound], files) == ()
 
 
-def test_a_file_with_a_null_key_is_not_left_out_where_a_changed_key_is_null():
+def test_a_file_with_a_null_key_is_not_excluded_if_a_changed_key_is_null():
     bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 1, 10, "77", "12", "15", 9)).bounds
     assert useful(bounds, table(file(0, 9), file(20, 29, nulls=1))) == bounds
     assert useful(bounds, table(file(0, 9, nulls=1), file(20, 29, nulls=1))) == ()
 
 
-def test_bounds_stay_where_the_files_are_not_known():
+def test_bounds_are_kept_if_the_files_are_unknown():
     bounds = summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "12", "15", 10)).bounds
     assert useful(bounds, None) == bounds == useful(bounds, replace(table(), files=None))
 
@@ -193,7 +193,7 @@ def test_bounds_stay_where_the_files_are_not_known():
     ("type_", "low", "value"),
     [("date", "-1", -1), ("timestamp", "1", 1), ("string", "61", "a"), ("decimal(5,2)", "1.50", Decimal("1.5"))],
 )
-def test_ends_are_compared_in_iceberg_s_units(type_, low, value):
+def test_bounds_are_compared_in_icebergs_units(type_, low, value):
     changes = ChangesView("`v`", Replacement(("k",), (type_,)))
     (bound,) = summary_of(changes, (1, 1, 1, 0, 0, 0, 1, "7", low, low, 1)).bounds
     assert bound.interval.lower == value

@@ -32,30 +32,30 @@ class Column:
 ID, V, W = Column("Id"), Column("v"), Column("w`x")
 
 
-def test_written_are_the_columns_that_both_have():
+def test_columns_that_both_tables_have_are_written():
     assert written_columns([Column("V"), Column("id"), Column("_change_type")], [ID, V, W]) == [ID, V]
 
 
-def test_updated_are_all_or_the_chosen():
+def test_all_or_the_configured_columns_are_updated():
     assert updated_columns([ID, V, W], None, None) == [ID, V, W]
     assert updated_columns([ID, V, W], ["`w``x`"], None) == [W]
     assert updated_columns([ID, V, W], None, "ID") == [V, W]
 
 
-def test_columns_whose_names_differ_in_case_only_are_refused():
+def test_column_names_that_differ_only_in_case_are_refused():
     twins = [Column("a"), Column("A")]
     for given, target in ((twins, twins), ([Column("a")], twins)):
         with pytest.raises(ConfigError, match=r"a, A in the columns of model\.shop\.t differ only in case"):
             changes("ignore", given, target)
 
 
-def test_keys_are_named_as_the_target_names_them():
+def test_keys_have_the_target_tables_spelling():
     assert key_columns([ID, V, W], "ID") == ["Id"]
     assert key_columns([ID, V, W], ["`w``x`", "V"]) == ["w`x", "v"]
 
 
 @pytest.mark.parametrize("call", [lambda: updated_columns([ID], "v", None), lambda: key_columns([ID], ["id", "v"])])
-def test_a_column_that_is_none_is_said(call):
+def test_an_unknown_column_is_an_error(call):
     with pytest.raises(ConfigError, match=r"names v, [^:]*: columns of the model: Id"):
         call()
 
@@ -65,18 +65,18 @@ def changes(on_schema_change, given, target):
 
 
 @pytest.mark.parametrize("policy", ["ignore", "append_new_columns", "sync_all_columns", "fail"])
-def test_the_same_columns_in_another_order_and_case_change_nothing(policy):
+def test_another_order_and_case_is_not_a_change(policy):
     assert not changes(policy, [Column("V"), Column("id"), W], [ID, V, W]).alters
 
 
-def test_a_column_that_came_is_passed_over_or_added():
+def test_a_new_column_is_ignored_or_added():
     new = Column("new")
     assert changes("ignore", [ID, new], [ID]) == SchemaChanges(passed_over=["new"])
     for policy in ("append_new_columns", "sync_all_columns"):
         assert changes(policy, [ID, new], [ID]).added == [new]
 
 
-def test_a_column_that_went_is_an_error_or_stays_or_is_dropped():
+def test_a_missing_column_is_an_error_or_kept_or_dropped():
     with pytest.raises(ConfigError, match="returns no value for 1 column") as caught:
         changes("ignore", [ID], [ID, V])
     for named in ("no v.", "append_new_columns", "sync_all_columns", "--full-refresh --select t"):
@@ -85,7 +85,7 @@ def test_a_column_that_went_is_an_error_or_stays_or_is_dropped():
     assert changes("sync_all_columns", [ID], [ID, V]).removed == [V]
 
 
-def test_one_that_went_and_one_that_came_may_be_the_same():
+def test_a_missing_and_a_new_column_may_be_a_renamed_one():
     with pytest.raises(ConfigError, match=r"\(was v renamed to new\?\)\.") as caught:
         changes("ignore", [ID, Column("new")], [ID, V])
     assert "`new as v`" in str(caught.value)
@@ -94,7 +94,7 @@ def test_one_that_went_and_one_that_came_may_be_the_same():
         changes("ignore", [ID, Column("new")], [ID, V, W])
 
 
-def test_a_type_that_became_wider_is_taken_over_where_types_are_synced():
+def test_a_wider_type_is_applied_if_types_are_synced():
     wide = Column("v", "bigint")
     assert changes("sync_all_columns", [ID, wide], [ID, V]).retyped == [wide]
     assert not changes("sync_all_columns", [ID, V], [ID, wide]).alters
@@ -104,7 +104,7 @@ def test_a_type_that_became_wider_is_taken_over_where_types_are_synced():
         assert "on_schema_change: sync_all_columns" in str(caught.value)
 
 
-def test_a_type_that_iceberg_cannot_change_is_an_error_even_where_types_are_synced():
+def test_a_type_that_iceberg_cannot_change_is_an_error_even_if_types_are_synced():
     with pytest.raises(
         ConfigError, match="v is string in the model and int in the table, which Iceberg's ALTER"
     ) as caught:
@@ -116,12 +116,12 @@ def compare(given, target, **compared):
     require_comparable(given, target, compared, TableName("lake", "ops", "t"), "model.shop.t")
 
 
-def test_columns_that_compare_rows_may_differ_in_size_and_all_others_in_type():
+def test_types_of_compared_columns_may_differ_only_in_size():
     compare([Column("ID", "smallint"), Column("v", "string")], [ID, V], unique_key="`id`", sequence_by=[])
-    compare([ID], [ID, V], sequence_by=["v"])  # one that the SQL does not return is refused elsewhere
+    compare([ID], [ID, V], sequence_by=["v"])  # another check refuses columns that the SQL does not return
 
 
-def test_columns_that_would_compare_otherwise_are_named_with_their_configs():
+def test_columns_that_would_be_compared_differently_are_named_with_their_configs():
     with pytest.raises(ConfigError, match="Rows would be lost or duplicated") as caught:
         compare([Column("id", "double"), Column("V", "date"), W], [ID, V, W], unique_key=["id", "w`x"], sequence_by="v")
     for text in (
@@ -132,12 +132,12 @@ def test_columns_that_would_compare_otherwise_are_named_with_their_configs():
         assert text in str(caught.value)
 
 
-def test_columns_that_compare_rows_and_the_table_lacks_are_refused():
+def test_compared_columns_must_exist_in_the_table():
     with pytest.raises(ConfigError, match="no column for unique_key v"):
         compare([ID, V], [ID], unique_key=["id", "v"])
 
 
-def test_a_collation_is_refused_for_columns_that_compare_rows_alone():
+def test_a_collation_is_refused_only_for_compared_columns():
     columns = [Column("k", "string collate UTF8_LCASE"), ID]
     require_uncollated(columns, {"unique_key": ["id"]}, "model.shop.t")
     with pytest.raises(ConfigError, match="unique_key k of type string collate UTF8_LCASE"):
@@ -153,7 +153,7 @@ def test_a_collation_is_refused_for_columns_that_compare_rows_alone():
         ([Column("new"), V], "not in the table: new; not in the model's SQL: Id."),
     ],
 )
-def test_out_of_sync_columns_fail_by_name(given, said):
+def test_the_error_names_columns_that_are_out_of_sync(given, said):
     with pytest.raises(OutOfSyncError, match="out of sync") as caught:
         changes("fail", given, [ID, V])
     assert f"Found: {said}" in str(caught.value)
@@ -169,7 +169,7 @@ def overwriting(partition_by="days(at)", event_time="`At`", event_times=("at",))
     )
 
 
-def test_a_row_outside_of_a_window_fails_where_its_event_time_is_written():
+def test_a_row_outside_of_a_window_fails_when_its_event_time_is_written():
     first, second = overwriting()
     assert first == "`id`"
     assert second.startswith("case when if(typeof(`At`) = 'string', raise_error(")
@@ -194,7 +194,7 @@ def test_a_window_needs_whole_partitions_and_one_event_time(given):
         ({"id": "string", "at": "int"}, {"at": "string"}, True),
     ],
 )
-def test_types_are_also_compared_with_those_of_the_rows_that_are_there(now, recorded, refused):
+def test_types_are_also_compared_with_those_of_existing_rows(now, recorded, refused):
     if not refused:
         require_recorded_types(now, recorded, TableName("lake", "ops", "t"), "model.shop.t")
         return

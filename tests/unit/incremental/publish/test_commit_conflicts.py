@@ -22,14 +22,14 @@ def _without_pauses(monkeypatch):
     monkeypatch.setattr(commit_conflicts, "_PAUSE", 0)
 
 
-def test_what_lost_a_race_is_sent_again():
+def test_a_statement_that_lost_a_race_is_sent_again():
     send, sent = failing(3, STALE)
     commit_conflicts.retry_conflicts(send, "a")
     assert sent == ["a"] * 4
 
 
 @pytest.mark.parametrize(("times", "error", "attempts"), [(1, StatementError("no such tag"), 1), (99, STALE, 12)])
-def test_what_another_attempt_does_not_mend_is_raised(times, error, attempts):
+def test_errors_that_retries_do_not_fix_are_raised(times, error, attempts):
     send, sent = failing(times, error)
     with pytest.raises(StatementError):
         commit_conflicts.retry_conflicts(send, "a")

@@ -1,4 +1,4 @@
-"""Staging and publishing, statement by statement, on a table that does with each commit what a test says."""
+"""Staging and publishing, statement by statement, with a simulated table on which tests choose where commits go."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def checkpoint(epoch, at):
 
 
 class Lake:
-    """A source with a new commit, and a target on which ``goes`` says where each data statement's commits go.
+    """A source with a new commit, and a target. ``goes`` determines where the commits of each data statement go.
 
-    By the statement's text: ``branch``, ``main``, ``aside`` (a snapshot on no branch), ``nowhere``, ``twice``.
+    It maps the statement's text to ``branch``, ``main``, ``aside`` (a snapshot on no branch), ``nowhere`` or ``twice``.
     """
 
     def __init__(self, **goes):
@@ -103,7 +103,7 @@ class Lake:
         self.tables[TARGET] = replace(self.target, refs=refs, current_snapshot_id=refs["main"])
 
     def rebuild(self, sql):
-        """What Spark does with CREATE OR REPLACE TABLE AS."""
+        """Replace the target, as Spark does for CREATE OR REPLACE TABLE AS."""
         self.sent.append(sql)
         marks = {k.removeprefix(_SUMMARY): v for k, v in self.settings.items() if k.startswith(_SUMMARY)}
         self.tables[TARGET] = history(TARGET, snap(200 + len(self.sent), None, marks))
@@ -123,7 +123,7 @@ def delete(target, commit):
     return "delete"
 
 
-def test_the_branch_has_one_name_for_all_attempts_of_a_run_and_another_for_the_next():
+def test_the_name_of_the_branch_depends_on_the_run():
     lake = Lake()
     first = lake.run().plan
     assert first.branch == first.branch != replace(first, invocation_id="other").branch
@@ -131,7 +131,7 @@ def test_the_branch_has_one_name_for_all_attempts_of_a_run_and_another_for_the_n
 
 
 @pytest.mark.parametrize(("then", "commits"), [(None, 1), (delete, 2)])
-def test_what_is_staged_is_published_at_once(then, commits):
+def test_staged_commits_are_published_atomically(then, commits):
     lake = Lake()
     published = lake.apply(then)
     assert published.snapshot == lake.target.current
@@ -140,8 +140,8 @@ def test_what_is_staged_is_published_at_once(then, commits):
     assert not lake.settings
 
 
-def test_a_reader_that_knows_a_sequence_number_only_later_sees_the_same_commit():
-    """As Spark's metadata tables do, which have it of snapshots that were once the newest."""
+def test_a_commit_whose_sequence_number_becomes_known_later_is_recognized():
+    """Spark's metadata tables have the sequence number only of snapshots that were current at some time."""
     lake = Lake()
     load = lake.load
 
@@ -156,7 +156,7 @@ def test_a_reader_that_knows_a_sequence_number_only_later_sees_the_same_commit()
 
 @pytest.mark.parametrize("place", ["nowhere", "aside", "twice"])
 @pytest.mark.parametrize("statement", ["insert", "delete"])
-def test_a_statement_that_is_not_one_commit_on_the_branch_publishes_nothing(statement, place):
+def test_a_statement_without_exactly_one_commit_on_the_branch_publishes_nothing(statement, place):
     lake = Lake(**{statement: place})
     with pytest.raises(StagingError, match="were not published") as caught:
         lake.apply(delete)
@@ -166,7 +166,7 @@ def test_a_statement_that_is_not_one_commit_on_the_branch_publishes_nothing(stat
 
 
 @pytest.mark.parametrize(("statement", "found", "back_to"), [("insert", 101, 100), ("delete", 102, 100)])
-def test_a_statement_that_reaches_main_is_named_with_the_way_back(statement, found, back_to):
+def test_the_error_of_a_commit_to_main_contains_the_rollback(statement, found, back_to):
     lake = Lake(**{statement: "main"})
     with pytest.raises(StagingError, match="was committed to main") as caught:
         lake.apply(delete)
@@ -186,7 +186,7 @@ def test_a_run_does_not_continue_a_part_of_an_earlier_one():
     assert lake.apply(delete).checkpoint.epoch == 2
 
 
-def test_a_statement_that_is_carried_out_again_after_the_publication_is_named():
+def test_a_statement_that_is_executed_again_after_publication_is_an_error():
     lake = Lake()
     execute = lake.execute
 
@@ -202,10 +202,10 @@ def test_a_statement_that_is_carried_out_again_after_the_publication_is_named():
     assert "rollback_to_snapshot('`lake`.`ops`.`staged`', 101)" in str(caught.value)
 
 
-def test_an_overwrite_of_no_rows_moves_the_checkpoint_only():
+def test_an_overwrite_without_rows_moves_only_the_checkpoint():
     lake = Lake(insert="nowhere")
     assert lake.apply(**OVERWRITE).snapshot is None
-    left = Lake(insert="nowhere")  # and a merge, which the model was before, that was killed between its statements
+    left = Lake(insert="nowhere")  # with a commit of an earlier merge that was killed between its statements
     crashed = snap(150, 100, {PART_KEY: "2"})
     left.tables[TARGET] = replace(left.target, snapshots={**left.target.snapshots, 150: crashed})
     assert left.apply(**OVERWRITE).snapshot is None
@@ -225,10 +225,10 @@ def test_an_overwrite_of_a_table_with_files_of_an_older_spec_is_not_published():
     ):
         assert named in str(caught.value)
     assert lake.target.current_snapshot_id == 100
-    assert lake.apply().snapshot is not None  # an append replaces nothing
+    assert lake.apply().snapshot is not None  # an append replaces no rows
 
 
-def test_a_build_whose_answer_was_lost_is_repeated_as_iceberg_may_have_removed_its_manifests():
+def test_a_build_whose_response_was_lost_is_repeated():
     lake = Lake()
     run = lake.run(full_refresh=True)
 
@@ -244,7 +244,7 @@ def test_a_build_whose_answer_was_lost_is_repeated_as_iceberg_may_have_removed_i
     assert not lake.settings
 
 
-def test_a_build_that_was_not_committed_or_not_looked_at_shows_its_own_error():
+def test_the_error_of_an_uncommitted_build_is_raised():
     lake = Lake()
     run = lake.run(full_refresh=True)
 

@@ -1,4 +1,4 @@
-"""Races of a run with others: each as the smallest history that shows it."""
+"""Races between runs, each with the smallest history that shows it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tests.unit.incremental.runs import (
 )
 
 
-def test_mirror_after_a_rebuild_never_speaks_for_another_run_s_rows():
-    """A (epoch 31, source at 20) and B (a long full refresh, epoch 6, source at 12): B commits just before A looks."""
+def test_the_property_after_a_rebuild_never_claims_another_runs_rows():
+    """A has epoch 31 and source snapshot 20, B has epoch 6 and source snapshot 12. B commits just before A checks."""
     source = hist(SOURCE, *[snap(n, n - 1 or None) for n in range(1, 21)])
     before = hist(TARGET, carrying(100, None, cp(30, 19)))
     reader = Reader(s=source, t=before)
@@ -50,12 +50,12 @@ def test_mirror_after_a_rebuild_never_speaks_for_another_run_s_rows():
 
     with contextlib.suppress(IncrementalError):
         publish.Publisher(Connection(execute), reader).rebuild(run, "create or replace table")
-    # the table holds B's rows, up to 12; a checkpoint at 20 would lose 13 to 20
+    # the table contains B's rows up to 12, so a checkpoint at 20 would lose 13 to 20
     assert checkpoint_state(reader.tables[TARGET]).checkpoint.sources[str(SOURCE)].snapshot_id == 12
 
 
 def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
-    """spark.wap.branch/-id set by a profile, a header or a leak: CREATE OR REPLACE leaves main empty (facts.md)."""
+    """With spark.wap.branch or spark.wap.id, CREATE OR REPLACE leaves main empty."""
     source = hist(SOURCE, snap(1, None))
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, cp(1, 1))))
     run = Run(captured(opened(reader, full_refresh=True), reader))
@@ -73,8 +73,8 @@ def test_a_rebuild_whose_rows_did_not_reach_main_is_an_error():
     assert checkpoint_state(reader.tables[TARGET]).checkpoint is None
 
 
-def test_a_branch_that_the_winner_removed_is_a_lost_race():
-    """The winner drops all branches of its epoch, the loser's too, before the loser has looked at its own."""
+def test_a_branch_that_the_winner_dropped_is_a_lost_race():
+    """The winner drops all branches of its epoch, including the loser's, before the loser checks its own branch."""
     reader = two_commits()
     run = applying(reader)
 
@@ -82,11 +82,11 @@ def test_a_branch_that_the_winner_removed_is_a_lost_race():
         if sql.startswith("merge"):
             reader.tables[TARGET] = hist(TARGET, carrying(100, None, cp(1, 1)), carrying(101, 100, cp(2, 2, "winner")))
 
-    with pytest.raises(ConcurrentRunError):  # a bare KeyError
+    with pytest.raises(ConcurrentRunError):  # not a KeyError
         publish.Publisher(Connection(execute), reader).apply(run, "merge", {})
 
 
-def test_an_error_that_no_other_commit_caused_is_shown_at_once():
+def test_an_error_that_no_other_commit_caused_is_raised_at_once():
     reader = two_commits()
     run, sent = applying(reader), []
 
@@ -101,8 +101,8 @@ def test_an_error_that_no_other_commit_caused_is_shown_at_once():
     assert sent.count("merge") == 1
 
 
-def test_a_conflict_after_the_run_has_dropped_its_own_branch_is_no_lost_race():
-    """The statement commits nothing, so that only the checkpoint moves; a compaction comes between, once."""
+def test_a_conflict_after_the_run_dropped_its_own_branch_is_not_a_lost_race():
+    """The statement commits nothing, so only the checkpoint moves. A compaction causes one conflict."""
     reader = two_commits()
     run, failed = applying(reader, incremental_strategy="insert_overwrite", partition_by="day"), []
 
@@ -118,7 +118,7 @@ def test_a_conflict_after_the_run_has_dropped_its_own_branch_is_no_lost_race():
     assert publish.Publisher(Connection(execute), reader).apply(run, "insert overwrite", {}).snapshot is None
 
 
-def test_one_reset_that_fails_does_not_leave_the_others_set():
+def test_a_failed_reset_does_not_prevent_other_resets():
     reader = two_commits()
     run, settings, failed = applying(reader), set(), []
 
@@ -136,11 +136,11 @@ def test_one_reset_that_fails_does_not_leave_the_others_set():
 
     with pytest.raises(StatementError):
         publish.Publisher(Connection(execute), reader).apply(run, "merge", {})
-    assert len(settings) <= 1  # the one whose RESET failed; the checkpoint must not stay for the next model
+    assert len(settings) <= 1  # only the setting whose RESET failed; the checkpoint must not remain for the next model
 
 
 def test_advance_does_not_undo_a_rewind():
-    """`ip_set_checkpoint` has said "goes on from 1" while a run that captured before moves over a compaction."""
+    """`ip_set_checkpoint` moves the position to 1, while an earlier run advances past a compaction."""
     compaction = snap(3, 2, {"total-records": "9"}, "replace")
     reader = Reader(
         s=hist(SOURCE, snap(1, None), snap(2, 1), compaction), t=hist(TARGET, carrying(100, None, cp(1, 2)))
@@ -159,7 +159,7 @@ def test_advance_does_not_undo_a_rewind():
 
 
 def test_a_rollback_of_the_target_during_a_run_is_not_undone():
-    """fast_forward asks only whether main is *an* ancestor of the branch: main rolled back from 101 to 100 is one."""
+    """fast_forward requires only that main is an ancestor of the branch, which is also true after a rollback."""
     reader = Reader(
         s=hist(SOURCE, snap(1, None), snap(2, 1)),
         t=hist(
@@ -178,7 +178,7 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
             number = 102 + len(merged)
             staged = carrying(number, old.current_snapshot_id, run.next_checkpoint())
             merged.append(number)
-            reader.tables[TARGET] = replace(  # staged on 101 at first; then someone rolls main back to 100
+            reader.tables[TARGET] = replace(  # first staged on 101; then main is rolled back to 100
                 old,
                 snapshots={**old.snapshots, number: staged},
                 refs={"main": 100, branch: number},
@@ -191,13 +191,13 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
     sent, merged = [], []
     with contextlib.suppress(IncrementalError, AssertionError):
         publish.Publisher(Connection(lambda sql: (sent.append(sql), execute(sql))), reader).apply(run, "merge", {})
-    # 101 was rolled back; publishing 102 on top of it would bring it back
+    # 101 was rolled back; publishing 102, its child, would restore it
     head = reader.tables[TARGET]
     assert not head.is_ancestor(101, of=head.current_snapshot_id)
 
 
 def test_a_run_that_started_without_a_checkpoint():
-    """As that of a dbt snapshot whose table dbt's own runs have built."""
+    """Such as a run of a dbt snapshot whose table was built by dbt itself."""
     table = hist(TARGET, snap(100, None))
     reader = Reader(s=hist(SOURCE, snap(1, None)), t=table)
     plan = replace(opened(reader, full_refresh=True), checkpoint=None)

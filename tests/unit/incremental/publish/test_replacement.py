@@ -1,4 +1,4 @@
-"""Merging by replacement, changed groups and ranges of values: the SQL, and what it takes from metadata."""
+"""The SQL of merges by replacement, changed groups and value ranges, and its use of metadata."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def groups_of(*found, keys=("id",), types=("int",)):
     return ChangedGroups(keys, tuple(Changes(planned, each) for each in found), types=types)
 
 
-def test_a_copying_delete_is_bounded_only_by_what_all_files_are_partitioned_by():
-    """By other columns Iceberg 1.12 fails ("Field _spec_id not found")."""
+def test_a_copy_on_write_delete_has_bounds_only_on_common_partition_columns():
+    """With bounds on other columns, Iceberg 1.12 fails ("Field _spec_id not found")."""
     both = Replacement(("id",), ("int",), fixed=("day",))
     for specs, bounded in {
         (("day",),): ("`day`",),
@@ -90,7 +90,7 @@ def test_a_copying_delete_is_bounded_only_by_what_all_files_are_partitioned_by()
         assert "_file not in ('a', 'b')" in sql
 
 
-def test_old_rows_are_told_by_lineage_where_that_is_known():
+def test_old_rows_are_recognized_by_row_lineage_if_it_is_reliable():
     mor = {"write.delete.mode": "merge-on-read"}
     assert inserted(target(**mor), COMMIT, FILES, no_specs).by_sequence
     assert not inserted(target(), COMMIT, FILES, no_specs).by_sequence
@@ -106,21 +106,21 @@ def test_old_rows_are_told_by_lineage_where_that_is_known():
         )
 
 
-def test_the_number_of_a_commit_is_in_no_condition_that_spark_compiles():
-    """A literal number is a part of the code; what stands in the broadcast keys is not."""
+def test_sequence_numbers_are_not_literals_in_conditions():
+    """A literal would become a part of the compiled code. A value in the broadcast keys does not."""
     sql = deletion(Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=True), groups=groups_of(FILES))
     assert "_last_updated_sequence_number, 0) <> _ip_changed._ip_since or DBT_INTERNAL_DEST._file not in (" in sql
     assert "> 3" not in sql
 
 
-def test_a_key_of_the_name_that_we_use_is_left_alone():
+def test_internal_names_do_not_collide_with_keys():
     key = Replacement(("_IP_since",), ("int",))
     sql = delete_sql(Inserted(h.FLIGHTS, COMMIT, None, by_sequence=True), key)
     assert "as _ip_since_ from" in sql
     assert "0) <> DBT_INTERNAL_SOURCE._ip_since_)" in sql
 
 
-def test_old_rows_are_told_by_files():
+def test_old_rows_are_recognized_by_files():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
     assert "DBT_INTERNAL_DEST._file not in ('a', 'b')" in deletion(new)
     unlisted = deletion(replace(new, files=None))
@@ -140,14 +140,14 @@ def test_the_first_commit_of_a_table():
     assert f"from {NAME}.`snapshot_id_1` where `id` is not null" in deletion(first)
 
 
-def test_keys_that_come_twice_are_looked_for_among_the_inserted_rows():
+def test_duplicate_keys_are_searched_in_the_inserted_rows():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
     sql = duplicates_of(new, Replacement(("id", "day"), ("int", "date")))
     assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')" in sql
     assert "where `id` is not null and `day` is not null group by `id`, `day` having count(*) > 1" in sql
 
 
-def test_groups_that_did_not_change_are_looked_for_among_the_inserted_rows():
+def test_unchanged_groups_are_searched_in_the_inserted_rows():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
     sql = unchanged_groups_sql(new, groups_of(FILES, keys=("id", "day"), types=("int", "date")))
     assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')) as DBT_INTERNAL_SOURCE" in sql
@@ -155,20 +155,20 @@ def test_groups_that_did_not_change_are_looked_for_among_the_inserted_rows():
     assert "group by `id`, `day`" in sql
 
 
-def test_groups_widen_what_is_deleted():
+def test_rows_of_changed_groups_are_also_deleted():
     new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
     groups = groups_of(files(file("c", 20, 21, 5)))
     sql = deletion(new, groups=groups)
     assert "`id` >= 20 and `id` <= 21" in sql
     assert "`id` >= 1 and `id` <= 5" in sql
-    assert sql.count("exists (") == 1  # by the same columns, one search finds both
+    assert sql.count("exists (") == 1  # the columns are the same, so one search finds both
     both = delete_sql(new, Replacement(("id", "day"), ("int", "date"), groups=groups))
     assert both.count("exists (") == 2
     unbounded = deletion(new, groups=groups_of(None))
-    assert "`id` >= 1" not in unbounded  # the keys of the groups are not known to lie there
+    assert "`id` >= 1" not in unbounded  # the range of the groups' keys is unknown
 
 
-def test_the_small_side_is_broadcast_while_it_is_small():
+def test_the_keys_are_broadcast_if_they_are_few():
     for type_, most in (("date", MOST_BROADCAST_NUMBERS), ("string", MOST_BROADCAST_KEYS)):
         groups = groups_of(FILES, keys=("day",), types=(type_,))
         for keys, is_small in ((most, True), (most + 1, False)):
@@ -177,7 +177,7 @@ def test_the_small_side_is_broadcast_while_it_is_small():
             assert ("/*+ BROADCAST(_ip_keys) */" in sql) is is_small
 
 
-def test_groups_of_null_are_looked_for_unless_there_is_none():
+def test_null_groups_are_compared_unless_there_are_none():
     by_id = groups_of(FILES, FILES)
     assert "on _ip_rows.`id` = _ip_keys.`id`" in rows_sql("t", 0, by_id)
     with_null = replace(FILES, files=FileDifference((), FILES.files.all, (replace(file("c", 1, 2, 0), nulls={1: 1}),)))
@@ -197,7 +197,7 @@ def test_groups_of_null_are_looked_for_unless_there_is_none():
         (("int", "date"), True, "l.`a` <=> r.`a` and l.`b` <=> r.`b`"),
     ],
 )
-def test_keys_that_spark_can_pack_into_one_number_are_given_as_numbers(types, nulls, expected):
+def test_keys_that_fit_into_one_number_are_compared_as_numbers(types, nulls, expected):
     assert same_key("l", "r", ("a", "b"), types, nulls=nulls) == expected
 
 
@@ -208,7 +208,7 @@ def test_the_range_of_a_column():
     nothing = from_metadata([FILES], "v")
     assert nothing is not None
     assert (nothing.min, nothing.has_nulls) == ("cast(null as string)", True)
-    assert from_metadata([FILES], "x") is None  # bounds leave NaN out
+    assert from_metadata([FILES], "x") is None  # bounds do not include NaN
     assert from_metadata([FILES, None], "id") is None
     other = replace(FILES, end=(TableColumn(1, "id", "long"),))
     assert from_metadata([FILES, other], "id") is None
@@ -246,7 +246,7 @@ def test_a_range_from_a_query(kind, row, expected):
         ("string", ("61", "F8", 2, 0), "starts with the bytes f8"),
     ],
 )
-def test_values_that_no_literal_bounds(kind, row, message):
+def test_values_without_a_literal_bound_are_refused(kind, row, message):
     with pytest.raises(ConfigError, match=message):
         from_row("c", kind, row)
 

@@ -1,4 +1,4 @@
-"""How many rows a statement wrote, by what the table's metadata say before and after it."""
+"""How many rows a statement wrote, according to the table's metadata before and after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 
 
 def history(*operations: str, begins_at: int = 1, parent: int | None = None) -> History:
-    """Snapshots with as many new rows as their numbers say."""
+    """A history in which snapshot n adds n rows."""
     numbers = range(begins_at, begins_at + len(operations))
     snapshots = {
         n: Snapshot(n, parent if n == begins_at else n - 1, n, n, operation, {"added-records": str(n)})
@@ -27,9 +27,9 @@ def history(*operations: str, begins_at: int = 1, parent: int | None = None) -> 
         (history("append"), history("append", "append"), 2, 2),  # the DELETE found nothing
         (history("append"), history("append"), 1, 0),
         (history(), history("append"), 1, 1),
-        (history("append"), history("append", "append", "append"), 1, None),  # another writer's is among them
+        (history("append"), history("append", "append", "append"), 1, None),  # one commit is another writer's
         (history("append"), history("append", "append", "append"), 2, None),
-        (history("append"), history("append", begins_at=7), 1, None),  # replaced meanwhile
+        (history("append"), history("append", begins_at=7), 1, None),  # the table was replaced in the meantime
         (None, history("append"), 1, None),
         (history("append"), None, 1, None),
     ],
@@ -40,12 +40,12 @@ def test_rows_of_the_last_statement(before, now, statements, expected):
 
 def test_rows_of_a_table_that_was_built():
     assert rows_built(history("append", begins_at=5)) == 5
-    assert rows_built(history("append", "append", begins_at=5)) == 5  # the second is another writer's
+    assert rows_built(history("append", "append", begins_at=5)) == 5  # the second commit is another writer's
     assert rows_built(history("append", begins_at=5, parent=4)) is None
     assert rows_built(None) is None
 
 
-def test_a_response_counts_only_what_is_known():
+def test_a_response_contains_only_known_counts():
     response = AdapterResponse("OK", "x")
     assert counted(response, None) is response
     found = counted(response, 1204)

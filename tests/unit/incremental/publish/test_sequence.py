@@ -1,4 +1,4 @@
-"""Order within a key: the SQL of the views, and the errors of rows whose place in the order is not known."""
+"""Order within a key: the SQL of the views, and the errors about rows whose order is unknown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compared(ordered=MIRROR, **known):
     return compared_sql("`r`", ordered, replace(KNOWN, **known))
 
 
-def test_a_deletion_has_its_key_and_its_sequence_in_the_table_s_types():
+def test_a_deletion_has_key_and_sequence_with_the_tables_types():
     sql = read_sql("`c`", MIRROR, is_kept=" K ", run="ip_1_x")
     assert "cast(`id` as int) as `id`, cast(`at` as timestamp_ltz) as `at`, cast(`n` as bigint) as `n`" in sql
     assert "if(DBT_INTERNAL_IS_KEPT, `m`, null) as `m`" in sql
@@ -49,13 +49,13 @@ def test_a_deletion_has_its_key_and_its_sequence_in_the_table_s_types():
     assert "_change_type" not in read_sql("`c`", MERGED, is_kept="true", run="r")
 
 
-def test_rows_are_placed_by_all_columns_of_the_sequence_and_those_without_a_place_come_first():
+def test_rows_are_ordered_by_all_sequence_columns_with_nulls_first():
     order = "order by (`at` is null or `n` is null) desc, `at` desc, `n` desc"
     for sql in (compared(), compared(MERGED), built_sql("`r`", MIRROR, "m"), built_deletions_sql("`r`", MIRROR, "m")):
         assert f"rank() over (partition by `id` {order})" in sql
 
 
-def test_the_table_is_read_in_keys_and_sequence_and_the_few_changed_keys_are_broadcast():
+def test_only_keys_and_sequence_of_the_table_are_read():
     sql = compared()
     assert "select /*+ BROADCAST(DBT_INTERNAL_CHANGED) */ DBT_INTERNAL_DEST.`id`, cast(DBT_INTERNAL_DEST.`at`" in sql
     assert "from `lake`.`ops`.`flights` VERSION AS OF 7 as DBT_INTERNAL_DEST left semi join" in sql
@@ -64,7 +64,7 @@ def test_the_table_is_read_in_keys_and_sequence_and_the_few_changed_keys_are_bro
     assert "VERSION AS OF" not in compared(snapshot_id=None, deletions=None)
 
 
-def test_deletions_are_bounded_by_the_columns_that_they_have():
+def test_deletions_have_bounds_only_on_their_own_columns():
     bounds = (
         Bound("id", "DBT_INTERNAL_DEST.`id` = 1", Interval()),
         Bound("day", "DBT_INTERNAL_DEST.`day` = 2", Interval()),
@@ -73,7 +73,7 @@ def test_deletions_are_bounded_by_the_columns_that_they_have():
     assert sql.count("`id` = 1") == 2 and sql.count("`day` = 2") == 1
 
 
-def test_null_is_a_key_of_a_changelog_only():
+def test_null_is_a_key_only_in_a_changelog():
     assert "DBT_INTERNAL_DEST.`id` <=> DBT_INTERNAL_CHANGED.`id`" in compared()
     assert "DBT_INTERNAL_DEST.`id` = DBT_INTERNAL_CHANGED.`id`" in compared(MERGED)
     assert "where not (`id` is null)" in compared(MERGED) and "`id` is null" not in compared()
@@ -82,7 +82,7 @@ def test_null_is_a_key_of_a_changelog_only():
     assert "union" not in built_sql("`r`", MIRROR, "m") and "union" in built_sql("`r`", MERGED, "m")
 
 
-def test_a_row_is_late_by_a_row_or_a_deletion_and_a_deletion_that_is_known_is_late_too():
+def test_a_row_is_late_if_a_row_or_a_deletion_is_newer():
     place = "struct(DBT_INTERNAL_SOURCE.`at`, DBT_INTERNAL_SOURCE.`n`)"
     deletion = "DBT_INTERNAL_KNOWN.DBT_INTERNAL_DELETION"
     assert f"{place} < DBT_INTERNAL_KNOWN.DBT_INTERNAL_ROW" in compared()
@@ -94,7 +94,7 @@ def test_a_deletion_of_ip_changelog_has_the_sequence_of_the_row_that_it_deletes(
     assert "'deletes same'" not in compared(replace(MIRROR, deletes_same=True))
 
 
-def test_rows_are_the_same_if_all_their_columns_are():
+def test_rows_are_equal_if_all_columns_are_equal():
     sql = differing_sql("`c`", MIRROR, KNOWN)
     assert "any_value(`m`) as `m`" in sql and "group by `id`, `at`, `n`, to_json(struct(`m`), " in sql
     assert "SSSSSS" in sql
@@ -102,12 +102,12 @@ def test_rows_are_the_same_if_all_their_columns_are():
     assert "from `lake`.`ops`.`flights`.`branch_main` as" in sql
 
 
-def test_a_row_of_a_window_replaces_the_row_of_its_sequence():
+def test_a_row_of_a_window_replaces_a_row_with_the_same_sequence():
     assert "'same as row'" in compared(MERGED)
     assert "'same as row'" not in compared(MERGED, replaces_same=True)
 
 
-def test_what_is_remembered_are_keys_and_sequence_once():
+def test_remembered_deletions_have_only_keys_and_sequence():
     keyed = replace(MIRROR, keys=("id", "at"))
     assert deletions_sql("`v`", keyed) == "select `id`, `at`, `n` from `v` where not DBT_INTERNAL_IS_KEPT"
     beside = deletions_table(TARGET)
@@ -151,7 +151,7 @@ COMPACTION = {"added-data-files": "1", "deleted-data-files": "2", "total-data-fi
         "empty",
     ],
 )
-def test_deletions_are_read_at_a_snapshot_that_is_there(snapshots, readable_at):
+def test_deletions_are_read_at_an_existing_snapshot(snapshots, readable_at):
     commits = [
         h.snapshot(number, parent, operation, summary=COMPACTION if operation == "replace" else h.APPEND)
         for number, parent, operation in snapshots
@@ -160,7 +160,7 @@ def test_deletions_are_read_at_a_snapshot_that_is_there(snapshots, readable_at):
     assert found == (None if readable_at is None else replace(BESIDE, snapshot_id=readable_at))
 
 
-def test_the_old_version_of_a_row_is_a_deletion_unless_a_new_one_is_as_new():
+def test_an_old_version_is_a_deletion_unless_a_new_version_has_the_same_sequence():
     newest, same = "where not (DBT_INTERNAL_IS_BEFORE and DBT_INTERNAL_HAS_KEPT)", "DBT_INTERNAL_HAS_AFTER"
     assert compared().index("rank() over") < compared().index(newest)
     assert newest not in compared(MERGED) and same not in compared()
@@ -169,7 +169,7 @@ def test_the_old_version_of_a_row_is_a_deletion_unless_a_new_one_is_as_new():
 
 
 def test_nested_types_are_not_written_as_types():
-    """Spark does not quote the names of their fields."""
+    """Spark does not quote the field names in such types."""
     column = Column("at", "struct<a b:int>")
     sql = read_sql("`c`", Ordered((column,), ("at",), ("at",), has_deletions=True), is_kept="K", run="r")
     assert sql.startswith("select `at` as `at`, DBT_INTERNAL_IS_KEPT")
@@ -181,13 +181,13 @@ def test_types_without_an_order():
 
 
 @pytest.mark.parametrize("flaw", Flaw)
-def test_errors_name_the_model_the_columns_the_keys_and_what_to_do(flaw):
+def test_errors_name_the_model_the_columns_and_the_keys(flaw):
     error = ERRORS[flaw]("model.shop.mirror", ("id",), ("at", "n"), '{"id":1} (2 rows)')
     assert isinstance(error, SequenceError)
     for part in ("model.shop.mirror", "id", "at, n", '{"id":1} (2 rows)', "Expected: ", "Found: ", "To fix"):
         assert part in error.msg
 
 
-def test_a_build_fails_for_the_row_whose_place_is_not_known():
+def test_a_build_fails_for_rows_of_unknown_order():
     sql = built_sql("`r`", MIRROR, "model.shop.mirror")
     assert sql.count("raise_error(concat(") == 2 and "model.shop.mirror" in sql and "to_json(struct(`id`)" in sql

@@ -1,4 +1,4 @@
-"""Which settings of a session are refused, and that the docs name every setting of the table."""
+"""Which session settings are refused. The docs list all tested and refused settings."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_refused(settings, refused):
     assert [each.key for each, _ in refused_in(settings)] == refused
 
 
-def test_what_harms_incremental_processing_alone_is_left_to_other_models():
+def test_other_models_may_use_settings_that_only_affect_incremental_processing():
     assert refused_in({"spark.wap.branch": "audit"}, everywhere=True) == []
     assert [each.key for each, _ in refused_in({ESCAPED: "true"}, everywhere=True)] == [ESCAPED]
 
 
-def test_the_error_names_setting_value_need_and_where_it_comes_from():
+def test_the_error_names_the_setting_its_values_and_its_origin():
     found = refused_in({ESCAPED: "true", "spark.wap.id": "x"})
     said = str(model_errors.refused_settings("model.shop.staged", found))
     for part in (f"{ESCAPED}: false, since", f"{ESCAPED} = true", "spark.wap.id = x", "server_side_parameters", "hook"):
@@ -45,12 +45,12 @@ def test_the_error_names_setting_value_need_and_where_it_comes_from():
 
 
 @pytest.mark.parametrize("key", [*HOLDS, *HOLDS_UNDER_ANSI, *SET, *(each.key for each in REFUSED)])
-def test_the_docs_name_it(key):
+def test_the_docs_name_each_setting(key):
     prefixes = ("spark.sql.iceberg.snapshot-property.", "spark.sql.iceberg.")
     short = next((key.removeprefix(prefix) for prefix in prefixes if key.startswith(prefix)), key)
     assert f"`{short}`" in DOCS or f"`{key}`" in DOCS
 
 
-def test_only_an_overwrite_of_partitions_needs_a_setting():
+def test_only_insert_overwrite_needs_a_setting():
     assert needed_by("insert_overwrite") == {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
     assert [needed_by(strategy) for strategy in ("append", "merge", "delete+insert")] == [{}, {}, {}]

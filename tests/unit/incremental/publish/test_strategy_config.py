@@ -30,7 +30,7 @@ def test_a_strategy_is_the_configured_one_or_append(config, name):
         ({"predicates": [], "incremental_predicates": None}, []),
     ],
 )
-def test_predicates_have_two_names_and_may_be_one_text(config, predicates):
+def test_predicates_have_two_names_and_may_be_a_string(config, predicates):
     assert strategy_config(config).predicates == predicates
 
 
@@ -54,5 +54,5 @@ KEYED = {"unique_key": "id", "sequence_by": ["at", "n"]}
         ({"incremental_strategy": "microbatch", **KEYED, "event_time": "at"}, {"event_time": ["at"]}),
     ],
 )
-def test_rows_are_compared_by_what_the_strategy_finds_old_rows_with(config, compared):
+def test_columns_by_which_a_strategy_compares_rows(config, compared):
     assert compared_columns(config, ["id", "at", "day"], ["day"]) == compared

@@ -1,4 +1,4 @@
-"""Branches of tables that a catalog holds in memory, to which another process has committed since."""
+"""Creating branches of tables that the catalog has cached, after another process has committed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from iceberg_incremental.table.history import TableName
 
 
 class Held:
-    """A table that is read again when a change of its references begins, as Iceberg does."""
+    """A table that is refreshed when a change of its references begins, as in Iceberg."""
 
     def __init__(self) -> None:
         self.head, self.branches = 1, {"stays": 1}
@@ -38,7 +38,7 @@ class Held:
 
 
 @pytest.mark.parametrize("branch", ["new", "stays"])
-def test_a_branch_begins_at_the_head_that_the_table_has_now(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:
+def test_a_branch_starts_at_the_current_head(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:
     held = Held()
     monkeypatch.setattr(table_commits, "iceberg_table", lambda session, table: held)
     table_commits.TableCommits(None).make_branch(TableName("lake", "db", "t"), branch)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Tables in DuckDB that a query reads, random changes of them, and the query's result updated incrementally."""
+"""Tables in DuckDB for queries, with random changes, and incremental updates of the results."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def _duck(sql: str) -> str:
 
 
 def _same(value: Any) -> Any:
-    """A value as GROUP BY compares it."""
+    """Return a value that equals all values of the same group in GROUP BY."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     return value
 
 
 class Tables:
-    """Three small tables, full of NULLs, duplicates and values that are equal only to some.
+    """Three small tables with many NULLs, duplicates, and values that are equal but not identical.
 
-    ``supersets``: whether their changes may have rows that have not changed.
+    ``supersets``: whether the changes may include rows that have not changed.
     """
 
     supersets = True
@@ -78,7 +78,7 @@ class Tables:
         return tuple(self.rng.choice(_VALUES[type_]) for type_ in SCHEMA[name].values())
 
     def change(self) -> None:
-        """Change some tables: updates of any column, deletes, inserts, exact duplicates; at times all rows go."""
+        """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows."""
         for name, rows in self.rows.items():
             self.old[name] = list(rows)
             if self.rng.random() < 0.4:
@@ -99,9 +99,9 @@ class Tables:
     def _publish(self) -> None:
         for name in SCHEMA:
             gone = Counter(map(repr, self.old[name])) - Counter(map(repr, self.rows[name]))
-            came = Counter(map(repr, self.rows[name])) - Counter(map(repr, self.old[name]))
+            added = Counter(map(repr, self.rows[name])) - Counter(map(repr, self.old[name]))
             changes = [(*row, "DELETE") for row in _taken(self.old[name], gone)]
-            changes += [(*row, "INSERT") for row in _taken(self.rows[name], came)]
+            changes += [(*row, "INSERT") for row in _taken(self.rows[name], added)]
             if changes and self.supersets and self.rng.random() < 0.2:
                 changes.append((*changes[0][:-1], self.rng.choice(("INSERT", "DELETE"))))
             self._put(f"{name}_old", name, self.old[name])
@@ -126,29 +126,29 @@ class Tables:
 
     @property
     def changed(self) -> dict[TableName, bool]:
-        """The tables that have changed, as ones that may have lost rows."""
+        """The changed tables, each with False, because rows may have been removed."""
         return {table: False for table, states in self.states.items() if states.changes is not None}
 
     def on(self, sql: str, state: str) -> str:
-        """A query on a state of the tables."""
+        """Return a query that reads the given state of the tables."""
         found = mentions(sql, "lake")
         return replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
 
     def statement(self, sql: str) -> str:
-        """Spark's SQL as DuckDB takes it."""
+        """Translate a statement from Spark's SQL to DuckDB's."""
         return _duck(sql)
 
     def fetch(self, sql: str) -> Counter[Row]:
         return Counter(tuple(map(_same, row)) for row in self.db.execute(self.statement(sql)).fetchall())
 
     def kept(self, sql: str, unique_key: Sequence[str] = ()) -> IncrementalQuery:
-        """The query as it is updated incrementally, with the types that DuckDB gives to its result."""
+        """The incremental query for some SQL, with the types of its result in DuckDB."""
         described = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
         types = {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
         return incremental_query(sql, COLUMNS, "lake", types, unique_key)
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
-        """The old result, with the rows of the affected keys replaced."""
+        """The old result, in which the rows of the affected keys are replaced."""
         text = query.reading.text
         if not query.finds_keys(self.changed):
             return self.fetch(self.on(text, "new"))
@@ -156,7 +156,7 @@ class Tables:
         return self.fetch(kept) + self.fetch(rows)
 
     def replacement(self, query: IncrementalQuery, table: str) -> tuple[str, str]:
-        """The queries for the rows that stay in a table, and for those that replace the others."""
+        """Two queries, for the rows of a table that are kept, and for the rows that replace the other ones."""
         changes = query.changes(self.states, "ip")
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {self.statement(view.sql)}")
@@ -167,7 +167,7 @@ class Tables:
 
 
 def require_exact(sql: str, seed: int, rounds: int) -> None:
-    """Raise AssertionError unless a query's result equals its rebuild after each round of changes, by each key."""
+    """Raise AssertionError if a result differs from its rebuild after a round of changes, for any possible key."""
     tables = Tables(seed)
     query = tables.kept(sql)
     narrower = query.narrower()

@@ -1,4 +1,4 @@
-"""Random SELECTs that join the small tables in trees of all kinds, with groups, windows and unions below them."""
+"""Random queries that join the small tables, and subqueries with groups, windows and unions, in various ways."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Relation:
 
 
 def random_join(seed: int) -> str:
-    """A SELECT of columns or groups of two to four joined relations."""
+    """A query that joins two to four relations, and selects columns or groups."""
     rng = random.Random(seed)
     seen = [_relation(rng, 0)]
     sql = f"{seen[0].sql} r0"

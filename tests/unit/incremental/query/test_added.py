@@ -1,4 +1,4 @@
-"""The rows by which a query's result has grown are all that is missing in it, exactly; on DuckDB."""
+"""The added rows of a query are exactly the rows that the old result lacks, in DuckDB."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .test_exact import QUERIES
 
 
 class Growing(Tables):
-    """Tables that only gain rows."""
+    """Tables to which rows are only added."""
 
     supersets = False
 
@@ -54,8 +54,8 @@ FIXED = "(select k, max(y) as v from db.b group by k)"
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_rows_are_not_added_beside_those_of_another_choice(name):
-    """The rows of one k have one value of v, which may be another one when it is computed again."""
+def test_rows_are_not_added_if_a_choice_may_change(name):
+    """All rows of one k must have the same v, which may differ when it is computed again."""
     sql = "select a.k, a.x, t.v from db.a a join {} t on a.k = t.k"
     grown = {table: TableStates("n", "o", "c" if table.name == "a" else None, table.name == "a") for table in COLUMNS}
     types = {"k": "int", "x": "int", "v": "int"}
@@ -64,8 +64,8 @@ def test_rows_are_not_added_beside_those_of_another_choice(name):
     assert fixed.added(fixed.changes(grown, "ip")) is not None
 
 
-def test_a_branch_of_a_union_decides_the_types_of_rows_that_were_added():
-    """``1`` as a decimal is another text than ``1`` as a whole number."""
+def test_all_branches_of_a_union_affect_the_types_of_added_rows():
+    """The text of ``1`` differs between decimals and whole numbers."""
     sql = "select k, cast(v as string) as v from (select k, x as v from db.a union all select k, {} from db.b) u"
     grown = {table: TableStates("n", "o", "c" if table.name == "a" else None, table.name == "a") for table in COLUMNS}
     types = {"k": "int", "v": "string"}

@@ -1,6 +1,6 @@
-"""Queries that choose among rows, where each statement may choose others: the table has one of the possible results.
+"""Queries that choose among rows. Each statement may choose other rows, and the table has one of the possible results.
 
-The rows that ORDER BY does not tell apart are in random order here, as they may be in Spark.
+Rows that are equal in ORDER BY are in random order here, as they may be in Spark.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ def test_the_table_has_one_of_the_possible_results(name: str) -> None:
         ("a choice among what was chosen", "b", False),
     ],
 )
-def test_rows_that_meet_a_choice_are_known_by_their_key_alone(name: str, changed: str, *, finds: bool) -> None:
+def test_rows_that_are_joined_with_a_choice_may_need_a_rebuild(name: str, changed: str, *, finds: bool) -> None:
     assert Tables(1).kept(QUERIES[name]).finds_keys({TableName("lake", "db", changed): False}) is finds
 
 
-def test_text_and_numbers_do_not_decide_a_choice_together() -> None:
-    """The partition of '01' is that of the number 1, but its value is another text."""
+def test_a_choice_does_not_compare_text_with_numbers() -> None:
+    """'01' is in the partition of the number 1, but is a different text."""
     chosen = "(select y, k, row_number() over (partition by y order by s) as n from db.b)"
     with pytest.raises(Refusal, match="row_number"):
         Tables(1).kept(f"select a.s, t.k from db.a join {chosen} t on a.s = t.y where t.n = 1")
 
 
 class Choosing(Tables):
-    """Tables whose rows come in another order in each statement, and the table of a query, ``ip_target``."""
+    """Tables whose rows have another order in each statement, and ``ip_target``, which is the table of a query."""
 
     def statement(self, sql: str) -> str:
         tree, order = sqlglot.parse_one(super().statement(sql), read="duckdb"), self.rng.randrange(1_000_000)
@@ -103,7 +103,7 @@ class Choosing(Tables):
         self.db.execute("create or replace table ip_target as from ip_next")
 
     def impossible(self, query: IncrementalQuery) -> Collection[Row]:
-        """The keys whose rows in the table are those of no possible result, as far as these are drawn."""
+        """The keys whose rows in the table differ from those of all drawn results."""
         found = self._by_key(query, "select * from ip_target")
         results = [self._by_key(query, self.on(query.reading.text, "new"))]
         wrong = {key for key in (*found, *results[0]) if found[key] != results[0][key]}

@@ -1,4 +1,4 @@
-"""A kept query's rows are those of its rebuild, whatever changes; on DuckDB, by the generated SQL."""
+"""After any change, an incremental query's rows equal its rebuild. The tests run the generated SQL in DuckDB."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ QUERIES = {
     "a union of types": "select s, count(*) as n from (select k as s from db.b union all select d from db.a) "
     "u group by s",
     "a union of one table": "select k, 1 as n from db.a where x > 1 union all select x, 2 from db.a where x <= 2",
-    # choices that the rows decide
+    # choices that depend only on the rows
     "row numbers": "select n, count(*) as m from (select x, row_number() over (partition by k order by s, x) as n "
     "from db.a) t group by n",
     "row numbers of computed columns": "select n, count(*) as m from (select c, row_number() over (partition by k "
@@ -168,7 +168,7 @@ QUERIES = {
     "order by count(*), s) as n from db.a group by s, k) t where n < 3 group by s, n",
     "sums of counts": "select n, sum(m) as m from (select k, sum(n) as n, count(*) as m from (select k, s, count(*) "
     "as n from db.a group by k, s) t group by k) u group by n",
-    # windows that share no PARTITION BY
+    # windows without a common PARTITION BY
     "windows of two partitions": "select k, x, rank() over (partition by k order by x) as n, max(x) over "
     "(partition by s) as m from db.a",
     "windows of three partitions": "select distinct a.k, y, rank() over (partition by a.k order by y) + 1 as n, "
@@ -194,7 +194,7 @@ QUERIES = {
     "one alias in each query": "select t.k from db.a t where exists (select 1 from db.b t where t.y = 1 and t.k in "
     "(select t.z from db.c t))",
     "names in any case": "select A.K as Id, count(*) as N from db.A group by a.k",
-    # relations that are left out where the affected keys are found
+    # relations that are omitted when the affected keys are searched
     "a left join by NULL, of a missing partner": "select a.k, a.x from db.a a left join db.b b on a.k = b.k "
     "left join db.c c on b.y <=> c.y",
     "an inner join by NULL, of a missing partner": "select a.k, b.s, c.z from db.a a left join db.b b on a.k = b.k "
@@ -211,7 +211,7 @@ QUERIES = {
     "rank() over (partition by d order by x) as r from db.a) t where r = 1 group by cast(d as string)",
     "groups by doubles that are equal": "select cast(a.d as string) as s, count(*) as n from db.a a join db.a b "
     "on a.d = b.d group by cast(a.d as string)",
-    # where rules meet
+    # combinations of rules
     "in a window of another partition": "select k from db.a where x in "
     "(select t.k from (select k, y, max(k) over (partition by s) as m from db.b) t where t.m = t.k)",
     "having that is correlated": "select k, x from db.a where exists (select s from db.b group by s having "

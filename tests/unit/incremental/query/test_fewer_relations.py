@@ -1,4 +1,4 @@
-"""Which relations of a SELECT are left out where the keys of its affected rows are found, and what they match."""
+"""Which relations of a SELECT are omitted when affected keys are searched, and which columns they match."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_relations_that_stay(name: str) -> None:
+def test_the_remaining_relations(name: str) -> None:
     sql, key, stay, matches = CASES[name]
     listed = sql.split(" from ")[0].removeprefix("select ").replace(",", "").split()
     kept = incremental_query(sql, COLUMNS, "lake", {each.split(".")[-1]: "int" for each in listed})
@@ -107,7 +107,7 @@ def test_the_relations_that_stay(name: str) -> None:
     assert shown == matches
 
 
-def test_a_relation_without_changes_is_left_out_without_a_trace() -> None:
+def test_relations_without_changes_are_omitted_completely() -> None:
     kept = incremental_query(f"select l.id, c.region from {STAR}", COLUMNS, "lake", {"id": "int", "region": "string"})
     assert isinstance(kept.root.query, exp.Select)
     found = fewer_relations(kept.root.query, [kept.root.query.expressions[0].unalias()], lambda name: False)
@@ -115,7 +115,7 @@ def test_a_relation_without_changes_is_left_out_without_a_trace() -> None:
 
 
 def _text(match: Match, letters: Mapping[str, str]) -> str:
-    """How a relation matches the one that stays, with the letter of each table for its alias."""
+    """How a relation matches a remaining one, with the first letter of each table instead of its alias."""
     ((_, other),) = match.columns.items()
     letter = letters[match.alias]
     inner = ", ".join(f"{letter}.{_text(each, letters)}" for each in match.matches)

@@ -1,4 +1,4 @@
-"""Each function is of one kind."""
+"""Each function is in one set."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SETS = {
 
 def test_each_is_in_one_set() -> None:
     twice = {name for one, other in combinations(SETS.values(), 2) for name in one & other}
-    assert twice == {"first_value", "last_value"}  # aggregates, and functions of windows
+    assert twice == {"first_value", "last_value"}  # both aggregates and window functions
 
 
-def test_those_that_round_are_inexact() -> None:
+def test_rounding_functions_are_inexact() -> None:
     assert functions.ROUNDING <= functions.INEXACT_AGGREGATES

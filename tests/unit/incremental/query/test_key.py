@@ -1,4 +1,4 @@
-"""The columns by which the rows of a result are replaced."""
+"""The key by which rows of a result are replaced, and the scans that this requires."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_unique_key() -> None:
     assert Tables(1).kept("select k, x, s from db.a", ["S"]).key == ("s",)
 
 
-def test_unique_key_that_a_choice_does_not_keep_together() -> None:
+def test_a_unique_key_that_a_choice_does_not_contain_is_not_used() -> None:
     ranked = "select *, row_number() over (partition by k order by x) as n from db.a"
     sql = f"with r as ({ranked}) select k, s from r where n = 1"
     assert Tables(1).kept(sql, ["s"]).key == ("k",)

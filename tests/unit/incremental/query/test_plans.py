@@ -1,4 +1,4 @@
-"""Which plans show the same query."""
+"""Which of Spark's plans represent the same query."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_different(name: str) -> None:
     assert first != second
 
 
-def test_the_case_of_a_field_where_it_matters() -> None:
+def test_the_case_of_a_field_if_names_are_case_sensitive() -> None:
     texts = [_explained(f"Project [s#1.{name} AS x#2]\n+- RelationV2[s#1] a") for name in "Aa"]
     assert canonical(texts[0], case_sensitive=True) != canonical(texts[1], case_sensitive=True)
 

@@ -1,4 +1,4 @@
-"""Each step of the rule is left out once: some results are then not those of a rebuild; on DuckDB."""
+"""Each planted bug omits a step of incremental updates. The tests must then find a wrong result in DuckDB."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def joins() -> Iterator[Check]:
 
 
 def query(name: str) -> Iterator[Check]:
-    """A query on many tables."""
+    """A query with many random tables."""
     return (partial(require_exact, QUERIES[name], seed, ROUNDS) for seed in range(100))
 
 
 def continued_groups() -> Iterator[Check]:
-    """Groups that continue by the rows that came and went."""
+    """Groups that are updated by added and removed rows."""
     names = (name for name in test_summary_delta.GROUPS if name != "extremes")
     return (partial(test_summary_delta.test_groups_continue, name, test_summary_delta.Signed) for name in names)
 

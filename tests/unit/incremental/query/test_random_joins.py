@@ -1,4 +1,4 @@
-"""Random joins equal their rebuild after each change, by each key. ``QUERY_JOINS``: how many; ``QUERY_SEED``: which."""
+"""Random joins equal their rebuild after each change. ``QUERY_JOINS``: their number; ``QUERY_SEED``: the first seed."""
 
 from __future__ import annotations
 

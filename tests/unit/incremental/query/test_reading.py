@@ -1,4 +1,4 @@
-"""How the text of a query is read."""
+"""Parsing a query: the relations that it mentions, replacing them, and qualified names."""
 
 from __future__ import annotations
 

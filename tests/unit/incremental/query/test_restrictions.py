@@ -1,4 +1,4 @@
-"""Which rows of its sources a query reads for the affected keys, and by which joins that is known."""
+"""Which rows of its sources a query reads for the affected keys, and through which joins."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TYPES = {"amount": "decimal(20,2)", "region": "string", "n": "bigint"}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_rows_that_are_read_for_some_keys(name):
+def test_the_rows_that_are_read_for_affected_keys(name):
     sql, columns, expected = CASES[name]
     kept = incremental_query(sql, COLUMNS, "lake", {column: TYPES.get(column, "int") for column in columns}, ("id",))
     found = [

@@ -1,4 +1,4 @@
-"""Which queries are computed row by row, and which expressions have one value."""
+"""Which queries are computed row by row, and which expressions are constants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from iceberg_incremental.query.row_wise import require_constant, require_row_wis
         "select id, items[0] as first, size(items) as n from t where id in (1, 2)",
     ],
 )
-def test_filters_and_expressions_are(sql):
+def test_filters_and_expressions_are_row_wise(sql):
     require_row_wise(sql)
 
 
@@ -51,7 +51,7 @@ def test_filters_and_expressions_are(sql):
         ("select * from (select id, count(*) as n from t group by id) as x", "aggregate"),
     ],
 )
-def test_others_are_named(sql, construct):
+def test_the_error_names_other_constructs(sql, construct):
     with pytest.raises(Refusal, match=construct):
         require_row_wise(sql)
 
@@ -64,6 +64,6 @@ def test_constants(text):
 
 
 @pytest.mark.parametrize("text", ["current_date()", "current_timestamp", "dbt_valid_from", "rand()", "my_udf()", "("])
-def test_what_is_no_constant(text):
+def test_expressions_that_are_not_constants(text):
     with pytest.raises(Refusal):
         require_constant(text)

@@ -1,4 +1,4 @@
-"""Models of a shop in the forms that dbt's own example projects use are incremental, by the keys of their grain."""
+"""Models of a shop, in the style of dbt's example projects, are incremental by the keys of their grain."""
 
 from __future__ import annotations
 
@@ -199,6 +199,6 @@ select state, count(*) as sales, sum(net) as net from latest group by state""",
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_kept_up(name: str) -> None:
+def test_incremental_by_key(name: str) -> None:
     sql, types, key = MODELS[name]
     assert incremental_query(sql, COLUMNS, "lake", types).key == key

@@ -1,4 +1,4 @@
-"""Groups that continue by the rows that came and went are those of a rebuild, or in doubt; on DuckDB."""
+"""Groups that are updated by added and removed rows equal a rebuild, or are in doubt. The tests use DuckDB."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ OTHERS = {
 
 
 class Signed(Tables):
-    """Tables whose changes may have rows that came and went, which cancel out."""
+    """Tables whose changes may include rows that were added and removed again, which cancel out."""
 
     supersets = False
 
@@ -80,7 +80,7 @@ class Signed(Tables):
 
 
 def continued(tables: Tables, query) -> Counter[Row] | None:
-    """The old result, continued; None where nothing has changed, it is in doubt, or the changes are not known."""
+    """The updated old result. None if nothing has changed, if a group is in doubt, or if the changes are unknown."""
     summary, text = query.summary, query.reading.text
     changes = query.changes(tables.states, "ip")
     if not changes.is_changed(query.root.name):
@@ -117,7 +117,7 @@ def test_groups_continue(name, tables):
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_whatever_continues_is_exact(name):
+def test_continued_results_are_exact(name):
     tables = Signed(seed=zlib.crc32(name.encode()))
     query = tables.kept(QUERIES[name])
     for _ in range(2 if query.summary else 0):
@@ -131,7 +131,7 @@ def test_other_results_do_not_continue(name):
     assert Signed(seed=1).kept(OTHERS[name]).summary is None
 
 
-def test_a_group_is_in_doubt_only_where_its_size_is_not_known():
+def test_a_group_is_in_doubt_only_if_its_size_is_unknown():
     tables = Signed(seed=3)
     alone, with_size, or_zero = (tables.kept(GROUPS[name]) for name in ("a sum alone", "counts", "flags"))
     assert alone.summary.doubtful_sql("o", "d") is not None and with_size.summary.doubtful_sql("o", "d") is None
@@ -146,14 +146,29 @@ def test_only_known_differences_continue():
     assert extremes.summary.delta_sql(extremes.changes(unknown, "ip")) is None
 
 
-def test_a_constant_of_group_by_stays_one():
+def test_a_constant_in_group_by_remains_a_constant():
     query = Signed(seed=1).kept("select 3 as d, k, sum(x) as x, sum(x) * 3 as r from db.a group by 1, k")
     assert query.summary.derived["r"].sql(PlainSpark) == "`x` * 3"
 
 
-def test_a_sum_that_the_0_beside_it_rounds_does_not_continue():
+def test_a_sum_that_coalesce_rounds_does_not_continue():
     default, alone = (PlainSpark().parse(sql)[0] for sql in ("coalesce(sum(x), 0)", "sum(x)"))
-    assert measure_of("x", default, "decimal(38,28)") is None  # of decimal(38,30), for one
+    assert measure_of("x", default, "decimal(38,28)") is None  # for example for a column of decimal(38,30)
     assert measure_of("x", default, "decimal(38,27)") is not None
     assert measure_of("x", default, "decimal(37,28)") is not None
     assert measure_of("x", alone, "decimal(38,30)") is not None
+
+
+@pytest.mark.parametrize(
+    ("sql", "type_", "may_overflow"),
+    [
+        ("sum(x)", "decimal(38,4)", True),
+        ("coalesce(sum(x), 0)", "decimal(38,4)", True),
+        ("sum(x)", "decimal(37,4)", False),
+        ("sum(x)", "bigint", False),
+        ("max(x)", "decimal(38,4)", False),
+    ],
+)
+def test_a_sum_of_38_digits_may_overflow(sql, type_, may_overflow):
+    measure = measure_of("x", PlainSpark().parse(sql)[0], type_)
+    assert measure is not None and measure.may_overflow is may_overflow

@@ -1,4 +1,4 @@
-"""What is refused, by its name and its line; everything else is supported."""
+"""Unsupported SQL is refused with its name and line. All other SQL is supported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REFUSED = {
     "select k, current_date as n from db.a": "current_date, whose value",
     "select k, unix_timestamp() as n from db.a": "unix_timestamp(), whose value",
     "select k, rand() as n from db.a": "rand(), whose value",
-    "select k, my_udf(x) as n from db.a": "my_udf(), which is none of Spark's own functions",
-    "select k, lake.db.f(x) as n from db.a": "none of Spark's own functions",
+    "select k, my_udf(x) as n from db.a": "my_udf(), which is not a built-in function of Spark",
+    "select k, lake.db.f(x) as n from db.a": "not a built-in function of Spark",
     "select a.k from db.a full join db.b on a.k = b.k": "FULL JOIN",
     "select * from db.a natural join db.b": "NATURAL JOIN",
     "select k, count(*) as n from db.a group by rollup (k)": "ROLLUP",
@@ -41,13 +41,13 @@ REFUSED = {
     "may choose",
     "select s, count(*) as n from (select k, s, row_number() over (partition by k order by x) as r from db.a) t "
     "where r = 1 group by s": "row_number(), which may choose",
-    # in different orders, equal rows may come in different places
+    # equal rows may have different positions in different orders
     "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
     "row_number() over (partition by k order by s, x) as m from db.a) t group by s, n, m": "row_number(), which",
-    # 0.0 and -0.0 are equal in an order
+    # ORDER BY considers 0.0 and -0.0 equal
     "select n, count(*) as m from (select d, row_number() over (partition by k order by d) as n from db.a) t "
     "group by n": "row_number(), which may choose",
-    # the order decides, but not what is counted by a subquery
+    # the order does not determine the count of the subquery
     "select n, count(*) as m from (select k, (select count(*) from db.b where b.k = a.x) as c, row_number() over "
     "(partition by k order by s) as n from db.a) t group by n, c": "row_number(), which may choose",
 }

@@ -1,4 +1,4 @@
-"""The types of values, as far as they can be told from a query and the types of its tables."""
+"""The types of values, derived from a query and the types of its tables."""
 
 from __future__ import annotations
 

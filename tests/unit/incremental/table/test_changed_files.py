@@ -1,4 +1,4 @@
-"""The two ends of a range: columns by name, and what Iceberg's scans can read of them."""
+"""The two ends of a range: lookup of columns, and which ranges Iceberg's scans can read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAME = ChangedFiles((ID, NAME), (ID, NAME), without_deletes=True, has_present_co
         ((ID,), "x", None),
     ],
 )
-def test_a_column_is_found_in_any_case_that_names_one_column(columns, name, found):
+def test_a_column_is_found_regardless_of_case_if_it_is_unique(columns, name, found):
     assert ChangedFiles(columns, columns).column(name) == found
 
 
@@ -66,11 +66,11 @@ def test_columns_that_hide_a_metadata_column():
         ),
     ],
 )
-def test_what_the_changelog_scan_can_read(changed, readable):
+def test_ranges_that_the_changelog_scan_can_read(changed, readable):
     assert changed.has_changelog is readable
 
 
-def test_row_ids_are_kept_by_parquet_files_only():
+def test_only_parquet_files_keep_row_ids():
     before, after, touched = (file(f"{name}.parquet") for name in "abc")
     difference = FileDifference((before,), (after,), (touched,))
     assert difference.all == (before, after, touched)

@@ -1,4 +1,4 @@
-"""Checkpoints as text."""
+"""Checkpoints as JSON text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_logic_round_trips(logic):
     assert parse(written.to_json(), SUMMARY) == written
 
 
-def test_the_text_is_the_documented_one():
+def test_the_text_has_the_documented_format():
     assert json.loads(checkpoint(7).to_json()) == {
         "version": 1,
         "model": "model.shop.daily",
@@ -63,7 +63,7 @@ def test_the_text_is_the_documented_one():
     }
 
 
-def test_shares_are_a_part_of_the_text_that_older_and_later_versions_may_lack():
+def test_shares_are_optional_in_the_text():
     written = replace(checkpoint(7), shares={"lake.ops.flights": Share(20, 1000, 80, 4000)})
     document = json.loads(written.to_json())
     assert document["sources"]["lake.ops.flights"]["read"] == {
@@ -78,7 +78,7 @@ def test_shares_are_a_part_of_the_text_that_older_and_later_versions_may_lack():
 
 
 @pytest.mark.parametrize("name", ["it's", "a`b", "x;drop", "${env:HOME}", "{{ x }}", "täble ✈", "line\nbreak", '"q"'])
-def test_no_name_breaks_out_of_the_text(name):
+def test_names_are_escaped_in_the_text(name):
     text = checkpoint(source=f"lake.ops.{name}").to_json()
     assert text.isascii() and not set(text) & set("'`;$\n")
     assert list(parse(text, SUMMARY).sources) == [f"lake.ops.{name}"]
@@ -127,14 +127,14 @@ SOURCE = VALID["sources"]["lake.ops.flights"]
         (" " * (MAX_LENGTH + 1), CheckpointFlaw.TOO_LONG, "", str(MAX_LENGTH + 1)),
     ],
 )
-def test_what_is_no_checkpoint_is_refused(text, flaw, field, found):
+def test_invalid_checkpoints_are_refused(text, flaw, field, found):
     with pytest.raises(UnreadableCheckpoint) as caught:
         parse(text, SUMMARY)
     assert (caught.value.flaw, caught.value.field, caught.value.place) == (flaw, field, SUMMARY)
     assert found in caught.value.found
 
 
-def test_of_a_wrong_value_only_the_beginning_is_shown():
+def test_the_error_shows_only_the_beginning_of_a_long_value():
     with pytest.raises(UnreadableCheckpoint) as caught:
         parse(json.dumps({**VALID, "epoch": 10**1000}), SUMMARY)
     assert len(caught.value.found) == 40

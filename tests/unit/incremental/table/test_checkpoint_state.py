@@ -1,4 +1,4 @@
-"""Which checkpoint of a target is current, and whether a run was published by half."""
+"""Which checkpoint of a target is current, and whether only a part of a run was published."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ def epoch_of(found):
     return None if found.checkpoint is None else found.checkpoint.epoch
 
 
-def test_the_newest_summary_on_the_way_back():
+def test_the_newest_summary_among_the_ancestors():
     target = h.history(h.carrying(1, None, 1), h.carrying(2, 1, 2), h.snapshot(3, 2, "replace", {}))
     assert epoch_of(checkpoint_state(target)) == 2
 
 
-def test_a_rolled_back_target_takes_its_checkpoint_back():
+def test_a_rollback_of_the_target_rolls_back_its_checkpoint():
     target = h.history(
         h.carrying(1, None, 1), h.carrying(2, 1, 2), head=1, properties={KEY: h.checkpoint(2, target=2).to_json()}
     )
     assert epoch_of(checkpoint_state(target)) == 1
 
 
-def test_the_property_counts_where_its_head_is_on_the_way():
+def test_the_property_counts_if_its_head_is_an_ancestor():
     target = h.history(h.carrying(1, None, 1), properties={KEY: h.checkpoint(2, target=1).to_json()})
     assert epoch_of(checkpoint_state(target)) == 2
 
 
-def test_of_equal_epochs_the_summary_counts():
+def test_for_equal_epochs_the_summary_counts():
     mirrored = Checkpoint("model.shop.daily", 1, "another", {}, target_snapshot_id=1)
     found = checkpoint_state(h.history(h.carrying(1, None, 1), properties={KEY: mirrored.to_json()}))
     assert found.checkpoint == h.checkpoint(1)
 
 
-def test_a_replaced_target_has_none():
+def test_a_replaced_target_has_no_checkpoint():
     target = h.history(
         h.carrying(1, None, 1), h.snapshot(2, None), properties={KEY: h.checkpoint(1, target=1).to_json()}
     )
@@ -51,14 +51,14 @@ def test_a_replaced_target_has_none():
 
 
 def test_the_property_does_not_win_because_its_snapshot_has_expired():
-    """Rolled back from 3 to 2, committed to, and 3 then expired: the range of 3 was undone and must come again."""
+    """The target was rolled back from 3 to 2, received a commit, and 3 expired. The range of 3 must be read again."""
     target = h.history(h.snapshot(4, 2), properties={KEY: h.checkpoint(3, target=3).to_json()})
     before = h.history(h.carrying(1, None, 1), h.carrying(2, 1, 2), h.carrying(3, 2, 3))
     assert checkpoint_state(target).checkpoint is None
     assert epoch_of(checkpoint_state(target, [before])) == 2
 
 
-def test_older_metadata_completes_the_way():
+def test_older_metadata_completes_the_ancestors():
     target = h.history(h.snapshot(4, 3, "replace", {}), properties={KEY: h.checkpoint(3, target=3).to_json()})
     alone = checkpoint_state(target)
     assert (alone.unproven, alone.has_whole_history) == (h.checkpoint(3, target=3), False)
@@ -110,20 +110,20 @@ def part_of(snapshot_id, parent_id, epoch):
     return h.snapshot(snapshot_id, parent_id, "append", {**h.APPEND, PART_KEY: str(epoch)})
 
 
-def test_a_part_without_the_rest_of_its_run_is_found():
+def test_a_part_without_the_rest_of_its_run_is_detected():
     torn = h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.snapshot(3, 2))
     assert checkpoint_state(torn).half_published == torn.snapshots[2]
     assert epoch_of(checkpoint_state(torn)) == 1
 
 
-def test_a_part_that_its_checkpoint_follows_is_whole():
+def test_a_part_followed_by_its_checkpoint_is_complete():
     assert (
         checkpoint_state(h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.carrying(3, 2, 2))).half_published
         is None
     )
 
 
-def test_a_position_that_was_set_by_hand_settles_a_part():
+def test_a_position_that_was_set_manually_resolves_a_part():
     settled = {KEY: h.checkpoint(2, target=3).to_json()}
     torn = h.history(h.carrying(1, None, 1), part_of(2, 1, 2), h.snapshot(3, 2), properties=settled)
     assert checkpoint_state(torn).half_published is None
@@ -131,7 +131,7 @@ def test_a_position_that_was_set_by_hand_settles_a_part():
     assert checkpoint_state(again).half_published == again.snapshots[4]
 
 
-def test_older_metadata_are_read_once():
+def test_older_metadata_is_read_only_as_needed():
     read = []
 
     def older():
@@ -143,8 +143,8 @@ def test_older_metadata_are_read_once():
     assert read == [3]
 
 
-def test_a_cherry_pick_does_not_bring_the_checkpoint_of_rows_that_were_undone():
-    """X1 (source at 1), X2 (2), X3 (3); rolled back to X1; then X3 alone was cherry-picked: no rows of 2."""
+def test_a_cherry_pick_does_not_restore_the_checkpoint_of_rolled_back_rows():
+    """X1, X2 and X3 read the source up to 1, 2 and 3. After a rollback to X1, only X3 was cherry-picked."""
     x1, x2, x3 = carrying(1, None, cp(1, 1)), carrying(2, 1, cp(2, 2)), carrying(3, 2, cp(3, 3))
     picked = snap(4, 1, {**ADDED, "source-snapshot-id": "3"})
     found = checkpoint_state(hist(TARGET, x1, x2, x3, picked)).checkpoint
@@ -163,7 +163,7 @@ def test_a_cherry_pick_does_not_bring_the_checkpoint_of_rows_that_were_undone():
     ],
     ids=["a run", "a compaction", "an append", "a deletion", "a deletion before a run", "a run of two commits"],
 )
-def test_rows_as_a_run_wrote_them(later, expected):
+def test_whether_only_runs_have_changed_rows(later, expected):
     assert is_as_written(h.history(h.carrying(1, None, 1), *later)) is expected
 
 
@@ -172,7 +172,7 @@ def written(snapshot_id, parent_id, others):
     return h.snapshot(snapshot_id, parent_id, "overwrite", {**h.OVERWRITE, KEY: of_run.to_json()})
 
 
-def test_rows_of_others_are_remembered_when_their_snapshots_have_expired():
+def test_rows_of_other_writers_are_remembered_after_an_expiry():
     deleted = h.snapshot(2, 1, "delete", {"deleted-records": "5", "total-records": "4"})
     assert not is_as_written(h.history(written(3, 2, True), h.carrying(4, 3, 4)))
     assert is_as_written(h.history(h.carrying(1, None, 1), deleted, written(3, 2, False), h.carrying(4, 3, 4)))
@@ -181,6 +181,6 @@ def test_rows_of_others_are_remembered_when_their_snapshots_have_expired():
     assert not is_as_written(h.history(unreadable, h.carrying(2, 1, 2)))
 
 
-def test_rows_of_no_run():
+def test_rows_without_a_run():
     assert not is_as_written(h.history(h.snapshot(1, None, "append", {"added-data-files": "1", "total-records": "9"})))
     assert not is_as_written(h.history())

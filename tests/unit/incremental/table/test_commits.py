@@ -1,4 +1,4 @@
-"""Every kind of commit that Iceberg writes, and what it did to the rows."""
+"""Each kind of Iceberg commit and its effect on the rows."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ BY_ANOTHER = {key: value for key, value in h.ADDITION.items() if key not in h.SP
         ("delete", h.POSITION_DELETE, False),
     ],
 )
-def test_deletes_that_an_unknown_writer_removes_may_bring_rows_back(operation, summary, expected):
-    """Engines and compactions write the deletes of the files that they remove again."""
+def test_an_unknown_writer_that_removes_deletes_may_restore_rows(operation, summary, expected):
+    """Known engines and compactions copy the deletes in delete files that they remove into new files."""
     assert may_undelete(h.snapshot(2, 1, operation, summary)) is expected
 
 
-def test_files_may_be_in_a_table_twice_where_a_commit_is_unknown_or_took_files_as_they_are():
+def test_files_may_be_listed_twice_after_unknown_commits_or_add_files():
     first, second = h.snapshot(1, None), h.snapshot(2, 1)
     assert not may_repeat_files(h.history(first, second), 2)
     assert may_repeat_files(h.history(second), 2)
@@ -120,7 +120,7 @@ def test_files_may_be_in_a_table_twice_where_a_commit_is_unknown_or_took_files_a
     assert not may_repeat_files(h.history(first, h.snapshot(2, 1, "append", BY_ANOTHER)), 1)
 
 
-def test_a_merge_counts_its_rows_only_if_it_counts_all_of_them():
+def test_the_row_counts_of_a_merge_are_used_only_if_complete():
     counts = {f"spark.merge-into.num-target-rows-{kind}": "1" for kind in ("inserted", "updated", "deleted")}
     assert merged_rows(h.snapshot(2, 1, "overwrite", counts)) == (1, 1, 1)
     assert merged_rows(h.snapshot(2, 1, "overwrite", dict(list(counts.items())[:2]))) is None

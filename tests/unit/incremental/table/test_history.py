@@ -18,14 +18,14 @@ from tests.unit.incremental import histories as h
         (("a", "b", "."), "a.b.`.`"),
     ],
 )
-def test_a_name_is_read_as_it_is_shown(parts, shown):
+def test_a_displayed_name_can_be_parsed(parts, shown):
     name = TableName(*parts)
     assert str(name) == shown
     assert TableName.parse(shown) == name
 
 
 @pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c.d", "a..c", "a.`b.c", "`a`.b.c"])
-def test_what_is_no_canonical_name_is_not_read(text):
+def test_other_names_are_not_parsed(text):
     assert TableName.parse(text) is None
 
 
@@ -37,7 +37,7 @@ def test_every_part_of_a_name_is_quoted_in_sql():
     ("text", "number"),
     [("0", 0), ("42", 42), ("9223372036854775807", 2**63 - 1), ("", None), ("-1", None), ("1.5", None), ("many", None)],
 )
-def test_a_number_of_a_summary(text, number):
+def test_a_number_in_a_summary(text, number):
     assert h.snapshot(1, None, "append", {"total-records": text}).number("total-records") == number
 
 
@@ -45,18 +45,18 @@ def test_a_summary_without_a_number():
     assert h.snapshot(1, None, "append", {}).number("total-records") is None
 
 
-def test_ancestors_end_at_the_first_that_has_expired():
+def test_ancestors_end_at_the_first_expired_snapshot():
     known = h.history(*h.chain(3, first=2))
     assert [snapshot.snapshot_id for snapshot in known.ancestors(4)] == [4, 3, 2]
     assert known.is_ancestor(2, of=4) and not known.is_ancestor(4, of=2) and not known.is_ancestor(1, of=4)
 
 
-def test_ancestors_that_go_in_a_circle_end():
+def test_circular_ancestors_end():
     known = h.history(h.snapshot(1, 2), h.snapshot(2, 1))
     assert [snapshot.snapshot_id for snapshot in known.ancestors(2)] == [2, 1]
 
 
-def test_an_older_history_knows_snapshots_and_parents_that_are_gone():
+def test_an_older_history_adds_expired_snapshots_and_parents():
     older, now = h.history(*h.chain(3)), h.history(h.snapshot(3, None), h.snapshot(4, 3))
     assert [each.snapshot_id for each in now.with_older(older).ancestors(4)] == [4, 3, 2, 1]
     assert now.with_older(h.history(*h.chain(3), uuid="other")) == now

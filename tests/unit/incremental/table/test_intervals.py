@@ -1,4 +1,4 @@
-"""The values of a column in a file, by its partition and its metrics."""
+"""The range of a column's values in a file, according to its partition and metrics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_bounds_of_metrics(type_, raw, value):
         ([Interval(has_values=False), Interval(has_values=False)], Interval(has_values=False)),
     ],
 )
-def test_the_hull_holds_all(intervals, hull):
+def test_the_enclosing_interval_contains_all_intervals(intervals, hull):
     assert enclosing_interval(intervals) == enclosing_interval(intervals[::-1]) == hull
 
 
@@ -78,7 +78,7 @@ def test_partition_values(type_, transform, value, interval):
     assert interval_of(file(partition=[(1, transform, value)]), 1, type_) == interval
 
 
-def test_metrics_are_closer_than_a_partition_by_time_and_an_identity_than_cut_strings():
+def test_the_narrower_of_partition_and_metrics_is_used():
     day = file(partition=[(1, "day", 0)], lower={1: long(5)}, upper={1: long(6)}, nulls={1: 0})
     assert interval_of(day, 1, "timestamp") == Interval(5, 6, has_nulls=False)
     text = file(partition=[(1, "identity", "abcdef")], lower={1: b"abc"}, upper={1: b"abd"})
@@ -86,12 +86,12 @@ def test_metrics_are_closer_than_a_partition_by_time_and_an_identity_than_cut_st
 
 
 def seen_by_iceberg(value):
-    """A string as Iceberg decodes its bytes."""
+    """Decode the bytes of a string as Iceberg does."""
     return value.decode("utf-8", errors="replace")
 
 
 def bounds_in_manifest(values):
-    """The bounds of a file with these values: 16 characters, the last one of a cut upper bound incremented."""
+    """The bounds of a file, with at most 16 characters. The last character of a cut upper bound is incremented."""
     low, high = seen_by_iceberg(min(values))[:16], seen_by_iceberg(max(values))
     if len(high) > 16:
         high = high[:15] + chr(ord(high[15]) + 1)
@@ -104,8 +104,8 @@ def random_text(random_):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bounds_of_strings_hold_whether_bytes_or_what_iceberg_reads_of_them_are_compared(seed):
-    """A changed file with any bytes, and another file that holds one of its values: it must not be pruned."""
+def test_bounds_of_strings_are_valid_for_bytes_and_for_decoded_text(seed):
+    """Another file that contains a value of a changed file, with arbitrary bytes, must not be pruned."""
     random_ = random.Random(seed)
     for _ in range(500):
         changed = [random_text(random_) for _ in range(random_.choice([1, 2, 5]))]
@@ -145,7 +145,7 @@ def test_bounds_of_strings(text, lower, upper):
 
 
 def test_times_before_1970_in_orc_have_no_bounds():
-    """Iceberg reads a fraction of the last second before 1970 from ORC as one of 1970."""
+    """Iceberg reads times within the last second before 1970 from ORC as times in 1970."""
     for path, low, bound in (("a.orc", -1, False), ("a.orc", 0, True), ("a.parquet", -1, True)):
         each = file(path, lower={3: long(low)}, upper={3: long(5)}, nulls={3: 0})
         assert interval_of(each, 3, "timestamptz").is_bound is bound

@@ -39,7 +39,7 @@ MERGED_NOTHING = OVERWRITE | {
         "files rewritten without a change",
     ],
 )
-def test_commits_that_change_no_row_are_passed_over(commit: Snapshot):
+def test_commits_that_change_no_rows_are_ignored(commit: Snapshot):
     first = snapshot(1, None)
     assert last_change(history(first, commit)) == first
 
@@ -76,7 +76,7 @@ def test_an_expired_commit_is_found_in_an_older_metadata_file():
     assert last_change(history(compacted), older) == snapshot(2, 1)
 
 
-def test_an_expired_commit_that_no_file_knows():
+def test_an_expired_commit_that_no_metadata_file_contains():
     oldest = snapshot(3, 2, "replace", OVERWRITE)
     newer = snapshot(4, 3, "append", EMPTY_APPEND)
     assert last_change(history(oldest, newer)) == LastChangeExpired(oldest)

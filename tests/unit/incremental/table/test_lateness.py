@@ -1,4 +1,4 @@
-"""How far event times lie behind the commit that brought their rows."""
+"""The lateness of a commit, which is the time between its oldest event and the commit."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def added(*files, type_="timestamptz"):
         ([(18, 20)], "timestamptz", 18 * DAY_MS, 20 * DAY_MS),
         ([(18, 20), (3, 19)], "timestamp", 3 * DAY_MS, 20 * DAY_MS),
         ([(19, 19)], "date", 20 * DAY_MS - 1, 20 * DAY_MS - 1),  # the end of the day
-        ([(21, 22)], "timestamptz", 21 * DAY_MS, 22 * DAY_MS),  # times to come
+        ([(21, 22)], "timestamptz", 21 * DAY_MS, 22 * DAY_MS),  # in the future
     ],
 )
-def test_lateness_is_counted_from_the_oldest_event(files, type_, oldest, newest):
+def test_lateness_is_measured_from_the_oldest_event(files, type_, oldest, newest):
     unit = 1 if type_ == "date" else DAY_MS * 1000
     found = lateness_of(COMMIT, added(*(file(a * unit, b * unit, type_) for a, b in files), type_=type_), "HAPPENED_AT")
     assert found == CommitLateness(7, oldest, newest, 20 * DAY_MS - oldest)
 
 
-def test_what_the_metadata_do_not_say_is_not_known():
+def test_lateness_is_unknown_without_metadata():
     known = file(18 * DAY_MS * 1000, 20 * DAY_MS * 1000)
     assert lateness_of(COMMIT, None, "happened_at") is None
     assert lateness_of(COMMIT, added(), "happened_at") is None
@@ -54,7 +54,7 @@ def test_what_the_metadata_do_not_say_is_not_known():
     assert lateness_of(COMMIT, added(replace(known, values={1: 5}, nulls={1: 5})), "happened_at") is None
 
 
-def test_files_without_rows_count_for_nothing():
+def test_files_without_rows_do_not_count():
     known = file(18 * DAY_MS * 1000, 20 * DAY_MS * 1000)
     found = lateness_of(COMMIT, added(known, replace(known, records=0, lower={})), "happened_at")
     assert found is not None

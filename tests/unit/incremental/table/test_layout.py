@@ -35,7 +35,7 @@ POINT = {
         ({"type": "map", "key-id": 6, "key": "string", "value-id": 7, "value": "long"}, "map<string,bigint>"),
     ],
 )
-def test_types_are_sparks(iceberg: Any, spark: str):
+def test_types_are_converted_to_spark_types(iceberg: Any, spark: str):
     assert spark_type(iceberg) == spark
 
 
@@ -50,7 +50,7 @@ def test_types_are_sparks(iceberg: Any, spark: str):
         ("void", None),
     ],
 )
-def test_transforms_are_spelled_as_in_ddl(transform: str, expected: str | None):
+def test_transforms_are_written_as_in_ddl(transform: str, expected: str | None):
     assert spelled(transform, "ts") == expected
 
 

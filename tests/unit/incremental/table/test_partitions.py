@@ -1,4 +1,4 @@
-"""Partitioning as configured and as described, in one form."""
+"""Configured and existing partitioning, in a normalized form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", 
                                          ("# Metadata Columns", "", ""), ("_file", "string", "")]),
     ],
 )  # fmt: skip
-def test_the_same_partitions_have_one_form(partition_by, rows):
+def test_equal_partitions_have_the_same_form(partition_by, rows):
     assert configured(partition_by) == configured(describe(rows).partition_fields)
 
 
@@ -34,7 +34,7 @@ def test_other_partitions_differ():
     assert configured("bucket(16, id)") != configured("bucket(8, id)")
 
 
-def test_a_spec_of_the_metadata_has_the_same_form():
+def test_a_spec_in_the_metadata_has_the_same_form():
     names = {1: "id", 2: "at", 3: "Region"}
     listed = [("identity", 3), ("day", 2), ("bucket[16]", 1), ("truncate[4]", 3), ("void", 1), ("year", 9)]
     spec = {"fields": [{"source-id": source, "name": "gone", "transform": each} for each, source in listed]}
@@ -44,7 +44,7 @@ def test_a_spec_of_the_metadata_has_the_same_form():
     )
 
 
-def test_the_columns_that_partitions_take_their_values_from():
+def test_the_source_columns_of_partitions():
     fields = ["Region", "days(`at`)", "bucket(16, id)", "truncate(name, 2)", "place.country", "`odd one`"]
     columns = ["region", "AT", "id", "name", "place", "odd one", "country", "v"]
     assert columns_of(fields, columns) == columns[:6]

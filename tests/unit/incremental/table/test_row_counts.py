@@ -1,4 +1,4 @@
-"""Numbers of rows by the totals in summaries, with deletes that apply, may not apply, or are in no summary."""
+"""Row counts from the totals in summaries, with deletes that apply, may not apply, or are not in any summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from iceberg_incremental.table.row_counts import RowCount, rows_at, rows_gone, t
 
 APPEND = {"added-records": "60", "total-records": "60"}
 DELETES = {"total-position-deletes": "7", "total-delete-files": "1", "added-position-deletes": "7"}
-BY_ADD_FILES = {**APPEND, "added-data-files": "2"}  # no engine says that it wrote the files
+BY_ADD_FILES = {**APPEND, "added-data-files": "2"}  # no engine is recorded as the writer of the files
 BY_FILE = {"total-records": "60", **DELETES, "added-position-delete-files": "1", "added-delete-files": "1"}
 BY_VECTOR = {"total-records": "60", **DELETES, "added-dvs": "1", "added-delete-files": "1"}
 COMPACTION = {
@@ -38,17 +38,17 @@ def history(*summaries: dict[str, str], version: int = 2, first_parent: int | No
     [
         (history(APPEND), RowCount(60)),
         (history(APPEND, BY_FILE), RowCount(53)),
-        (history(APPEND, BY_FILE, COMPACTION), RowCount(53, at_most=True)),  # 46, if they all applied
-        (history(BY_FILE, first_parent=9), RowCount(60, at_most=True)),  # what came before has expired
+        (history(APPEND, BY_FILE, COMPACTION), RowCount(53, at_most=True)),  # 46 if all deletes applied
+        (history(BY_FILE, first_parent=9), RowCount(60, at_most=True)),  # earlier snapshots have expired
         (history(BY_VECTOR, first_parent=9, version=3), RowCount(53)),
         (history(APPEND, BY_VECTOR, {**BY_VECTOR, "deleted-data-files": "1"}, version=3), RowCount(53)),
         (history(APPEND, BY_FILE, {**BY_VECTOR, "deleted-data-files": "1"}, version=3), RowCount(60, at_most=True)),
-        (history(BY_ADD_FILES, BY_VECTOR, version=3), RowCount(53, at_most=True)),  # 46, if the table has a file twice
+        (history(BY_ADD_FILES, BY_VECTOR, version=3), RowCount(53, at_most=True)),  # 46 if the table lists a file twice
         (history({**BY_ADD_FILES, "spark.app.id": "app"}, BY_VECTOR, version=3), RowCount(53)),
         (
             history(BY_ADD_FILES, REWRITE),
             RowCount(60, at_most=True),
-        ),  # fewer, if it removed a file twice
+        ),  # fewer if the commit removed a file twice
         (history(REWRITE, BY_ADD_FILES), RowCount(60)),
         (history(APPEND, EQUALITY), RowCount(60, at_most=True)),
         (history(APPEND, BOTH), RowCount(53, at_most=True)),
@@ -68,7 +68,7 @@ def test_rows_at(found: History, expected: RowCount) -> None:
         ({"added-equality-deletes": "1", "total-records": "60"}, 60),
     ],
 )
-def test_rows_that_a_commit_touched_at_most(summary: dict[str, str], expected: int) -> None:
+def test_the_maximum_of_rows_that_a_commit_changed(summary: dict[str, str], expected: int) -> None:
     assert touched_rows(Snapshot(1, None, 1, 1, "overwrite", summary)) == expected
 
 
@@ -79,14 +79,14 @@ def test_rows_that_a_commit_touched_at_most(summary: dict[str, str], expected: i
         ({"added-position-deletes": "7", "added-dvs": "1"}, 7),
         ({"added-position-deletes": "8", "removed-position-deletes": "7"}, 1),
         ({"deleted-records": "60", "removed-position-deletes": "7"}, 53),
-        ({"removed-position-deletes": "7"}, 0),  # deletes that applied to nothing
+        ({"removed-position-deletes": "7"}, 0),  # deletes that applied to no rows
     ],
 )
-def test_rows_that_a_commit_took(summary: dict[str, str], expected: int) -> None:
+def test_rows_that_a_commit_removed(summary: dict[str, str], expected: int) -> None:
     assert rows_gone(Snapshot(1, None, 1, 1, "overwrite", summary)) == expected
 
 
-def test_rows_that_a_merge_wrote_are_those_that_it_did_not_copy() -> None:
+def test_rows_that_a_merge_copied_do_not_count_as_written() -> None:
     merged = {f"spark.merge-into.num-target-rows-{kind}": "1" for kind in ("inserted", "updated", "deleted")}
     assert written(Snapshot(1, None, 1, 1, "overwrite", {"added-records": "9", **merged})) == 3
     assert written(Snapshot(1, None, 1, 1, "overwrite", {"added-records": "9", **merged}), deleted=False) == 2

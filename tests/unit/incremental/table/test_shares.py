@@ -1,4 +1,4 @@
-"""What was read of a table against the whole of it."""
+"""How much of a table was read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_table_without_a_snapshot_is_empty():
     assert (found.of_records, found.of_bytes) == (None, None)
 
 
-def test_nothing_is_made_up_where_the_summary_has_no_totals():
+def test_the_share_is_unknown_without_totals():
     assert share_at(Snapshot(7, 6, 7, 7000, "append", {"total-records": "80"}), 20, 1000) is None
     assert whole_of(Snapshot(7, 6, 7, 7000, "append", {})) is None
 
@@ -34,12 +34,12 @@ def test_the_sum_of_several():
 
 
 @pytest.mark.parametrize("share", [SHARE, Share(20, 1000, 80, 4000, at_most=True)])
-def test_what_a_checkpoint_holds_is_read_back(share):
+def test_a_share_in_a_checkpoint_can_be_read(share):
     assert from_document(to_document(share)) == share
 
 
 @pytest.mark.parametrize(
     "document", [None, 7, {}, {**to_document(SHARE), "bytes": "many"}, {**to_document(SHARE), "records": -1}]
 )
-def test_what_is_no_share_is_none(document):
+def test_an_invalid_share_is_ignored(document):
     assert from_document(document) is None

@@ -1,4 +1,4 @@
-"""Which types compare alike. ``test_key_types.py`` shows by Spark's own casts that they do, and that no others do."""
+"""Which types compare alike. ``test_key_types.py`` proves with Spark's casts that exactly these types do."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ NOT_ALIKE = [
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_types_that_differ_in_size_only_compare_alike(one: str, other: str) -> None:
+def test_types_that_differ_only_in_size_compare_alike(one: str, other: str) -> None:
     assert compares_alike(one, other)
     assert compares_alike(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), NOT_ALIKE)
-def test_types_that_convert_with_a_loss_do_not(one: str, other: str) -> None:
+def test_types_with_lossy_conversions_do_not_compare_alike(one: str, other: str) -> None:
     assert not compares_alike(one, other)
     assert not compares_alike(other, one)
 
 
-def test_text_that_compares_by_a_collation() -> None:
+def test_types_with_a_collation() -> None:
     assert is_collated("string collate UTF8_LCASE")
     assert is_collated("struct<a:int,b:array<string collate UNICODE_CI>>")
     assert not is_collated("struct<a:string,collate:string>")

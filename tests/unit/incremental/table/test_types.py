@@ -1,4 +1,4 @@
-"""Iceberg's types: whether they hold floats, and whether Spark can group by them."""
+"""Iceberg's types: whether they contain floats, and whether Spark can group by them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.unit.incremental.histories import array, fields, mapping
         (fields((5, "float", "string"), (6, "variant", "string")), False, True),
         (mapping("string", "variant"), False, False),
         ("geometry(srid:4326)", False, False),
-        ("array<struct<d:double>>", True, True),  # as Spark writes types
+        ("array<struct<d:double>>", True, True),  # in Spark's notation
         ("map<string,int>", False, False),
         ("variant", False, False),
     ],
 )
-def test_what_a_type_holds(type_, floats, comparable):
+def test_whether_a_type_contains_floats_and_is_comparable(type_, floats, comparable):
     assert (has_floats(type_), is_comparable(type_)) == (floats, comparable)
 
 

@@ -1,4 +1,4 @@
-"""How many versions a run wrote, by the summaries of its commits."""
+"""How many versions a run wrote, according to the summaries of its commits."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_the_counts_of_a_commit(summary, counts):
     assert versions_written(table, KEPT, commit) == last_versions(table) == counts
 
 
-def test_a_snapshot_of_dbts_has_two_commits():
+def test_a_run_of_a_dbt_snapshot_has_two_commits():
     taken = replace(cp(2, 1), model="snapshot.shop.taken")
     new = snap(100, 99, {"added-records": "3", "added-data-files": "1", PART_KEY: "2"})
     ended = carrying(101, 100, {"added-records": "2", "added-position-deletes": "2"}, taken)
     assert last_versions(hist(TARGET, carrying(99, None, BUILT, taken), new, ended)) == VersionCounts(3, 2)
 
 
-def test_versions_that_are_deleted_and_inserted_again_have_been_updated():
+def test_versions_that_are_deleted_and_inserted_again_count_as_updated():
     gone = snap(100, 99, {"added-position-deletes": "2", "added-delete-files": "1", PART_KEY: "2"}, "delete")
     written = carrying(101, 100, {"added-records": "5", "added-data-files": "2"})
     assert last_versions(hist(TARGET, carrying(99, None, BUILT), gone, written)) == VersionCounts(3, 2)

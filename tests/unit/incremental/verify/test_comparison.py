@@ -1,4 +1,4 @@
-"""The columns that are compared, and the shape of the SQL; its result is tested on Spark."""
+"""The compared columns and the structure of the SQL. Other tests run the SQL with Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REBUILT = [Column("id", "int"), Column("v", "string"), Column("ratio", "double")
 TABLE = [Column("ID", "bigint"), Column("v", "string"), Column("ratio", "double"), Column("old", "int")]
 
 
-def test_columns_are_compared_as_the_table_has_them():
+def test_columns_are_compared_with_the_tables_types():
     found = compared_columns(REBUILT, TABLE)
     assert [(each.name, each.rebuilt, each.table) for each in found.compared] == [
         ("ID", "cast(`ID` as bigint)", "`ID`"),
@@ -62,11 +62,11 @@ def test_columns_whose_old_values_a_merge_keeps(strategy, config, kept):
         ),
     ],
 )
-def test_values_are_put_into_a_form_that_groups(dtype, sql):
+def test_values_are_converted_to_types_that_can_be_grouped(dtype, sql):
     assert comparable_sql("c", parsed(dtype)) == sql
 
 
-def test_nested_maps_are_put_into_that_form_too():
+def test_nested_maps_are_also_converted():
     found = comparable_sql("c", parsed("struct<m:array<map<int,map<int,int>>>>"))
     assert found.count("map_entries") == 2 and found.startswith("if(c is null, null, named_struct('m', transform(c.`m`")
 
@@ -101,7 +101,7 @@ def test_the_queries(key, share):
         parse_one(sql, dialect="spark")
 
 
-def test_rows_without_a_column_to_pair_them_by_are_all_compared():
+def test_without_a_column_to_pair_rows_by_all_rows_are_compared():
     ratio = compared_columns(REBUILT, TABLE).compared[2:]
     comparison = Comparison(ratio, "select * from rebuilt", "select * from built", share=0.05)
     assert comparison.paired_by == () and not comparison.is_sampled

@@ -1,4 +1,4 @@
-"""What follows from the differences that were found, and how that is recorded."""
+"""The result that follows from the differences, and its record."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_result(differences, permitted, in_part, result):
     assert differences.result(permitted, in_part=in_part) is result
 
 
-def test_rows_of_the_query_are_put_together():
+def test_rows_of_the_query_are_combined():
     row = json.dumps({"id": 1})
     pair = json.dumps({"rebuilt": {"id": 1}, "table": {"id": 1}})
     rows = [(2, 0, 1, 0, row, None, pair, None, 1, 0), *[(1, 0, 0, 0, row, None, None, None, 0, 0)] * 6]

@@ -66,7 +66,7 @@ def run(policy, cuts, *, net=False):
 
 
 def target(built_at: int):
-    """A table that was built as a whole at a snapshot of its source, and continued."""
+    """A table that was built at a snapshot of its source, and then continued to snapshot 3."""
     first = Checkpoint(MODEL, 1, "one", {str(FLIGHTS): position(built_at)})
     then = Checkpoint(MODEL, 2, "two", {str(FLIGHTS): position(3, continues=True, from_snapshot_id=built_at)})
     snapshots = [
@@ -88,13 +88,13 @@ REWRITTEN = history(snapshot(1, None), snapshot(2, 1, "overwrite", OVERWRITE), s
         (Policy(), 1, set()),
     ],
 )
-def test_rows_that_a_policy_passes_over_since_the_last_build(policy, built_at, kinds):
+def test_rows_that_a_policy_has_skipped_since_the_last_build(policy, built_at, kinds):
     cuts = pinned(REWRITTEN, position(3))
     found = permitted(run(policy, cuts), cuts, target(built_at), ())
     assert {kind for each in found for kind in each.kinds} == kinds
 
 
-def test_changes_that_are_appended_and_predicates_permit_everything():
+def test_appended_changes_and_predicates_permit_all_differences():
     cuts = pinned(REWRITTEN, position(3))
     (appended,) = permitted(run(Policy(), cuts, net=True), cuts, target(1), ())
     assert appended.kinds == set(Kind) and "append adds the changes" in appended.reason

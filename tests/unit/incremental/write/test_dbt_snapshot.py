@@ -1,4 +1,4 @@
-"""The statements of a dbt snapshot by what changed, and what is known of the changed keys."""
+"""The statements of an incremental dbt snapshot, and the summary of the changed keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9", "8", "9"), key=("i
     return sql.changed_keys("v_keys", key, types, row)
 
 
-def test_what_a_summary_says():
+def test_the_summary_of_changed_keys():
     found = keys()
     assert (found.keys, found.most_came, found.nulls, found.keys_only_added) == (3, 1, 0, 1)
     assert [bound.sql for bound in found.bounds] == [
@@ -27,7 +27,7 @@ def test_what_a_summary_says():
 
 def test_keys_without_bounds():
     assert keys((0, 0, 0, 0, 0, 1, None, None, None, None)).bounds == ()
-    assert keys((2, 1, 1, 0, 0, 1, "4", "9", "8", "9")).bounds == ()  # one of them is NULL
+    assert keys((2, 1, 1, 0, 0, 1, "4", "9", "8", "9")).bounds == ()  # one of the keys is NULL
     assert keys((2, 1, 0, 0, 0, 1), ("ok",), ("array<int>",)).bounds == ()
 
 
@@ -41,7 +41,7 @@ def test_open_versions():
     assert "exists (select /*+ BROADCAST(ip_keys) */ 1 from v_keys as ip_keys where true and" in found
 
 
-def test_ids_are_looked_up_where_versions_may_have_them():
+def test_ids_are_searched_only_in_places_where_they_may_be():
     given = ("v", COLUMNS, ["`id`", "`dbt_scd_id`", "null as `old`"])
     assert sql.new_sql(*given, None) == (
         "select `id`, `dbt_scd_id`, null as `old` from (select * from v where dbt_change_type = 'insert') as ip_new"
@@ -67,7 +67,7 @@ def test_places_of_the_ids_of_new_versions():
     assert sql.places(COLUMNS, "array<int>", keys(), [(1, 2, None, None, "4", "9")]) == ((),)  # a key is NULL
 
 
-def test_keys_whose_text_stands_for_several_values_are_no_bounds():
+def test_keys_whose_text_is_ambiguous_are_not_bounds():
     times = keys((3, 1, 0, 0, 1, 1, "4", "9", "8", "9"), ("at",), ("timestamp",))
     columns = sql.Columns(("at",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
     assert sql.places(columns, "array<int>", times, [(0, 2, None, None)]) == ((),)
@@ -77,7 +77,7 @@ def test_staged_changes_that_are_not_new_versions_end_one():
     assert sql.Versions(total=4, distinct=3, new=2, known=1).ended == 2
 
 
-def test_keys_that_only_came_and_have_an_open_version():
+def test_added_keys_that_have_an_open_version():
     found = sql.versions_sql("v", COLUMNS, "o", keys())
     assert "(select count(*) from o as DBT_INTERNAL_DEST where exists (" in found
     assert "where DBT_INTERNAL_GONE = 0 and DBT_INTERNAL_DEST.`id` = ip_keys.`id`" in found
@@ -97,7 +97,7 @@ def test_ended_versions():
     assert "between" in found and "('update', 'delete')" in found
 
 
-def test_versions_end_by_their_ids_and_are_written_again():
+def test_ended_versions_are_deleted_by_id_and_inserted_again():
     found = sql.delete_sql("t.b", "v", UNTIL, keys().bounds)
     assert found.startswith("delete from t.b as DBT_INTERNAL_DEST where (DBT_INTERNAL_DEST.`until` = ")
     assert "between" in found and "('update', 'delete')" in found
@@ -107,13 +107,13 @@ def test_versions_end_by_their_ids_and_are_written_again():
     assert insert_sql("t.b", ["id"], "a", "b") == "insert into t.b (`id`)\na\nunion all\nb"
 
 
-def test_repeated_keys_are_looked_for_in_the_whole_query_or_beside_new_rows():
+def test_repeated_keys_are_searched_in_the_whole_query_or_among_new_keys():
     assert "where true group by `id`" in sql.repeated_sql("select * from t", ["id"])
     found = sql.repeated_sql("select * from t", ["id"], keys())
     assert "where `id` between cast('8' as int)" in found and "DBT_INTERNAL_GONE = 0" in found
 
 
-def test_keys_of_several_columns_may_have_what_divides_them():
+def test_keys_of_several_columns_may_contain_the_separator():
     assert "count_if(false)" in sql.repeated_sql("select * from t", ["id"])
     found = sql.repeated_sql("select * from t", ["a", "b"])
     assert "count_if(contains(string(`a`), '|') or contains(string(`b`), '|'))" in found

@@ -1,4 +1,4 @@
-"""How versions end in a merge-on-read table."""
+"""Versions that end in a merge-on-read table are deleted and inserted again."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tests.unit.incremental.runs import TARGET, hist, snap
         ({"write.merge.mode": "merge-on-read"}, False),
     ],
 )
-def test_only_a_delete_that_marks_rows_is_cheaper_than_a_merge(properties, expected):
+def test_versions_are_deleted_only_if_deletes_are_merge_on_read(properties, expected):
     assert are_deleted(hist(TARGET, snap(1, None), properties=properties)) is expected
 
 
-def test_each_query_is_one_of_a_union():
+def test_queries_are_combined_by_union_all():
     assert insert_sql("t.b", ["id", "v"], "a") == "insert into t.b (`id`, `v`)\na"
     assert insert_sql("t.b", ["id"], "a", "b").endswith("a\nunion all\nb")
 
 
-def test_as_many_versions_as_end_are_deleted():
+def test_the_number_of_deleted_versions_is_checked():
     commit = snap(2, 1, {"added-position-deletes": "2"})
     require_deleted(commit, 2, lambda: history_errors.ids_repeated("m", "dbt_scd_id"))
     with pytest.raises(DuplicateKeyError, match="two valid versions with the same dbt_scd_id"):

@@ -1,4 +1,4 @@
-"""The SQL of a history, as far as its text says it; ``functional/fuzz/test_versions.py`` plays it."""
+"""The text of a history's SQL. ``functional/fuzz/test_versions.py`` runs the SQL."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def versions(found, **options):
     return versions_sql("t", "events", found, **given)
 
 
-def test_keys_are_named_as_the_table_names_them():
+def test_keys_have_the_tables_spelling():
     assert (rows().keys, rows().key_types) == (("ID",), ("bigint",))
 
 
@@ -50,7 +50,7 @@ def test_only_valid_versions_are_read_and_written():
     assert "= cast(to_date('9999-12-31') as timestamp))" in versions(end)
 
 
-def test_versions_that_are_not_what_they_were_are_deleted_by_their_ids():
+def test_changed_versions_are_deleted_by_their_ids():
     found = delete_sql("t", "v", rows(), 3, ())
     assert found.startswith("delete from t as DBT_INTERNAL_DEST where DBT_INTERNAL_DEST.`dbt_valid_to` is null and ")
     assert "BROADCAST" in found and "DBT_INTERNAL_SOURCE.DBT_INTERNAL_OPEN" in found
@@ -58,7 +58,7 @@ def test_versions_that_are_not_what_they_were_are_deleted_by_their_ids():
     assert "BROADCAST" not in delete_sql("t", "v", rows(), 10**9, ())
 
 
-def test_versions_that_have_ended_are_inserted_by_a_query_of_their_own():
+def test_ended_versions_are_inserted_by_a_separate_query():
     ended, valid = inserted_sql("v", rows())
     assert ended.endswith("from v where not `dbt_valid_to` is null") and valid.endswith("where `dbt_valid_to` is null")
 
@@ -71,7 +71,7 @@ def test_versions_of_changed_keys_are_found_by_a_semi_join():
     assert "exists (select /*+" not in versions(rows(), compares=True)
 
 
-def test_keys_that_the_source_has_not_are_gone_where_all_of_it_is_compared():
+def test_missing_keys_count_as_deleted_if_the_whole_source_is_compared():
     assert "not exists (select 1 from events" in versions(rows(), compares=True)
     assert "not exists" not in versions(rows(hard_deletes=HardDeletes.IGNORE), compares=True)
     assert "not exists" not in versions(rows())
@@ -82,12 +82,12 @@ def test_maps_are_compared_as_text():
     assert "struct(`v`) as DBT_INTERNAL_TRACKED" in versions(rows(check_cols=("V",)))
 
 
-def test_a_column_to_check_must_be_there():
+def test_check_cols_must_exist():
     with pytest.raises(ConfigError, match="check_cols"):
         versions(rows(check_cols=("w",)))
 
 
-def test_deletions_that_are_ignored_make_no_event():
+def test_ignored_deletions_are_not_events():
     assert events_sql("log", rows(hard_deletes=HardDeletes.IGNORE), "run").endswith("where DBT_INTERNAL_IS_KEPT")
     assert not events_sql("log", rows(), "run").endswith("where DBT_INTERNAL_IS_KEPT")
 
@@ -99,5 +99,5 @@ def test_a_first_build_has_the_times_of_its_commit():
     assert "'False' as `dbt_is_deleted`" in sql
 
 
-def test_a_valid_version_that_is_not_found_again_is_an_error():
+def test_a_missing_valid_version_is_an_error():
     assert "raise_error(concat('dbt_scd_id does not identify a valid version" in merge_sql("t", "select 1", rows(), ())

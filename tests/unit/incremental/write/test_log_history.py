@@ -1,4 +1,4 @@
-"""The SQL of a history from a log, as far as its text says it; ``functional/fuzz/test_log_versions.py`` plays it."""
+"""The text of the SQL of a history from a log. ``functional/fuzz/test_log_versions.py`` runs the SQL."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def rows(**config):
     return EventRows(HistoryConfig(("id",), sequence_by="at", **config), COLUMNS)
 
 
-def test_columns_are_named_as_the_table_names_them():
+def test_columns_have_the_tables_spelling():
     assert (rows().keys, rows().key_types, rows().sequence, rows().time_type) == (("ID",), ("bigint",), "At", "date")
 
 
-def test_the_sequence_alone_makes_no_version_unless_it_is_listed():
+def test_a_changed_sequence_is_a_new_version_only_if_it_is_listed():
     assert [each.name for each in rows().tracked] == ["ID", "v", "m"]
     assert [each.name for each in rows(check_cols=("v", "at")).tracked] == ["v", "At"]
 
 
-def test_a_sequence_that_is_not_there_is_an_error():
+def test_a_missing_sequence_column_is_an_error():
     with pytest.raises(ConfigError, match="sequence_by"):
         EventRows(HistoryConfig(("id",), sequence_by="position"), COLUMNS).time_type  # noqa: B018
 
 
-def test_a_deletion_has_key_and_sequence_alone():
+def test_a_deletion_has_only_key_and_sequence():
     sql = events_sql("log", rows(), "run")
     assert "cast(`ID` as bigint) as `ID`" in sql
     assert "if(DBT_INTERNAL_IS_KEPT, cast(`v` as string), null) as `v`" in sql
@@ -56,7 +56,7 @@ def test_only_rows_of_keys_with_new_events_are_read():
     assert "BROADCAST" not in sql(10**9)
 
 
-def test_all_events_of_a_key_are_put_in_line():
+def test_all_events_of_a_key_are_combined():
     sql = line_sql("events", rows(hard_deletes=HardDeletes.NEW_RECORD), "known", "(hidden)")
     assert "from known where coalesce(lower(`dbt_is_deleted`), 'false') <> 'true'" in sql
     assert "true as DBT_INTERNAL_STORED from (hidden)" in sql
@@ -74,18 +74,18 @@ def test_the_times_of_versions_have_the_type_of_the_sequence():
     assert "coalesce(DBT_INTERNAL_END, cast('9999-12-31' as date)) as `dbt_valid_to`" in sql
 
 
-def test_what_is_a_version_is_not_remembered_again():
+def test_events_with_a_version_are_not_remembered_again():
     sql = hidden_sql("placed", rows())
     assert "where not DBT_INTERNAL_STORED and not (DBT_INTERNAL_IS_ROW and `At` = DBT_INTERNAL_UPDATED)" in sql
     assert sql.startswith("select `ID`, `v`, `m`, `At`, `_change_type` from")
 
 
-def test_versions_that_are_the_same_are_left_alone():
+def test_unchanged_versions_are_left_alone():
     assert "else not DBT_INTERNAL_ALL end" in changes_sql("versions", "known", rows())
     assert "to_json(struct(`m`)" in changes_sql("versions", "known", rows())
 
 
-def test_versions_that_vanish_are_deleted_and_lost_ones_are_an_error():
+def test_obsolete_versions_are_deleted_and_missing_versions_are_an_error():
     sql = merge_sql("t", "select 1", rows())
     assert "when matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_GONE then delete" in sql
     assert sql.count("dbt_scd_id does not identify a version") == 2

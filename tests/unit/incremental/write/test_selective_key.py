@@ -1,4 +1,4 @@
-"""Which columns tell the rows of a table apart."""
+"""Which columns distinguish the rows of a table."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ ROWS = [(number, number // 2, number % 2, None if number % 100 == 0 else number)
         ([0], ROWS[:999], False),
     ],
 )
-def test_columns_that_tell_rows_apart(places, rows, expected):
+def test_columns_that_distinguish_rows(places, rows, expected):
     assert tells_apart(places, rows) is expected

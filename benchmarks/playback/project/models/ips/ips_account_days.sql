@@ -1,6 +1,6 @@
 {{ config(alias='account_days', incremental_strategy='merge', unique_key=['account_id', 'event_date']) }}
 
--- recompute the groups that changed
+-- recompute the changed groups
 select
     account_id,
     event_date,

@@ -1,7 +1,7 @@
 {{ config(alias='account_days_added', incremental_strategy='merge', unique_key=['account_id', 'event_date']) }}
 
 {% set days = ip_range([ref('ips_events')], 'event_date') %}
--- the sums of the new events, added to the sums in the table: no old event is read
+-- add the sums of the new events to the sums in the table, without reading old events
 with new as (
     select
         account_id,

@@ -1,6 +1,6 @@
 {{ config(alias='account_titles', incremental_strategy='merge', unique_key=['account_id', 'event_date']) }}
 
--- new rows cannot be added to distinct counts: recompute the groups that changed
+-- distinct counts cannot be updated from new rows alone, so recompute the changed groups
 select
     account_id,
     event_date,

@@ -1,7 +1,7 @@
 {{ config(alias='ad_views', incremental_strategy='insert_overwrite') }}
 
 {% set days = ip_range([ref('ips_events'), source('raw', 'ad_impressions')], 'event_date') %}
--- the days in which either side changed
+-- the days on which either side changed
 select
     e.event_id,
     e.account_id,

@@ -1,4 +1,4 @@
-{#- What packages do at the end of a run: tables and temporary views of their own, and rows of what was run. -#}
+{#- The work of packages at the end of a run: own tables and temporary views, and a row for each result. -#}
 {% macro bookkeeping() -%}
     {%- if execute and flags.WHICH in ("run", "build") -%}
         {%- set model = graph.nodes.values() | selectattr("name", "equalto", "log_of_runs") | first -%}
@@ -21,7 +21,7 @@
     {%- endfor -%}
 {%- endmacro %}
 
-{#- What packages ask of an adapter about schemas and relations; returns what it finds. -#}
+{#- The methods of an adapter with which packages inspect schemas and relations. Returns the results. -#}
 {% macro inspect(schema, known) -%}
     {%- set database = target.database -%}
     {%- set made = api.Relation.create(database=database, schema=schema, identifier="made") -%}

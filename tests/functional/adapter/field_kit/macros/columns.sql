@@ -6,7 +6,7 @@
     {{ return(kept | join(", ")) }}
 {%- endmacro %}
 
-{#- The rows of several relations, of all their columns; a string column in the longest type. -#}
+{#- The rows of several relations, with all of their columns. A string column has the longest of its types. -#}
 {% macro union_of(relations) -%}
     {%- if not execute -%} {{ return("select 1") }} {%- endif -%}
     {%- set types = {} -%}

@@ -1,4 +1,4 @@
-{#- Which implementation dbt finds of a macro that has one for some adapters. -#}
+{#- Macros with implementations for some adapters. Each returns the name of the implementation that dbt finds. -#}
 {% macro plain() -%} {{ return(adapter.dispatch("plain", "field_kit")()) }} {%- endmacro %}
 {% macro default__plain() -%} {{ return("default") }} {%- endmacro %}
 

@@ -1,4 +1,4 @@
-{#- The values of a column, asked while dbt compiles. -#}
+{#- The values of a column, queried while dbt compiles. -#}
 {% macro values_of(relation, column) -%}
     {%- if not execute or load_relation(relation) is none -%} {{ return([]) }} {%- endif -%}
     {%- call statement("values_of", fetch_result=true) -%}
@@ -7,7 +7,7 @@
     {{ return(load_result("values_of")["data"] | map(attribute=0) | list) }}
 {%- endmacro %}
 
-{#- How many rows of either relation the other one has not. -#}
+{#- The number of rows that only one of two relations has. -#}
 {% macro differing(one, other) -%}
     select count(*) as differing from (
         (select * from {{ one }} {{ dbt.except() }} select * from {{ other }})

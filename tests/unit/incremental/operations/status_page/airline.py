@@ -1,4 +1,4 @@
-"""The status of an airline's project, in which each state of a model occurs; for the tests of the page."""
+"""The status of an airline's project with models in each state, for tests of the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR = 3_600_000
 DAY = 24 * HOUR
 NOW = 1_768_478_400_000  # 2026-01-15 12:00 UTC
 ROW = 30
-"""Bytes."""
+"""The size of a row in bytes."""
 ERROR = """\
 lake.ops.weather changed or deleted rows, which model.airline.weather_hours does not read.
   Expected: commits that only append, since snapshot 3051729675574597011 (2026-01-14 00:00:00 UTC).
@@ -31,12 +31,12 @@ lake.ops.weather changed or deleted rows, which model.airline.weather_hours does
 
 
 def commits(first_day: int, *, days: int = 10, rows: int = 900, hour: int = 0, late: bool = False) -> list[CommitView]:
-    """A commit a day; every fourth compacts and brings nothing."""
+    """One commit a day. Every fourth commit is a compaction without new rows."""
     found = []
     for number in range(days):
         at = NOW - (days - number) * DAY + hour * HOUR
         compacts = number % 4 == 3
-        came = 0 if compacts else rows + 37 * ((number * 7) % 5)
+        added = 0 if compacts else rows + 37 * ((number * 7) % 5)
         late_ms = (number * 5 % 7 + 1) * 9 * HOUR
         known = late and not compacts
         found.append(
@@ -44,9 +44,9 @@ def commits(first_day: int, *, days: int = 10, rows: int = 900, hour: int = 0, l
                 first_day * 100 + number,
                 at,
                 "none" if compacts else "append",
-                came,
+                added,
                 0,
-                came * ROW,
+                added * ROW,
                 at - late_ms if known else None,
                 at - HOUR if known else None,
                 late_ms if known else None,
@@ -62,7 +62,7 @@ def table(name: str, kind: str, several: Sequence[CommitView], event_time: str |
 
 
 def runs(source: TableView, last: int, hour: int = 2, *, whole: bool = False) -> list[RunView]:
-    """A run after every commit of a source that touched rows, up to the ``last``-th commit."""
+    """One run after each of a source's first ``last`` commits that changed rows."""
     found: list[RunView] = []
     held, before = 0, None
     for commit in source.commits[:last]:
@@ -88,7 +88,7 @@ def runs(source: TableView, last: int, hour: int = 2, *, whole: bool = False) ->
 
 
 def status_of_source(source: TableView, at: int, **more: object) -> SourceStatus:
-    """How far a model has read a source: up to its ``at``-th commit. What follows is pending."""
+    """The status of a source that a model has read up to its ``at``-th commit. Later commits are pending."""
     position = source.commits[at - 1]
     behind = [each for each in source.commits[at:] if each.effect != "none"]
     known: dict[str, object] = {"pending": "nothing"}
@@ -130,7 +130,7 @@ def model(
 
 
 def airline() -> ProjectStatus:
-    """Sources, two stages after them, and models that are behind, fail, and were never built."""
+    """A status with sources, two stages of models, and models that lag, fail, or were never built."""
     flights = table("ops.flights", "source", commits(1, rows=2700, late=True), "sched_dep")
     weather = table("ops.weather", "source", commits(2, rows=400, hour=1))
     carriers = table("ops.carriers", "source", commits(3, days=9, rows=16)[:1])

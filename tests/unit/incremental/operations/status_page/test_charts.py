@@ -1,4 +1,4 @@
-"""The figures: which run read which commit, what was read of how much, how late rows came."""
+"""The charts of runs and the commits that they read, of savings, and of lateness."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def traces(figure):
     return {trace["name"]: trace for trace in figure["data"] if "name" in trace}
 
 
-def test_each_commit_has_the_run_that_read_it():
-    # the 4th and the 8th are compactions: a later run passes the 4th, and the position has passed the 8th
+def test_each_commit_is_assigned_to_the_run_that_read_it():
+    # commits 4 and 8 are compactions; a later run read past commit 4, and the position is past commit 8
     assert epochs("flights_latest", "flights_staged") == [1, 2, 3, 4, 4, 5, 6, 0, None, None]
     assert epochs("flights_staged", "flights") == [1, 2, 3, 4, 4, 5, 6, 7, 7, 8]
 
@@ -44,7 +44,7 @@ def test_a_range_that_begins_before_the_shown_commits():
     assert [each.epoch for each in read(model, newest)] == [3, 4, 4, 5, 6, 0, None, None]
 
 
-def test_the_timeline_tells_read_from_unread():
+def test_the_timeline_distinguishes_read_and_unread_commits():
     model = MODELS["flights_latest"]
     found = traces(timeline(model, {"flights_staged": read(model, TABLES["flights_staged"])}, NOW))
     assert {name: len(trace["x"]) for name, trace in found.items()} == {
@@ -62,13 +62,13 @@ def test_a_model_without_any_commit_has_no_timeline():
     assert savings(MODELS["route_delays"].runs) is None
 
 
-def test_savings_set_what_was_read_before_the_whole():
+def test_savings_compare_read_rows_with_whole_tables():
     found = traces(savings(MODELS["flights_staged"].runs))
     assert found["read by the run"]["y"][0] == found["in the whole tables"]["y"][0]
     assert found["read by the run"]["y"][-1] * 5 < found["in the whole tables"]["y"][-1]
 
 
-def test_versions_of_the_runs_that_wrote_some():
+def test_versions_of_runs_that_wrote_versions():
     first, second, *others = MODELS["flights_staged"].runs
     assert versions(MODELS["flights_staged"].runs) is None
     written = [replace(first, versions=VersionCounts(4, 0)), replace(second, versions=VersionCounts(3, None)), *others]
@@ -79,7 +79,7 @@ def test_versions_of_the_runs_that_wrote_some():
     }
 
 
-def test_lateness_is_in_the_unit_that_suits_it():
+def test_lateness_has_a_suitable_unit():
     found = lateness({"flights": TABLES["flights"]})
     assert found["layout"]["yaxis"]["title"]["text"] == "days late"
     assert max(found["data"][0]["y"]) == 63 / 24
@@ -89,7 +89,7 @@ def test_lateness_is_in_the_unit_that_suits_it():
     assert lateness({"weather": TABLES["weather"]}) is None
 
 
-def test_names_are_no_markup_of_plotly():
+def test_names_are_escaped_for_plotly():
     model = MODELS["flights_latest"]
     found = timeline(model, {"<b>&amp;": read(model, TABLES["flights_staged"])}, NOW)
     assert found["layout"]["yaxis"]["ticktext"][0] == "&lt;b&gt;&amp;amp;"

@@ -1,4 +1,4 @@
-"""Boxes that do not overlap, and curves from box to box, on wide and on narrow screens."""
+"""The graph has boxes that do not overlap, and curves between them, on wide and narrow screens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAYERS = layers_of("abcdefg", [("a", "d"), ("b", "d"), ("c", "d"), ("d", "e"), (
 
 
 @pytest.mark.parametrize("draw", [wide, narrow])
-def test_boxes_lie_in_the_drawing_and_apart(draw):
+def test_boxes_are_inside_the_drawing_and_do_not_overlap(draw):
     found = draw(LAYERS)
     assert {box.node for box in found.boxes} == set("abcdefg")
     for box in found.boxes:
@@ -34,7 +34,7 @@ def test_each_edge_has_a_curve_from_box_to_box(draw):
         assert curve.path.endswith(f" {end.x} {end.y + found.box_height // 2}" if draw is wide else f" H{end.x}")
 
 
-def test_narrow_edges_run_beside_the_boxes_and_each_node_s_in_a_lane_of_its_own():
+def test_each_node_has_its_own_lane_for_edges_in_a_narrow_drawing():
     found = narrow(LAYERS)
     lanes = {}
     for curve in found.curves:
@@ -43,15 +43,15 @@ def test_narrow_edges_run_beside_the_boxes_and_each_node_s_in_a_lane_of_its_own(
         (x,) = re.findall(r"Q(\d+) (\d+)", curve.path)[:1]
         lanes.setdefault(curve.source, []).append((int(x[0]), int(x[1])))
     shared = {(source, x) for source, several in lanes.items() for x, _ in several}
-    assert len(shared) == len(lanes)  # all edges of a node in one lane
+    assert len(shared) == len(lanes)  # all edges of a node share a lane
     assert all(x > 0 for _, x in shared)
 
 
-def test_edges_that_pass_each_other_have_different_lanes():
+def test_overlapping_edges_have_different_lanes():
     long = layers_of("abcd", [("a", "d"), ("b", "c"), ("c", "d")])
     x = {curve.source: curve.path.partition("Q")[2].split()[0] for curve in narrow(long).curves}
     assert x["a"] != x["b"] and x["a"] != x["c"]
-    assert x["b"] == x["c"]  # one ends where the other begins
+    assert x["b"] == x["c"]  # one edge ends where the other begins
 
 
 def test_a_narrow_drawing_fits_a_phone():

@@ -1,4 +1,4 @@
-"""Nodes in layers: each after what it reads, with few crossings."""
+"""The layers of a graph. Each node comes after the nodes that it reads, and few edges cross."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbt.adapters.spark_iceberg.status_page.layers import EdgePoint, Layers, lay
 
 
 def crossings(found: Layers) -> int:
-    """How often two edges between neighbouring layers cross."""
+    """The number of crossings of edges between adjacent layers."""
     rank = {place: index for layer in found.layers for index, place in enumerate(layer)}
     depth = {place: number for number, layer in enumerate(found.layers) for place in layer}
     steps = [step for places in found.edges.values() for step in pairwise(places)]
@@ -20,7 +20,7 @@ def crossings(found: Layers) -> int:
     )
 
 
-def test_a_node_comes_after_all_that_it_reads():
+def test_a_node_comes_after_all_nodes_that_it_reads():
     found = layers_of("abcd", ["ab", "bc", "ac", "cd"])
     assert [[each for each in layer if isinstance(each, str)] for layer in found.layers] == [["a"], ["b"], ["c"], ["d"]]
 
@@ -31,7 +31,7 @@ def test_a_long_edge_has_a_place_in_each_layer_that_it_passes():
     assert EdgePoint("a", "d", 1) in found.layers[1]
 
 
-def test_crossings_are_taken_out():
+def test_crossings_are_removed():
     edges = [(f"s{number}", f"t{9 - number}") for number in range(10)]
     assert crossings(layers_of([name for edge in edges for name in edge], edges)) == 0
 

@@ -1,4 +1,4 @@
-"""The page as a parser sees it: one file without any other, with all that the status says, and no name as markup."""
+"""The page is a single file, contains all of the status, and escapes names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&{{ 
 
 
 class Parsed(HTMLParser):
-    """The elements of a page with their attributes, and its text without scripts and style."""
+    """The elements of a page with their attributes, and its text without scripts and styles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def parsed() -> Parsed:
 
 
 def renamed(status: ProjectStatus, old: str, new: str) -> ProjectStatus:
-    """A status in which a word of its names is another one."""
+    """Replace a word in all texts of a status."""
 
     def changed(value):
         if isinstance(value, str):
@@ -72,7 +72,7 @@ def renamed(status: ProjectStatus, old: str, new: str) -> ProjectStatus:
     return changed(status)
 
 
-def test_the_page_asks_for_no_other_file(parsed):
+def test_the_page_loads_no_other_file(parsed):
     for _, attributes in parsed.elements:
         for key in ("src", "href", "srcset", "data", "action"):
             value = attributes.get(key) or ""
@@ -81,7 +81,7 @@ def test_the_page_asks_for_no_other_file(parsed):
     assert policy.startswith("default-src 'none'")
 
 
-def test_the_page_says_what_the_status_says(parsed):
+def test_the_page_contains_the_status(parsed):
     text = " ".join(parsed.text.split())
     for said in (
         "1 of 5 models",
@@ -96,7 +96,7 @@ def test_the_page_says_what_the_status_says(parsed):
         assert said in text
 
 
-def test_each_chart_has_its_words_and_its_numbers(parsed):
+def test_each_chart_has_a_description_and_a_table(parsed):
     charts = [each for each in parsed.all("div") if each.get("role") == "img"]
     ids = {attributes.get("id") for _, attributes in parsed.elements}
     figures = [json.loads(each) for each in parsed.scripts if each.startswith("{")]
@@ -109,7 +109,7 @@ def test_each_chart_has_its_words_and_its_numbers(parsed):
     assert {each["aria-labelledby"] for each in charts} <= ids
 
 
-def test_a_model_of_two_logics_is_marked():
+def test_a_model_with_mixed_logic_is_marked():
     status = airline()
     changed = replace(status.models[0], status=replace(status.models[0].status, logic_changed_since=7))
     assert "logic changed since run" not in page(status)
@@ -127,15 +127,15 @@ def test_the_versions_of_a_history():
     assert f"{3 * len(runs)} versions added by {len(runs)} runs." in found
 
 
-def test_each_box_of_a_model_leads_to_its_section(parsed):
+def test_each_box_links_to_the_section_of_its_model(parsed):
     links = [each["href"][1:] for each in parsed.all("a") if "node" in (each.get("class") or "")]
     sections = {each["id"] for each in parsed.all("details") if each.get("id")}
-    assert len(links) == 2 * len(sections) == 10  # on wide and on narrow screens
+    assert len(links) == 2 * len(sections) == 10  # once each for wide and narrow screens
     assert set(links) == sections
 
 
 @pytest.mark.parametrize("part", ["flights_latest", "airline", "ops", "weather_hours"])
-def test_hostile_names_are_text(parsed, part):
+def test_hostile_names_are_escaped(parsed, part):
     found = Parsed(page(renamed(airline(), part, HOSTILE)))
     assert HOSTILE in found.text
     assert [tag for tag, _ in found.elements] == [tag for tag, _ in parsed.elements]
@@ -148,7 +148,7 @@ def test_a_project_without_models():
     assert "0 of 0 models" in found.text
 
 
-def test_many_models_are_folded_except_those_that_fail():
+def test_sections_of_many_models_are_collapsed_unless_they_fail():
     copies = [renamed(renamed(airline(), ".analytics.", f".copy_{n}."), ".airline.", f".copy_{n}.") for n in range(3)]
     models, tables, edges = (
         [each for copy in copies for each in getattr(copy, part)] for part in ("models", "tables", "edges")
@@ -158,7 +158,7 @@ def test_many_models_are_folded_except_those_that_fail():
     assert shown == ["model fails"] * 3
 
 
-def test_a_page_that_is_written_live_loads_itself_again():
+def test_a_live_page_reloads_itself():
     refreshed = [
         each["content"]
         for each in Parsed(page(airline(), refresh=5)).all("meta")
@@ -204,7 +204,7 @@ def test_the_page_of_watch_shows_the_run_in_progress_and_failures():
     assert re.search(r"Failing since \S+ \S+ UTC \(5 minutes\), 4 times in a row\. Next retry: in 1 minute, at ", text)
 
 
-def test_a_page_replaces_the_one_before_at_once(tmp_path):
+def test_a_page_replaces_the_previous_one_atomically(tmp_path):
     output = tmp_path / "status.html"
     output.write_text("before", encoding="utf-8")
     write_page(airline(), output)
@@ -214,7 +214,7 @@ def test_a_page_replaces_the_one_before_at_once(tmp_path):
     assert output.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+def test_a_page_that_cannot_be_written_leaves_no_file(tmp_path):
     with pytest.raises(ConfigError, match="was not written"):
         write_page(airline(), tmp_path / "missing" / "status.html")
     (tmp_path / "folder").mkdir()
@@ -223,7 +223,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
 
 
-def test_json_has_the_fields_of_a_model_s_status_in_the_model():
+def test_json_contains_the_status_fields_in_each_model():
     document = json.loads(as_json(airline()))
     assert list(document) == ["version", "project", "generated_at_ms", "models", "tables", "edges"]
     assert set(document["models"][0]) == {

@@ -1,4 +1,4 @@
-"""The pictures in docs/pictures show the status page as it is now; a browser is not needed to see that."""
+"""The pictures in docs/pictures show the current status page. The check needs no browser."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PICTURES = sorted((Path(__file__).parents[5] / "docs" / "pictures").glob("*.png"
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.stem)
-def test_a_picture_shows_the_page_as_it_is(picture):
+def test_a_picture_shows_the_current_page(picture):
     with Image.open(picture) as image:
         assert image.info.get(MADE_FROM) == digest(), "run `make pictures`"
 
 
-def test_the_pictures_that_pages_show_are_all_there():
+def test_all_pictures_exist():
     assert {path.stem for path in PICTURES} == {"status-model", "status-overview", "status-phone"}
