@@ -120,8 +120,7 @@ class Loop:
         except InterruptError:
             return
         except Exception as error:  # noqa: BLE001 (dbt raises errors of any kind for a file that it cannot parse)
-            said = str(error).strip()
-            if said != self._unparsed:
+            if (said := str(error).strip()) != self._unparsed:
                 self._log.problem(
                     "ProjectNotReloaded",
                     f"the project has changed and cannot be loaded; watch continues with its last version: {said}",

@@ -198,7 +198,7 @@ def test_an_error_of_a_whole_run_is_logged_once():
     world.step()
     said = [json.loads(line)["info"]["msg"] for line in world.log.getvalue().splitlines()]
     assert sum("Could not connect" in each for each in said) == 1
-    assert f"{OTHER}: failed; next attempt in 5 seconds: as {A}" in said
+    assert f"{OTHER}: failed; next attempt in 5 seconds: see {A}" in said
     assert said[-1].endswith("failure; 0 nodes built, 0 failed, 4 not built")
 
 

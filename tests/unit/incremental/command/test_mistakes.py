@@ -252,7 +252,7 @@ def test_a_source_replaced_or_dropped_since_the_capture(lake, run):
 def test_a_target_replaced_or_dropped_since_the_capture(lake, run):
     lake.replace("t")
     code, _, said = lake.commit(run)
-    assert code == 4 and "another table of the same name" in said
+    assert code == 4 and "was dropped and created again" in said
     lake.catalog.drop_table(("n", "t"))
     assert lake.commit(run)[0] == 4
     assert lake.end("abort", run)[0] == 0

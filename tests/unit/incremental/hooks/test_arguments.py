@@ -27,7 +27,7 @@ def test_other_values_than_relations_are_refused(value, several):
 
 @pytest.mark.parametrize(("value", "found"), [(3, "'3', of type int"), (Undefined(), "nothing"), (None, "nothing")])
 def test_the_error_shows_the_value(value, found):
-    with pytest.raises(ConfigError, match=f"return it; found {found}\\."):
+    with pytest.raises(ConfigError, match=f"ref\\(\\) or source\\(\\); found {found}\\."):
         relations_in("ip_changes", value, several=False)
     with pytest.raises(ConfigError, match=f"with {found} instead of columns"):
         column_in("ip_range", value, MODEL)

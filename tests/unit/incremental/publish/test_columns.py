@@ -198,5 +198,5 @@ def test_types_are_also_compared_with_those_of_existing_rows(now, recorded, refu
     if not refused:
         require_recorded_types(now, recorded, TableName("lake", "ops", "t"), "model.shop.t")
         return
-    with pytest.raises(ConfigError, match="returns other types"):
+    with pytest.raises(ConfigError, match="returns types that differ"):
         require_recorded_types(now, recorded, TableName("lake", "ops", "t"), "model.shop.t")
