@@ -61,7 +61,7 @@ def test_groups_continue(auto, monkeypatch, most_rewritten, mode):  # noqa: F811
     assert "per_customer" in ways[1] and "extremes" not in ways[1]
 
 
-_LARGE = f"cast(amount as decimal(2, 0)) * 1{'0' * 36}"
+_LARGE = f"cast(amount as decimal(2, 0)) * cast('1{'0' * 36}' as decimal(37, 0))"
 OVERFLOWING = {
     "large": f"select customer_id, sum({_LARGE}) as amount, count(*) as n from {{orders}} group by customer_id",
     "large_or_zero": f"select customer_id, coalesce(sum({_LARGE}), 0) as amount from {{orders}} group by customer_id",
