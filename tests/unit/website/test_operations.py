@@ -24,6 +24,7 @@ from dbt.adapters.spark_iceberg.status.project_status import (
     TableView,
 )
 from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
+from dbt.adapters.spark_iceberg.status.verification import Verification
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
@@ -34,16 +35,17 @@ from iceberg_incremental.query.restrictions import Restriction
 from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.lateness import Lateness
 from iceberg_incremental.table.shares import Share
+from iceberg_incremental.verify.found import Found, Result
 from website import DOCS
 
-PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md"))
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md", "verify.md"))
 PARTS = (
     *(ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge),
     *(Explanation, UpdateMethod, NextRun, NotIncremental, PendingRange, ReadRows, Restriction),
-    *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite),
+    *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite, Verification, Found),
 )
 FIELDS = dict.fromkeys(field.name for part in PARTS for field in fields(part) if field.name not in ("status", "paths"))
-VALUES = [each.value for kind in (Action, Cause, Kind, Effect, StepKind) for each in kind]
+VALUES = [each.value for kind in (Action, Cause, Kind, Effect, StepKind, Result) for each in kind]
 
 
 @pytest.mark.parametrize("name", [*FIELDS, *VALUES])

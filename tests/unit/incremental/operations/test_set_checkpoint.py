@@ -10,11 +10,10 @@ import pytest
 from dbt.adapters.spark_iceberg.operations.set_checkpoint import new_checkpoint, set_checkpoint
 from dbt.adapters.spark_iceberg.project.graph import ProjectTables
 from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
-from iceberg_incremental.errors import IncrementalError, MetadataAccessError
+from iceberg_incremental.errors import CheckpointError, MetadataAccessError
 from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.table.checkpoint import KEY, Deletions, RecordedLogic, RowOrder
-from iceberg_incremental.table.checkpoint_state import checkpoint_state
+from iceberg_incremental.table.checkpoint import Deletions, RecordedLogic, RowOrder
 from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.runs import (
     MODEL,
@@ -67,15 +66,11 @@ def test_setting_a_position_keeps_the_key_of_the_order_and_the_logic():
     assert made.logic == logic
 
 
-def test_a_partial_build_is_adopted_or_refused():
-    """If ip_set_checkpoint accepts the table, checkpoint_state must not ignore the new checkpoint."""
+def test_a_partial_build_is_refused():
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     target = hist(TARGET, snap(100, None, {"ip.partial-build": "true"}))
-    try:
-        made = set_back(reader, target)
-    except IncrementalError:
-        return
-    assert checkpoint_state(replace(target, properties={KEY: made.mirrored(100).to_json()})).checkpoint is not None
+    with pytest.raises(CheckpointError, match="was built with --empty or --sample"):
+        set_back(reader, target)
 
 
 class OutOfReach(Reader):
