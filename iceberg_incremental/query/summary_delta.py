@@ -75,7 +75,8 @@ class SummaryDelta:
                 columns.append(f"if({is_lost}, 1, 0) as {_overflow(number)}")
                 differs.append(f"{_overflow(number)} > 0")
             if each.kind.adds_up:
-                differs.append(f"coalesce({sql_name(each.column)}, 0) <> 0")
+                # not coalesce(…, 0) <> 0, whose type would round a decimal with more than 28 fractional digits
+                differs.append(f"{sql_name(each.column)} <> cast(0 as {each.type})")
         rows, group = "\nunion all\n".join(signed), f"\ngroup by {', '.join(keys)}" if keys else ""
         return (
             f"select * from (\nselect {', '.join([*keys, *columns])} from (\n{rows}\n){group}\n) where "
@@ -235,7 +236,7 @@ def _derived(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr | None:
     names = set(known.values())
     for each in own_nodes(found):
         if (
-            isinstance(each, exp.Query)
+            isinstance(each, (exp.Query, exp.Filter))
             or is_aggregate(each)
             or (isinstance(each, exp.Column) and (each.table or each.name not in names))
         ):

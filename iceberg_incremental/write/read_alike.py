@@ -17,6 +17,7 @@ SETTINGS = (
     ANSI,
     "spark.sql.ansi.relationPrecedence",
     _CASE_SENSITIVE,
+    "spark.sql.decimalOperations.allowPrecisionLoss",
     "spark.sql.groupByOrdinal",
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.session.timeZone",

@@ -51,7 +51,7 @@ class Column:
 
 TYPES: dict[Kind, tuple[str, ...]] = {
     Kind.INT: ("int", "int", "bigint"),
-    Kind.DEC: ("decimal(10,2)", "decimal(18,4)", "decimal(10,2)"),
+    Kind.DEC: ("decimal(10,2)", "decimal(18,4)", "decimal(30,2)"),
     Kind.DBL: ("double", "double", "float"),
     Kind.STR: ("string",),
     Kind.NUMSTR: ("string",),

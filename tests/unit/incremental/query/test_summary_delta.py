@@ -53,6 +53,8 @@ OTHERS = {
     "a sum of floating-point numbers": "select k, sum(d) as d from db.a group by k",
     "groups by a floating-point number": "select d, count(*) as n from db.a group by d",
     "a group that is not selected": "select count(*) as n from db.a group by k",
+    "an expression of a sum with a filter": "select k, sum(x) as x, coalesce(sum(x) filter (where x > 1), 5) as y "
+    "from db.a group by k",
     "a rounded sum": "select k, cast(sum(x) as string) as x from db.a group by k",
     "single rows": "select k, x from db.a",
     "windows": "select k, count(*) over (partition by k) as n from db.a",
