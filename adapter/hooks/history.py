@@ -56,10 +56,10 @@ class HistoryHooks(Room):
             self._log_dropped(plan.model, plan.name)
 
     def require_kept(self, node: Any) -> None:
-        """Raise ConfigError if another kind of node would replace a history table.
+        """Raise ConfigError if another kind of node would replace a history table. Also raises the reader's errors.
 
-        The variable ``ip_drop_history`` permits this for the nodes that it names. ``node``: dbt's node object. Models
-        of this package are checked when their run is opened. Also raises the errors of the reader.
+        The variable ``ip_drop_history`` permits this for the nodes that it names. ``node``: dbt's node object. The
+        check of this package's own models takes place when their run is opened.
         """
         options, config = getattr(self._adapter.config, "args", None), node.config
         refreshes = bool(getattr(options, "FULL_REFRESH", False))

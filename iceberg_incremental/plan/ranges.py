@@ -77,8 +77,8 @@ class NetRange:
     """The two ends of net changes, and how they are compared.
 
     - ``start_id``, ``end_id``: the snapshots at the ends. ``start_id`` is None if the start is not read, because it was
-      an empty table, its snapshot has expired, or all of its rows still exist at the end. The run then reads the rows
-      of the end that are newer than the start, by row lineage or from the files that the start does not have.
+      an empty table, its snapshot has expired, or all of its rows still exist at the end. The run then reads only the
+      rows that were added or changed after the start, by row lineage, or else all rows of the files that were added.
     - ``changed``: the difference between the ends.
     - ``by_ends``: whether all rows of the changed files are read at both ends, because a file may be in the table more
       than once. Otherwise, only the rows of added and removed files and the rows that were deleted in place are read.

@@ -29,8 +29,8 @@ _PARTS = 1_000_000
 class Comparison:
     """A table and its rebuild. ``rebuilt``, ``table``: queries that return at least the ``columns``.
 
-    ``key``: the names of the columns that identify a row. If it is empty, whole rows are compared. ``share``: the share
-    of the keys that are compared, from 0 to 1.
+    ``key``: the names of the columns that identify a row. If it is empty, whole rows are compared. ``share``: how much
+    is compared, as a share of all keys from 0 to 1.
     """
 
     columns: Sequence[ComparedColumn]

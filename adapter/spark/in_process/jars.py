@@ -27,8 +27,8 @@ def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapp
     """The settings with which to start Spark. They name the jar files, if all exist and no setting selects other jars.
 
     Spark then neither calls Ivy nor copies the jars, which takes a tenth of its startup time. ``own``: the user's
-    settings. Ivy still resolves packages in these, because they may have dependencies, and the jars for the executors
-    of a cluster.
+    settings. Ivy still resolves the packages in these settings, because packages may have dependencies. It also
+    resolves the jars if a cluster's executors need them.
     """
     resolved_elsewhere = any(key.startswith("spark.jars.") and key != _IVY for key in own)
     if (

@@ -1,8 +1,8 @@
 """Random histories of a source and a target with runs. Each run makes them equal, or fails without a change.
 
 The tables are a small model of Iceberg, with multisets of rows, and commits with Iceberg's summaries. Like Iceberg's
-scans, the model computes the rows of a range from its ends. So the rows show whether capture, planning and the choice
-of the checkpoint are right. Functional tests do the same with real tables.
+scans, the model computes the rows of a range from its ends. A mistake in the capture, the plan or the chosen checkpoint
+therefore changes the rows. Functional tests do the same with real tables.
 """
 
 from __future__ import annotations

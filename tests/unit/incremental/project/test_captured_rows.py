@@ -65,7 +65,7 @@ def totals(sql):
         (f"select d.name, sum(f.v) from {NEW} f left join {DIM} d on f.k = d.k group by d.name", ["sum(f.v)"]),
         (f"select name, sum(v) from ({NEW} f join {DIM} d using (k)) group by name", ["sum(v)"]),
         (f"select name, sum(v) from {NEW} f, {DIM} d where f.k = d.k group by name", ["sum(v)"]),
-        # of distinct values of the new rows, and of the newest row of each key
+        # the aggregated rows are distinct new rows, or the newest new row of each key
         (f"select day, count(*) as n from (select distinct day, k from {NEW}) group by day", ["count(*)"]),
         (
             f"select day, count(*) as n from (select k, max_by(day, ts) as day from {NEW} group by k) group by day",
