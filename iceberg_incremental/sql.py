@@ -55,10 +55,10 @@ def sql_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
-        text, scale = format(value, "f"), max(0, -int(value.as_tuple().exponent))
-        digits = max(scale, len(text.replace(".", "").lstrip("-0")))
+        text = format(value, "f")
+        whole, _, fraction = text.partition(".")
         # Spark's decimal literals have up to 38 digits. Longer values are written as text.
-        return text if digits <= _DIGITS else sql_string(text)
+        return text if len(whole.lstrip("-0") + fraction) <= _DIGITS else sql_string(text)
     if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, datetime.datetime):

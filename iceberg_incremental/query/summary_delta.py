@@ -67,12 +67,12 @@ class SummaryDelta:
         keys = [sql_name(key) for key in self.keys]
         columns, differs = [f"sum({_SIGN}) as {_ROWS}"], [f"{_ROWS} <> 0"]
         for number, each in enumerate(self.measures):
-            columns.append(f"{_of_delta(each, number)} as {sql_name(each.column)}")
+            change = _of_delta(each, number)
+            columns.append(f"{change} as {sql_name(each.column)}")
             columns.append(f"sum(if({_value(number)} is null, 0, {_SIGN})) as {_filled(number)}")
             differs.append(f"{_filled(number)} <> 0")
             if each.may_overflow:
-                is_lost = f"count({_value(number)}) > 0 and {_of_delta(each, number)} is null"
-                columns.append(f"if({is_lost}, 1, 0) as {_overflow(number)}")
+                columns.append(f"if(count({_value(number)}) > 0 and {change} is null, 1, 0) as {_overflow(number)}")
                 differs.append(f"{_overflow(number)} > 0")
             if each.kind.adds_up:
                 # not coalesce(…, 0) <> 0, whose type would round a decimal with more than 28 fractional digits
@@ -275,7 +275,7 @@ def _is_unknown(measure: Measure) -> str:
     """The condition that an old value may stand for no values, or for a sum that was too large."""
     column = sql_name(measure.column)
     is_null = f"{column} is null"
-    return f"{is_null} or {column} = 0" if measure.may_overflow and measure.kind is Kind.SUM_OR_ZERO else is_null
+    return f"{is_null} or {column} = 0" if measure.kind is Kind.SUM_OR_ZERO else is_null
 
 
 def _overflow(number: int) -> str:

@@ -10,11 +10,10 @@ from ..query import plans
 from ..query.incremental_query import IncrementalQuery
 from ..spark.port import Spark, under
 
-ANSI = "spark.sql.ansi.enabled"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 SETTINGS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
-    ANSI,
+    "spark.sql.ansi.enabled",
     "spark.sql.ansi.relationPrecedence",
     _CASE_SENSITIVE,
     "spark.sql.decimalOperations.allowPrecisionLoss",

@@ -41,6 +41,7 @@ def test_a_name_without_quotes_is_unchanged():
         (3, "3"),
         (Decimal("1.50"), "1.50"),
         (Decimal("1E+3"), "1000"),
+        (Decimal("NaN"), "NaN"),
         (Decimal("-" + "9" * 37 + ".9"), "-" + "9" * 37 + ".9"),
         (Decimal("9" * 39), "'" + "9" * 39 + "'"),
         (Decimal("1E-38"), "0." + "0" * 37 + "1"),
