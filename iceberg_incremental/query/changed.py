@@ -48,7 +48,7 @@ class Changes:
     ) -> None:
         self.broadcast = broadcast
         self._types = types
-        self._value_types = Types(blocks, types)
+        self.value_types = Types(blocks, types)
         self._blocks = {block.name: block for block in blocks}
         self._tables = tables
         self._prefix = prefix
@@ -146,7 +146,7 @@ class Changes:
             return False
         values, together = block.outputs(columns).values(), kept_together(block.query)
         # rows of the same partition may have different values, such as 0.0 and -0.0
-        has_one_value = not windows_of(block.query) or all(tells_apart(self._value_types.of(each)) for each in values)
+        has_one_value = not windows_of(block.query) or all(tells_apart(self.value_types.of(each)) for each in values)
         return has_one_value and together is not None and all(each in together for each in values)
 
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:

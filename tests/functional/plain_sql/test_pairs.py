@@ -65,3 +65,27 @@ def test_text_keys_that_are_compared_with_numbers(shop):  # noqa: F811
     found = shop.run()
     assert found.success, found.printed
     assert shop.rows(shop.built("labels")) == Counter([("9", "x", "nine"), ("10", "x", "ten"), ("11", "c", "eleven")])
+
+
+def test_numbers_that_are_equal_only_as_doubles(shop):  # noqa: F811
+    """A UNION of whole numbers and doubles returns doubles, which are equal for neighboring large numbers."""
+    ids, wholes = shop.source("ids", "id bigint, v string"), shop.source("wholes", "n bigint")
+    shop.source("doubles", "n double")
+    shop.insert(ids, "(9007199254740993, 'a')", "(2, 'b')")
+    shop.insert(wholes, "(9007199254740992)", "(2)")
+    shop.model(
+        "found",
+        """
+        select i.id, i.v from {{ source('raw', 'ids') }} i join (
+            select n from {{ source('raw', 'wholes') }} union all select n from {{ source('raw', 'doubles') }}
+        ) as t on i.id = t.n
+        """,
+        incremental_strategy="auto",
+        unique_key="id",
+        rebuild_above=1,
+    )
+    assert shop.run().success
+    shop.sql(f"update {ids} set v = 'x' where id > 2")
+    found = shop.run()
+    assert found.success, found.printed
+    assert shop.rows(shop.built("found")) == Counter([(9007199254740993, "x"), (2, "b")])
