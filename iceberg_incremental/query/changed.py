@@ -263,8 +263,6 @@ class Changes:
         ``text``: the relation of the changed rows.
         """
         on = (join.args.get("on") or exp.true()).copy()
-        if any(isinstance(node, exp.Query) for node in on.walk()):
-            raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         for column in on.find_all(exp.Column):
             if column.table == alias:
                 column.set("table", exp.to_identifier(_CHANGED))

@@ -219,6 +219,11 @@ def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
 def _require_variants(blocks: Sequence[Block], changes: Changes) -> None:
     """Raise Refusal if the affected rows of a block cannot be determined."""
     for block in blocks:
+        for join in block.query.find_all(exp.Join):
+            on = join.args.get("on")
+            if join.side.upper() == "LEFT" and on is not None and on.find(exp.Query) is not None:
+                # if its value changes, rows get or lose partners, also if the optional side has not changed
+                raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         if isinstance(block.query, exp.Select):
             kept_together(block.query)
             list(changes.variants(block.query))
