@@ -25,6 +25,7 @@ QUERIES = {
     ),
     "without_orders": "select id, name from {customers} where id not in (select customer_id from {orders})",
     "united": "select id, region as v from {customers} union all select id, cast(amount as string) from {orders}",
+    "distinct_items": "select distinct customer_id, explode(items) as item from {orders}",
     "exploded": "select o.id, i from {orders} o lateral view outer explode(items) t as i",
     "above_average": (
         "select o.id, o.amount from {orders} o where o.amount > "

@@ -17,6 +17,7 @@ _BLOCKS = (
     "(select k, x as y, s from db.a union all select y, z, s from db.c)",
     "(select b.k, c.z as y, c.s from db.b left join db.c on b.y <=> c.y)",
     "(select b.k, c.z as y, b.s from db.b join db.c on b.y = c.y where c.z > 0)",
+    "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
 )
 _COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3)
 

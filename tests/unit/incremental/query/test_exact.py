@@ -138,6 +138,10 @@ QUERIES = {
     "a window over a join": "select a.s, b.y, count(*) over (partition by a.s) as n from db.a a join db.b b "
     "on a.k = b.k",
     "a named window": "select k, x, max(x) over w as m from db.a window w as (partition by k)",
+    "distinct with a subquery": "select distinct a.k, (select max(y) from db.b where b.k = a.k) as m from db.a",
+    "distinct subqueries": "select distinct (select max(y) from db.b where b.k = a.k) as m from db.a",
+    "groups of distinct with a subquery": "select m, count(*) as n from (select distinct a.k, (select max(y) from db.b "
+    "where b.k = a.k) as m from db.a) t group by m",
     "distinct over windows": "select distinct s, max(x) over (partition by k) as m from db.a",
     "a choice of rows": "select k, x from (select k, x, rank() over (partition by k order by x desc) as r "
     "from db.a) t where r = 1",
