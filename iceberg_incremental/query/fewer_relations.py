@@ -50,8 +50,9 @@ class Fewer:
     matches: Mapping[str, tuple[Match, ...]]
 
     def columns_of(self, alias: str, keys: Iterable[exp.Expr]) -> list[str]:
-        """The distinct columns of a relation that the FROM and WHERE clauses and some keys read."""
-        parts = [*keys, *(self.select.args.get("joins") or ()), *(node for node, _ in subqueries(self.select))]
+        """The distinct columns of a relation that FROM, LATERAL VIEW, WHERE and some keys read."""
+        clauses = (each for key in ("joins", "laterals") for each in self.select.args.get(key) or ())
+        parts = [*keys, *clauses, *(node for node, _ in subqueries(self.select))]
         where = self.select.args.get("where")
         found = (column for part in (*parts, *([where] if where else [])) for column in part.find_all(exp.Column))
         return list(dict.fromkeys(column.name for column in found if column.table == alias))

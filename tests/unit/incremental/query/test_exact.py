@@ -138,6 +138,10 @@ QUERIES = {
     "a window over a join": "select a.s, b.y, count(*) over (partition by a.s) as n from db.a a join db.b b "
     "on a.k = b.k",
     "a named window": "select k, x, max(x) over w as m from db.a window w as (partition by k)",
+    "a lateral view over groups": "select t.k, e, count(*) as n from (select k, sequence(1, count(*)) as l from db.a "
+    "group by k) t lateral view explode(t.l) u as e group by t.k, e",
+    "a lateral view over filtered groups": "select t.k, e from (select k, count(*) as n, sequence(1, max(x)) as l from "
+    "db.a group by k) t lateral view explode(t.l) u as e where t.n > 1",
     "distinct with a subquery": "select distinct a.k, (select max(y) from db.b where b.k = a.k) as m from db.a",
     "distinct subqueries": "select distinct (select max(y) from db.b where b.k = a.k) as m from db.a",
     "groups of distinct with a subquery": "select m, count(*) as n from (select distinct a.k, (select max(y) from db.b "
