@@ -43,9 +43,11 @@ def random_join(seed: int) -> str:
     listed = [_column(rng, [each]) for each in rng.sample(seen, rng.randint(1, len(seen)))]
     names = ", ".join(f"{each} as c{number}" for number, each in enumerate(listed))
     if rng.random() < 0.6:
+        names += f", {_condition(rng, seen)} as is_it" if rng.random() < 0.2 else ""
         return f"select {names} from {sql}"
-    value = _column(rng, seen, ("k", "x", "y", "z"))
-    return f"select {names}, count(*) as n, sum({value}) as v from {sql} group by {', '.join(dict.fromkeys(listed))}"
+    value, groups = _column(rng, seen, ("k", "x", "y", "z")), list(dict.fromkeys(listed))
+    having = f" having {_having(rng, groups)}" if rng.random() < 0.3 else ""
+    return f"select {names}, count(*) as n, sum({value}) as v from {sql} group by {', '.join(groups)}{having}"
 
 
 def _relation(rng: random.Random, number: int) -> _Relation:
@@ -104,6 +106,19 @@ def _condition(rng: random.Random, seen: Sequence[_Relation], depth: int = 2) ->
             f"({first}) <=> ({second})",
         )
     )
+
+
+def _having(rng: random.Random, groups: Sequence[str]) -> str:
+    """A condition on the groups, with a subquery."""
+    subquery = rng.choice(
+        (
+            f"exists (select 1 from db.b where b.k <=> {rng.choice(groups)})",
+            "count(*) in (select y from db.b)",
+            "count(*) > (select min(z) from db.c)",
+            f"cast({rng.choice(groups)} as string) in (select cast(k as string) from db.b)",
+        )
+    )
+    return rng.choice((subquery, f"not ({subquery} and count(*) > 1)", f"count(*) > 2 or not {subquery}"))
 
 
 def _column(rng: random.Random, seen: Sequence[_Relation], names: Sequence[str] = ("k", "x", "y", "z", "s")) -> str:

@@ -114,7 +114,7 @@ QUERIES = {
     "exists below not": "select k from db.a where not (exists (select 1 from db.b where b.k = a.k) and x > 1)",
     "tuples in": "select k, s from db.a where (k, x) in (select k, y from db.b)",
     "tuples not in": "select k, s from db.a where (k, x) not in (select k, y from db.b where y > 0)",
-    "in of other types": "select k from db.a where s in (select y from db.b)",
+    "in of other types": "select k, d from db.a where d in (select y from db.b)",
     "not in of doubles": "select k, d from db.a where d not in (select y from db.b where k = 1)",
     "in a list of the select": "select k, k in (select k from db.b) as found from db.a",
     "in a select of one name": "select t.k, t.x from db.a t where t.x in (select t.y from db.b t)",
