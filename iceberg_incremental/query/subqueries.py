@@ -24,24 +24,16 @@ def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
 
 
 def conjunct(node: exp.Expr) -> exp.Expr | None:
-    """The condition that contains a node and that WHERE combines with others by AND. None elsewhere."""
-    top = node
-    while top.parent is not None and not isinstance(top.parent, exp.Where):
-        above = top.parent
-        if isinstance(above, exp.And) or (isinstance(above, exp.Paren) and _is_conjunct(above)):
-            return top
-        if isinstance(above, exp.Select):
+    """The condition that contains a node and that WHERE combines with others only by AND. None elsewhere.
+
+    The condition is a NOT or OR, for example, if an AND below it contains the node.
+    """
+    found = node
+    while not isinstance(node.parent, exp.Where):
+        above = node.parent
+        if above is None or isinstance(above, exp.Select):
             return None
-        top = above
-    return top if isinstance(top.parent, exp.Where) else None
-
-
-def _is_conjunct(node: exp.Expr) -> bool:
-    """Whether a node is a condition that the WHERE clause combines with AND."""
-    while node.parent is not None:
-        if isinstance(node.parent, exp.Where):
-            return True
-        if not isinstance(node.parent, (exp.And, exp.Paren)):
-            return False
-        node = node.parent
-    return False
+        if not isinstance(above, (exp.And, exp.Paren)):
+            found = above
+        node = above
+    return found
