@@ -242,7 +242,7 @@ class SnapshotHooks(Room):
             _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
             return None
         parts = [f"{key}={settings.get(key)}" for key in SETTINGS]
-        parts += [found.plain.sql, found.plain.views_digest]
+        parts += [found.plain.sql, found.plain.text_digest]
         parts.append(str(self._adapter.behavior.enable_truthy_nulls_equals_macro.no_warn))
         parts += [f"{each} {version(each)}" for each in ("dbt-adapters", "dbt-spark", "sqlglot")]
         return open_snapshot(

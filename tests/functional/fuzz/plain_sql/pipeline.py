@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,8 @@ class PlainPipeline:
             for number in range(max(len(each.history.rounds) for each in self.played)):
                 self.round = number
                 self._each(self._steps)
+                for each in self.played:
+                    self._redefine(each)
                 self._run()
             if STRATEGY == "auto":
                 self._verify()
@@ -170,6 +172,16 @@ class PlainPipeline:
                 raise WrongResultError(f"A step of the fuzz is wrong: {sql}\n{error}") from error
         each.is_altered |= step.kind in SCHEMA
         self.tally.add(self.tally.steps, step.kind)
+
+    def _redefine(self, each: PlayedHistory) -> None:
+        """Give views other definitions. The oracle reads the views themselves."""
+        redefined = each.history.redefined
+        new = redefined[self.round] if self.round < len(redefined) else {}
+        for model in each.models:
+            if model.name in new:
+                self._write(each, replace(model, sql=new[model.name]))
+                each.log.append(f"-- {model.name} is redefined: {new[model.name]}")
+                self.tally.add(self.tally.steps, "redefine a view")
 
     # Runs
 
