@@ -82,6 +82,7 @@ class SnapshotHooks(Room):
         reason = reason or snapshot_config.reason_of_config(model.node, macros)
         if reason is None:
             try:
+                self._invocations.renew_cuts(model)
                 plain, source = self._read(compiled_code, model)
             except Refusal as refusal:
                 reason = snapshot_reasons.not_supported(refusal)

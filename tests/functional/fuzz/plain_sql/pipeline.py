@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import yaml
+
 from tests.functional.fuzz.pipeline import WrongResultError
 from tests.functional.incremental.shop import CATALOG, Shop
 from tests.functional.incremental.shop import Outcome as Results
@@ -89,6 +91,8 @@ class PlainPipeline:
                 self._each(self._steps)
                 for each in self.played:
                     self._redefine(each)
+                if number == 1:
+                    self._read_beside()
                 self._run()
             if STRATEGY == "auto":
                 self._verify()
@@ -182,6 +186,24 @@ class PlainPipeline:
                 self._write(each, replace(model, sql=new[model.name]))
                 each.log.append(f"-- {model.name} is redefined: {new[model.name]}")
                 self.tally.add(self.tally.steps, "redefine a view")
+
+    def _read_beside(self) -> None:
+        """Let another model read a model's table as a source, so that its cut is taken before the model is built.
+
+        The models that read the model by ref() must see its new rows. The other model may not, and is not compared.
+        """
+        found = []
+        for each in self.played:
+            read = {name for model in each.models for name in _RELATION.findall(model.sql)}
+            kept = [model.name for model in each.models if model.kind == AUTO and model.name in read]
+            if kept and STRATEGY == "auto":
+                found.append({"name": kept[0]})
+                sql = f"select count(*) as n from {{{{ source('own', '{kept[0]}') }}}}"
+                self.shop.model(f"h{each.history.number}_beside", sql, incremental_strategy="auto")
+        declared = {"name": "own", "database": CATALOG, "schema": self.shop.schema, "tables": found}
+        if found:
+            self.shop.write("models/own.yml", yaml.safe_dump({"sources": [declared]}))
+            self.tally.add(self.tally.steps, "read beside")
 
     # Runs
 
