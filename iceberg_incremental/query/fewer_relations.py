@@ -141,11 +141,13 @@ class _Fewer:
             conditions = normal.conjuncts(join.args.get("on"))  # WHERE also applies to rows without a partner
         else:
             conditions = self._conditions()
-        optional = {name for name, _, each in normal.clauses(self.select) if each is not None and _is_optional(each)}
+        relations = normal.clauses(self.select)
+        tables = {name for name, each, _ in relations if isinstance(each, exp.Table)}  # VALUES has no changed rows
+        optional = {name for name, _, each in relations if each is not None and _is_optional(each)}
         equal: dict[str, list[exp.Expr]] = {}
         for each in conditions:
             others = _aliases(each) - {alias}
-            if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1):
+            if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1 and others <= tables):
                 continue
             (other,) = others
             # with <=>, NULL may also represent a missing partner, which is not a row of the relation

@@ -20,8 +20,9 @@ _BLOCKS = (
     "(select k, count(*) as y, max(s) as s, sequence(1, count(*)) as l from db.a group by k)",
     "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
     "(select 1 as k, 2 as y, 'p' as s union all select 2, 3, 'q')",
+    "(select k, y, s from (values (1, 2, 'p'), (2, 3, 'q'), (3, null, '1')) v(k, y, s))",
 )
-_COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 6)
+_COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 7)
 _WITH_LIST = 7
 
 
