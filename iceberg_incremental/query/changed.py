@@ -49,7 +49,7 @@ class Changes:
     ) -> None:
         self.broadcast = broadcast
         self._types = types
-        self._value_types = Types(blocks, types)
+        self.value_types = Types(blocks, types)
         self._blocks = {block.name: block for block in blocks}
         self._tables = tables
         self._prefix = prefix
@@ -147,7 +147,7 @@ class Changes:
             return False
         values, together = block.outputs(columns).values(), kept_together(block.query)
         # rows of the same partition may have different values, such as 0.0 and -0.0
-        has_one_value = not windows_of(block.query) or all(tells_apart(self._value_types.of(each)) for each in values)
+        has_one_value = not windows_of(block.query) or all(tells_apart(self.value_types.of(each)) for each in values)
         return has_one_value and together is not None and all(each in together for each in values)
 
     def affected_values_sql(self, name: str, columns: Sequence[str]) -> str | None:
@@ -264,8 +264,6 @@ class Changes:
         ``text``: the relation of the changed rows.
         """
         on = (join.args.get("on") or exp.true()).copy()
-        if any(isinstance(node, exp.Query) for node in on.walk()):
-            raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         for column in on.find_all(exp.Column):
             if column.table == alias:
                 column.set("table", exp.to_identifier(_CHANGED))
@@ -285,7 +283,7 @@ class Changes:
                 changed = select.copy()
                 node, _ = subqueries(changed)[number]
                 predicate = conjunct(node)
-                condition = can_change(node, inner, reads, self._value_types, must_be_true=predicate is node)
+                condition = can_change(node, inner, reads, self.value_types, must_be_true=predicate is node)
                 if predicate is not None:  # it may be true in only one of the states
                     predicate.replace(exp.true())
                 yield state, self.in_state(changed, state).where(condition)

@@ -50,8 +50,9 @@ class Fewer:
     matches: Mapping[str, tuple[Match, ...]]
 
     def columns_of(self, alias: str, keys: Iterable[exp.Expr]) -> list[str]:
-        """The distinct columns of a relation that the FROM and WHERE clauses and some keys read."""
-        parts = [*keys, *(self.select.args.get("joins") or ()), *(node for node, _ in subqueries(self.select))]
+        """The distinct columns of a relation that FROM, LATERAL VIEW, WHERE and some keys read."""
+        clauses = (each for key in ("joins", "laterals") for each in self.select.args.get(key) or ())
+        parts = [*keys, *clauses, *(node for node, _ in subqueries(self.select))]
         where = self.select.args.get("where")
         found = (column for part in (*parts, *([where] if where else [])) for column in part.find_all(exp.Column))
         return list(dict.fromkeys(column.name for column in found if column.table == alias))
@@ -140,11 +141,13 @@ class _Fewer:
             conditions = normal.conjuncts(join.args.get("on"))  # WHERE also applies to rows without a partner
         else:
             conditions = self._conditions()
-        optional = {name for name, _, each in normal.clauses(self.select) if each is not None and _is_optional(each)}
+        relations = normal.clauses(self.select)
+        tables = {name for name, each, _ in relations if isinstance(each, exp.Table)}  # VALUES has no changed rows
+        optional = {name for name, _, each in relations if each is not None and _is_optional(each)}
         equal: dict[str, list[exp.Expr]] = {}
         for each in conditions:
             others = _aliases(each) - {alias}
-            if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1):
+            if not (_is_equality(each) and alias in _aliases(each) and len(others) == 1 and others <= tables):
                 continue
             (other,) = others
             # with <=>, NULL may also represent a missing partner, which is not a row of the relation

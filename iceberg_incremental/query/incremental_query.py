@@ -9,6 +9,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from ..table.history import TableName
+from . import normal
 from .blocks import ROOT, Block, blocks_of
 from .changed import Changes
 from .choices import keys_of_choices
@@ -219,11 +220,27 @@ def _with_names(tree: exp.Query, names: Sequence[str]) -> exp.Query:
 def _require_variants(blocks: Sequence[Block], changes: Changes) -> None:
     """Raise Refusal if the affected rows of a block cannot be determined."""
     for block in blocks:
+        _require_uncorrelated(block)
+        for join in block.query.find_all(exp.Join):
+            on = join.args.get("on")
+            if join.side.upper() == "LEFT" and on is not None and on.find(exp.Query) is not None:
+                # if its value changes, rows get or lose partners, also if the optional side has not changed
+                raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         if isinstance(block.query, exp.Select):
             kept_together(block.query)
             list(changes.variants(block.query))
             if subqueries(block.query) and _has_correlated_aggregate(block.query):
                 raise refused("a subquery that reads an aggregate of the outer query", block.query)
+
+
+def _require_uncorrelated(block: Block) -> None:
+    """Raise Refusal for a derived table whose rows depend on a row of an outer query, so that no view has them."""
+    selects = list(block.query.find_all(exp.Select))
+    own = {alias for select in selects for alias, _, _ in normal.clauses(select)}
+    own |= {each.alias_or_name for select in selects for each in select.args.get("laterals") or ()}
+    outer = next((each for each in block.query.find_all(exp.Column) if each.table and each.table not in own), None)
+    if outer is not None:
+        raise refused("a derived table that reads columns of an outer query", outer, "join it as a relation")
 
 
 def _has_correlated_aggregate(select: exp.Select) -> bool:

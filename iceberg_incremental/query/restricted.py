@@ -20,7 +20,7 @@ from .blocks import Block
 from .dialect import PlainSpark
 from .states import State
 from .together import kept_together, windows_of
-from .types import have_one_type
+from .types import Types, have_one_type
 
 Column = tuple[str, str]
 """A column of a source in a FROM clause: the alias of the source, and the column's name."""
@@ -53,7 +53,9 @@ class Keys:
 
 
 class Relations(Protocol):
-    """The relations that a query reads."""
+    """The relations that a query reads. ``value_types``: the types of the values in their blocks."""
+
+    value_types: Types
 
     def sql(self, name: str, state: State) -> str | None:
         """A relation in a state, as a relation for FROM. None if it has no such rows."""
@@ -84,8 +86,26 @@ def restricted_block_sql(
     ``columns``: the key columns, by the names of the block's columns that hold their values.
     """
     return " union all ".join(
-        _restricted(select, wanted, keys, relations, state).sql(PlainSpark) for select, wanted in within(block, columns)
+        _restricted(select, wanted, keys, relations, state).sql(PlainSpark)
+        for select, wanted in within(block, of_one_type(block, columns, relations))
     )
+
+
+def of_one_type(block: Block, columns: Mapping[str, str], relations: Relations) -> Mapping[str, str]:
+    """The columns that have the same type in all branches of a UNION. All columns of a SELECT.
+
+    A UNION converts the values of other columns. Values that are equal afterwards may differ before.
+    """
+    if not isinstance(block.query, exp.Union):
+        return columns
+    places = {name.lower(): place for place, name in enumerate(block.columns)}
+    found = {}
+    for name, key in columns.items():
+        values = [side.expressions[places[name.lower()]].unalias() for side in block.selects]
+        first, *others = map(relations.value_types.of, values)
+        if all(have_one_type(first, other) for other in others):
+            found[name] = key
+    return found
 
 
 Wanted = Sequence[tuple[exp.Expr, str]]

@@ -11,7 +11,7 @@ from ..table.history import TableName
 from . import normal
 from .changed import Changes
 from .incremental_query import IncrementalQuery
-from .restricted import Column, Wanted, held_by_source, within
+from .restricted import Column, Wanted, held_by_source, of_one_type, within
 from .states import TableStates
 
 
@@ -56,7 +56,8 @@ class _Restrictions:
         if self._kept.of_rows and isinstance(root.query, exp.Select):
             yield from self._of_select(root.query, [(each, key) for key, each in self._kept.expressions().items()], {})
             return
-        for select, wanted in within(root, {each: each for each in self._kept.key}):
+        key = of_one_type(root, {each: each for each in self._kept.key}, self._relations)
+        for select, wanted in within(root, key):
             yield from self._of_select(select, wanted, {})
 
     def _of_select(self, select: exp.Select, wanted: Wanted, outer: Mapping[str, str]) -> Iterator[SourceRows]:
@@ -77,7 +78,7 @@ class _Restrictions:
                 yield SourceRows(self._tables[table.name], tuple(by))
                 continue
             inner = {key: through[column] for column, key in columns.items()}
-            for each, inside in within(block, columns):
+            for each, inside in within(block, of_one_type(block, columns, self._relations)):
                 yield from self._of_select(each, inside, inner)
 
     def _through(self, select: exp.Select, column: Column, own: set[Column], known: set[Column]) -> str:

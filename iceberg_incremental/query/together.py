@@ -7,7 +7,7 @@ from sqlglot import exp
 from .normal import grouped_by, parts
 from .reading import own_nodes
 from .refusal import refused
-from .supported import is_aggregate
+from .supported import is_aggregate, is_of_row
 
 
 def kept_together(select: exp.Select) -> list[exp.Expr] | None:
@@ -35,7 +35,8 @@ def kept_together(select: exp.Select) -> list[exp.Expr] | None:
     if aggregates_of(select) or select.args.get("having") is not None:
         return []
     if select.args.get("distinct") is not None:
-        return [each.unalias().copy() for each in select.expressions]
+        # equal rows are also equal in these columns
+        return [each.unalias().copy() for each in select.expressions if is_of_row(each)]
     return None
 
 

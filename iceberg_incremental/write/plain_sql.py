@@ -24,6 +24,7 @@ from ..table.changed_files import ChangedFiles
 from ..table.checkpoint_state import is_as_written
 from ..table.commits import total, written
 from ..table.history import History, Snapshot, TableName
+from ..table.spark_types import compares_alike
 from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
@@ -289,11 +290,14 @@ class PlainSqlWriter:
     def _bounds(self, kept: IncrementalQuery, found: Summary) -> Any:
         """The function ``Keys.bound``, which returns conditions by which Iceberg can skip files of a source."""
         known = {bound.column.lower(): bound for bound in found.bounds}
+        types = {name.lower(): type_ for name, type_ in zip(kept.key, found.types, strict=True)}
 
         def bound(key: str, source: str, column: str) -> str | None:
             table, mine = kept.reading.tables.get(source), known.get(key.lower())
             if table is None or mine is None:
                 return None
+            if not compares_alike(types[key.lower()], kept.types[source][column.lower()]):
+                return None  # as text, '10' is less than '9'
             files = self._files(self._sources[table].history, self._sources[table].planned.end)
             here = Bound(column, mine.sql, mine.interval)
             return mine.of_column(column) if files is not None and useful([here], files) else None

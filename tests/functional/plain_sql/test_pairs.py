@@ -49,3 +49,43 @@ def test_an_expression_that_fails_for_rows_that_never_met(shop):  # noqa: F811
     found = shop.run()
     assert found.success, found.printed
     assert shop.rows(shop.built("numbers")) == Counter([(1, "ten", "text"), (2, "20", "int"), (3, "x", "text")])
+
+
+def test_text_keys_that_are_compared_with_numbers(shop):  # noqa: F811
+    """As text, 10 is less than 9. Files in which the number is always NULL can be skipped."""
+    codes = shop.source("codes", "code string, v string")
+    sizes = shop.source("sizes", "n int, label string", "partitioned by (n)")
+    shop.insert(codes, "('9', 'a')", "('10', 'b')", "('11', 'c')")
+    shop.insert(sizes, "(9, 'nine')", "(10, 'ten')", "(11, 'eleven')", *["(null, 'none')"] * 5)
+    sql = "select c.code, c.v, s.label from {codes} c join {sizes} s on c.code = s.n"
+    named = {each: f"{{{{ source('raw', '{each}') }}}}" for each in ("codes", "sizes")}
+    shop.model("labels", sql.format(**named), incremental_strategy="auto", unique_key="code", rebuild_above=1)
+    assert shop.run().success
+    shop.sql(f"update {codes} set v = 'x' where code in ('9', '10')")
+    found = shop.run()
+    assert found.success, found.printed
+    assert shop.rows(shop.built("labels")) == Counter([("9", "x", "nine"), ("10", "x", "ten"), ("11", "c", "eleven")])
+
+
+def test_numbers_that_are_equal_only_as_doubles(shop):  # noqa: F811
+    """A UNION of whole numbers and doubles returns doubles, which are equal for neighboring large numbers."""
+    ids, wholes = shop.source("ids", "id bigint, v string"), shop.source("wholes", "n bigint")
+    shop.source("doubles", "n double")
+    shop.insert(ids, "(9007199254740993, 'a')", "(2, 'b')")
+    shop.insert(wholes, "(9007199254740992)", "(2)")
+    shop.model(
+        "found",
+        """
+        select i.id, i.v from {{ source('raw', 'ids') }} i join (
+            select n from {{ source('raw', 'wholes') }} union all select n from {{ source('raw', 'doubles') }}
+        ) as t on i.id = t.n
+        """,
+        incremental_strategy="auto",
+        unique_key="id",
+        rebuild_above=1,
+    )
+    assert shop.run().success
+    shop.sql(f"update {ids} set v = 'x' where id > 2")
+    found = shop.run()
+    assert found.success, found.printed
+    assert shop.rows(shop.built("found")) == Counter([(9007199254740993, "x"), (2, "b")])

@@ -17,8 +17,13 @@ _BLOCKS = (
     "(select k, x as y, s from db.a union all select y, z, s from db.c)",
     "(select b.k, c.z as y, c.s from db.b left join db.c on b.y <=> c.y)",
     "(select b.k, c.z as y, b.s from db.b join db.c on b.y = c.y where c.z > 0)",
+    "(select k, count(*) as y, max(s) as s, sequence(1, count(*)) as l from db.a group by k)",
+    "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
+    "(select 1 as k, 2 as y, 'p' as s union all select 2, 3, 'q')",
+    "(select k, y, s from (values (1, 2, 'p'), (2, 3, 'q'), (3, null, '1')) v(k, y, s))",
 )
-_COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3)
+_COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 7)
+_WITH_LIST = 7
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,11 @@ class _Relation:
     alias: str
     sql: str
     columns: tuple[str, ...]
+
+    @property
+    def has_list(self) -> bool:
+        """Whether it also has a column ``l`` with a list of numbers."""
+        return self.sql == _BLOCKS[_WITH_LIST]
 
 
 def random_join(seed: int) -> str:
@@ -35,9 +45,12 @@ def random_join(seed: int) -> str:
     sql = f"{seen[0].sql} r0"
     for number in range(1, rng.choice((2, 3, 3, 4))):
         other, kind = _relation(rng, number), rng.choice(_KINDS)
-        sql += f" {kind} {other.sql} {other.alias} on {_on(rng, seen, other)}"
+        sql += f" {kind} {other.sql} {other.alias} on {_on(rng, seen, other, simple=kind != 'join')}"
         if "semi" not in kind and "anti" not in kind:
             seen.append(other)
+    if lists := [each.alias for each in seen if each.has_list]:
+        sql += f" lateral view explode({lists[0]}.l) v as k"
+        seen.append(_Relation("v", "", ("k",)))
     where = " and ".join(_condition(rng, seen) for _ in range(rng.choice((0, 0, 1, 2))))
     sql += f" where {where}" if where else ""
     listed = [_column(rng, [each]) for each in rng.sample(seen, rng.randint(1, len(seen)))]
@@ -58,10 +71,10 @@ def _relation(rng: random.Random, number: int) -> _Relation:
     return _Relation(f"r{number}", _BLOCKS[at], _COLUMNS[at])
 
 
-def _on(rng: random.Random, seen: Sequence[_Relation], other: _Relation) -> str:
+def _on(rng: random.Random, seen: Sequence[_Relation], other: _Relation, *, simple: bool) -> str:
     parts = [_equality(rng, seen, other) for _ in range(rng.choice((1, 1, 1, 2)))]
     if rng.random() < 0.25:
-        parts.append(_filter(rng, rng.choice(([other], [*seen], [*seen, other])), simple=True))
+        parts.append(_filter(rng, rng.choice(([other], [*seen], [*seen, other])), simple=simple))
     if rng.random() < 0.1:
         parts = [f"{_column(rng, seen, ('k', 'x', 'y', 'z'))} < {_column(rng, [other], ('k', 'x', 'y', 'z'))}"]
     return " and ".join(parts)

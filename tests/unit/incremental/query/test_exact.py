@@ -147,6 +147,20 @@ QUERIES = {
     "a window over a join": "select a.s, b.y, count(*) over (partition by a.s) as n from db.a a join db.b b "
     "on a.k = b.k",
     "a named window": "select k, x, max(x) over w as m from db.a window w as (partition by k)",
+    "a lateral view over groups": "select t.k, e, count(*) as n from (select k, sequence(1, count(*)) as l from db.a "
+    "group by k) t lateral view explode(t.l) u as e group by t.k, e",
+    "a lateral view over filtered groups": "select t.k, e from (select k, count(*) as n, sequence(1, max(x)) as l from "
+    "db.a group by k) t lateral view explode(t.l) u as e where t.n > 1",
+    "distinct with a subquery": "select distinct a.k, (select max(y) from db.b where b.k = a.k) as m from db.a",
+    "distinct subqueries": "select distinct (select max(y) from db.b where b.k = a.k) as m from db.a",
+    "groups of distinct with a subquery": "select m, count(*) as n from (select distinct a.k, (select max(y) from db.b "
+    "where b.k = a.k) as m from db.a) t group by m",
+    "groups by constant rows": "select v.name, count(*) as n, sum(a.x) as x from (values ('p', 'one'), ('q', 'two')) v "
+    "(s, name) join db.a on a.s = v.s group by v.name",
+    "constant rows with a left join": "select v.name, a.x from (values ('p', 'one'), ('q', 'two')) as v (s, name) "
+    "left join db.a on a.s = v.s",
+    "constant rows on an optional side": "select a.k, v.name from db.a left join (values ('p', 'one')) as v (s, name) "
+    "on a.s = v.s left join db.b on b.s = v.s",
     "distinct over windows": "select distinct s, max(x) over (partition by k) as m from db.a",
     "a choice of rows": "select k, x from (select k, x, rank() over (partition by k order by x desc) as r "
     "from db.a) t where r = 1",

@@ -46,6 +46,22 @@ CASES = {
         ("id",),
         [(CUSTOMERS, "id", "id", ""), (ORDERS, "customer_id", "id", BY_JOIN)],
     ),
+    "a union of types that are compared differently": (
+        f"select c.id from {CUSTOMERS} c join (select customer_id as n from {ORDERS} union all select amount from "
+        f"{ORDERS}) t on t.n = c.id",
+        ("id",),
+        [(CUSTOMERS, "id", "id", ""), (ORDERS,)],
+    ),
+    "a union of one type": (
+        f"select c.id from {CUSTOMERS} c join (select customer_id as id from {ORDERS} union all select id from "
+        f"{ORDERS}) t on t.id = c.id",
+        ("id",),
+        [
+            (CUSTOMERS, "id", "id", ""),
+            (ORDERS, "customer_id", "id", "id = customers.id"),
+            (ORDERS, "id", "id", "id = customers.id"),
+        ],
+    ),
     "a total": (f"select count(*) as n from {ORDERS}", ("n",), [(ORDERS,)]),
 }
 TYPES = {"amount": "decimal(20,2)", "region": "string", "n": "bigint"}

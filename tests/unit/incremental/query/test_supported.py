@@ -35,6 +35,10 @@ REFUSED = {
     "select k, s, rank() over (partition by k order by count(*)) as n, max(s) over (partition by s) as m "
     "from db.a group by k, s": "window functions without a common PARTITION BY",
     "select a.k from db.a left join db.b on a.k = b.k and b.y in (select y from db.c)": "a subquery in an ON clause",
+    "select a.k from db.a left join (values (1)) v (n) on a.k = n and exists (select 1 from db.b where y = n)": "a "
+    "subquery in an ON clause",
+    "select k, (select m from (select max(y) as m from db.b where b.k = a.k) t) as m from db.a": "a derived table that "
+    "reads columns of an outer query",
     "select k, (select first(y) from db.b) as y from db.a": "first() in a subquery",
     "select k, x from db.a where k in (select k from db.b union all select y from db.c)": "UNION in a subquery",
     "select n, count(*) as m from (select k, first(x) as n from db.a group by k) t group by n": "first(), which "
