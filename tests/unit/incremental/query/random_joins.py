@@ -79,6 +79,9 @@ def _filter(rng: random.Random, seen: Sequence[_Relation], *, simple: bool = Fal
             f"{column} = (select max(y) from db.b)",
             f"({column} = 1 or exists (select 1 from db.b where b.y = 3))",
             f"{column} in (select z from db.c)",
+            f"{column} in (1, (select max(y) from db.b where b.k = {column}))",
+            f"(select max(y) from db.b where b.k = {column}) in (1, 2)",
+            f"exists (select 1 from db.b right join db.c on b.y = c.y where c.z = {column} and b.k is not null)",
             f"exists (select 1 from db.b where b.k = {column})",
         ]
     return rng.choice(forms)

@@ -119,6 +119,14 @@ QUERIES = {
     "a scalar": "select k, (select max(y) from db.b where b.k = a.k) as y from db.a",
     "a scalar that is compared": "select k, x from db.a where x > (select avg(y) from db.b)",
     "a scalar that may be null": "select k from db.a where coalesce(x, 0) >= (select max(z) from db.c where z > 3)",
+    "a scalar in a list": "select k, x from db.a where x in (1, (select max(y) from db.b where b.k = a.k))",
+    "a list with a scalar": "select k, (select max(y) from db.b where b.k = a.k) in (1, 2) as found from db.a",
+    "right join in exists": "select k, s, x from db.a where exists (select 1 from db.b right join db.c on b.y = c.y "
+    "where c.z = a.x and b.k is not null)",
+    "right joins in a scalar": "select k, (select count(b.k) from db.b right join db.a t on b.k = t.k left semi join "
+    "db.c on c.y = t.x where t.s = a.s) as n from db.a",
+    "windows of one name": "select k, max(x) over w as m from db.a where x in (select max(y) over w from db.b "
+    "window w as (partition by b.s)) window w as (partition by a.k)",
     "only a scalar": "select (select count(*) from db.b where b.k = a.k) as n from db.a",
     "a scalar in a group": "select k, sum(x) as x, (select max(y) from db.b) as m from db.a group by k",
     "having a scalar": "select k, sum(x) as x from db.a group by k having sum(x) > (select min(y) from db.b)",
