@@ -283,6 +283,10 @@ QUERIES = {
     "qualify": "select k, x from db.a qualify rank() over (partition by k order by x) = 1",
     "a deduplication": "with r as (select *, row_number() over (partition by k order by x, s, d) as n from "
     "db.a) select k, x, s from r where n = 1",
+    "qualify with a subquery": "select a.k as k, x from db.a qualify rank() over (partition by x order by s) = 1 "
+    "and k in (select k from db.b)",
+    "qualify in qualify": "with q as (select k, x, s from db.a qualify rank() over (partition by k order by x) = 1) "
+    "select k, x from q qualify rank() over (partition by k order by s) = 1",
     "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s) as "
     "n from db.b), "
     "l as (select k, y, s from r where n = 1) select l.k, l.y, c.z from l left join db.c c on l.y = c.y",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.reading import mentions, read, replaced
+from iceberg_incremental.query.reading import mentions, read, replaced, spark_text
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import COLUMNS
@@ -33,6 +33,12 @@ def test_replaced() -> None:
         replaced(sql, found, ["(select 1 as k)", "lake.db.b version as of 3"])
         == "select a.k, t.k from (select 1 as k) as `a` join lake.db.b version as of 3 as t on a.k = t.k -- db.a"
     )
+
+
+def test_only_queries_with_qualify_are_written_again() -> None:
+    for kept in ("select k  from db.a where s <> 'qualify'", "select k  from db.a -- without qualify"):
+        assert spark_text(kept) == kept
+    assert "qualify " not in spark_text("select k from db.a qualify row_number() over (partition by k order by x) = 1")
 
 
 QUALIFIED = {
