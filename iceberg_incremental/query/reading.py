@@ -16,6 +16,7 @@ from .dialect import PlainSpark, with_units
 from .refusal import refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
+from .stars import without_stars
 from .supported import is_aggregate, require_supported
 
 Columns = Mapping[str, str]
@@ -64,7 +65,8 @@ def _parsed(sql: str) -> exp.Query:
         line = errors[0].get("line")
         place = f" in line {line}" if line else ""
         raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
-    if len(found) != 1 or not isinstance(found[0], exp.Query):
+    tree = with_units(found[0]) if len(found) == 1 else None
+    if not isinstance(tree, exp.Query):
         raise refused("SQL that is not one SELECT")
     return tree
 
@@ -200,6 +202,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         tree = qualify(
             tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
         )
+        without_stars(tree, schema)
     except (SqlglotError, RecursionError, ValueError, TypeError) as error:
         raise refused(
             f"names that cannot be resolved: {str(error).splitlines()[0]}",
