@@ -32,6 +32,8 @@ REFUSED = {
     "select k, row_number() over (order by x) as n from db.a": "window functions without a common PARTITION BY",
     "select k, rank() over (partition by k order by x) as n, max(x) over () as m from db.a": "window functions without "
     "a common PARTITION BY",
+    "select explode(array(k, x)) as e, k, count(*) over (partition by k) as n, max(x) over (partition by s) as m "
+    "from db.a": "window functions without a common PARTITION BY",
     "select k, s, rank() over (partition by k order by count(*)) as n, max(s) over (partition by s) as m "
     "from db.a group by k, s": "window functions without a common PARTITION BY",
     "select a.k from db.a left join db.b on a.k = b.k and b.y in (select y from db.c)": "a subquery in an ON clause",
