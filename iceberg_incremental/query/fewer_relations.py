@@ -51,7 +51,8 @@ class Fewer:
 
     def columns_of(self, alias: str, keys: Iterable[exp.Expr]) -> list[str]:
         """The distinct columns of a relation that the FROM and WHERE clauses and some keys read."""
-        parts = [*keys, *(self.select.args.get("joins") or ()), *(node for node, _ in subqueries(self.select))]
+        parts = [*keys, *(self.select.args.get("joins") or ()), *(self.select.args.get("laterals") or ())]
+        parts += [node for node, _ in subqueries(self.select)]
         where = self.select.args.get("where")
         found = (column for part in (*parts, *([where] if where else [])) for column in part.find_all(exp.Column))
         return list(dict.fromkeys(column.name for column in found if column.table == alias))
