@@ -43,13 +43,13 @@ REFUSED = {
     "may choose",
     "select s, count(*) as n from (select k, s, row_number() over (partition by k order by x) as r from db.a) t "
     "where r = 1 group by s": "row_number(), which may choose",
-    # equal rows may have different positions in different orders
-    "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
     "select k, x from db.a where d > (select avg(d) from db.a)": "avg() of floating-point numbers",
     "select k from db.a where k in (select k from db.a group by k having sum(d) > 1)": "sum() of floating-point",
     "select t > 1 as b, count(*) as n from (select k, (select sum(d) from db.a t where t.k = a.k) as t from db.a) u "
     "group by t > 1": "sum() of floating-point numbers",
     "select hash(* except (d)) as h from db.a": "* EXCEPT as an argument",
+    # equal rows may have different positions in different orders
+    "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
     "row_number() over (partition by k order by s, x) as m from db.a) t group by s, n, m": "row_number(), which",
     # ORDER BY considers 0.0 and -0.0 equal
     "select n, count(*) as m from (select d, row_number() over (partition by k order by d) as n from db.a) t "
