@@ -30,6 +30,10 @@ def without_stars(tree: exp.Expr, schema: Mapping[str, object]) -> None:
             names = [node.table] if isinstance(node, exp.Column) else list(scope.selected_sources)
             columns = [(name, column) for name in names for column in resolver.get_source_columns(name)]
             node.replace([exp.column(column, name, quoted=True) for name, column in columns])
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.lower() == "struct":  # its fields keep their names if later steps rename the columns
+            for value in [each for each in call.expressions if isinstance(each, exp.Column)]:
+                value.replace(exp.alias_(value.copy(), value.name, quoted=True))
 
 
 def _counts_rows(node: exp.Expr) -> bool:
