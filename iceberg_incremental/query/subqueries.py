@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+_PLACES: dict[type | None, str] = {exp.From: "this", exp.Join: "this", exp.In: "query", exp.Exists: "this"}
+"""The nodes of a query that is no scalar subquery. In their other places, such as a list of IN, it is one."""
+
 
 def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
     """The outermost subqueries in the expressions of a SELECT, each with its parent node."""
@@ -14,7 +17,7 @@ def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
             inner = node.this
         elif isinstance(node, exp.In):
             inner = node.args.get("query")
-        elif isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.In, exp.Exists)):
+        elif isinstance(node, exp.Subquery) and _PLACES.get(type(node.parent)) != node.arg_key:
             inner = node.this
         while isinstance(inner, exp.Subquery):
             inner = inner.this

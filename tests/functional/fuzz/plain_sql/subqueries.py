@@ -28,14 +28,17 @@ class Subqueries:
     is_correlated: bool = True
 
     def predicate(self) -> str:
-        """EXISTS, IN or a comparison with a scalar subquery."""
+        """EXISTS, IN, or a comparison with a scalar subquery, possibly in a list."""
         rng = self.writer.rng
-        form = rng.choice(("exists", "exists", "in", "in", "tuple", "scalar"))
+        form = rng.choice(("exists", "exists", "in", "in", "tuple", "scalar", "list"))
         if form == "exists":
             return f"{rng.choice(('', '', 'not '))}exists ({self._rows((), correlated=0.85)})"
         if form == "scalar":
             operator = rng.choice(("=", "<", ">=", "<>", "<=>"))
             return f"{Expressions(rng, self.leaves).of(Kind.INT, 1)} {operator} {self.scalar()}"
+        if form == "list":
+            value, number = Expressions(rng, self.leaves).of(Kind.INT, 1), rng.randint(0, 3)
+            return rng.choice((f"{value} in ({number}, {self.scalar()})", f"{self.scalar()} in ({number}, {value})"))
         kind = self._kind()
         if form == "tuple":
             kinds = (kind, self._kind())

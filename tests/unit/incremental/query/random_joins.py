@@ -97,6 +97,9 @@ def _filter(rng: random.Random, seen: Sequence[_Relation], *, simple: bool = Fal
             f"{column} not in (select k from db.b where y = {_column(rng, seen, ('k', 'x', 'y', 'z'))})",
             f"({column}, {_column(rng, seen, ('k', 'x', 'y', 'z'))}) in (select k, y from db.b)",
             f"{column} < (select count(*) from db.b where b.k = {_column(rng, seen, ('k', 'x', 'y', 'z'))})",
+            f"{column} in (1, (select max(y) from db.b where b.k = {column}))",
+            f"(select max(y) from db.b where b.k = {column}) in (1, 2)",
+            f"exists (select 1 from db.b right join db.c on b.y = c.y where c.z = {column} and b.k is not null)",
             f"exists (select 1 from db.b where b.k = {column})",
         ]
     return rng.choice(forms)
