@@ -81,8 +81,8 @@ def measure(lake: Lake, meter: Meter, result: Result, rows: int, rounds: int) ->
             *("whole CPU, rebuild", "verify / rebuild", "sample / rebuild"),
         ],
         note="The model `rows` copies a table, and `groups` aggregates it. A rebuild computes the rows and writes "
-        "them. `ip_verify` computes the rows, reads the table's rows, and shuffles both. `whole CPU` is the CPU time of "
-        "dbt's process and Spark's JVM.",
+        "them. `ip_verify` computes the rows, reads the table's rows, and shuffles both. `whole CPU` is the CPU time "
+        "of dbt's process and Spark's JVM.",
     )
     result.tables.append(table)
     for model in _MODELS:
