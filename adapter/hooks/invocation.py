@@ -147,6 +147,16 @@ class Invocations:
         parents = project.sources_of(context.graph, context.node)
         return [self.tables.in_use(parent, selected) for parent in parents]
 
+    def renew_cuts(self, context: ModelContext) -> None:
+        """Take the cuts of the tables that this invocation has built for a node, unless this was done after the build.
+
+        Raises the errors of the reader.
+        """
+        selected = {*context.selected, context.unique_id}
+        behind = project.tables_behind(context.graph, context.node)
+        built = [each for each in behind if each["unique_id"] in context.selected]
+        self.current().cuts.renew(self.tables.in_use(each, selected) for each in built)
+
     def drops_history(self, name: str, unique_id: str) -> bool:
         """Whether the variable ``ip_drop_history`` in ``--vars`` permits dropping a model's history."""
         named = (getattr(self._adapter.config, "cli_vars", None) or {}).get("ip_drop_history") or []
@@ -161,6 +171,7 @@ class Invocations:
             return self.tables.in_use(parent, selected)
 
         invocation.cuts.take_together(lambda: project.outside_parents(context.graph, selected, table))
+        self.renew_cuts(context)
         nodes = {table(parent): parent for parent in project.parents_of(context.graph, context.node)}
         event_times = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
         window = self._window()

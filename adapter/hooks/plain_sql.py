@@ -21,11 +21,10 @@ from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.refusal import Refusal
-from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
-from iceberg_incremental.write.read_alike import reading_digest, require_read_alike
+from iceberg_incremental.write.read_alike import require_read_alike
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
@@ -33,11 +32,11 @@ from ..project.graph import Node
 from ..project.plain_sql import PlainSql, View, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
-from ..status.explanation import update_method_text
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
 from .invocation import Invocations, ModelRun, Room
+from .recorded_reading import note_no_update_method, note_update_method, reading_of, text_has_changed
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -87,17 +86,11 @@ class PlainSqlHooks(Room):
     def action(self, node: Node, action: str) -> str:
         """The action of a run. ``action``: the action that the captured ranges require.
 
-        If they have no new rows, but a view or the columns of a source have changed, the action is ``apply``.
+        If they have no new rows, but the SQL, a view or the columns of a source have changed, the action is ``apply``.
         """
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
-        return Action.APPLY.value if idle and (self._views_have_changed(found) or _evolved(found)) else action
-
-    def _views_have_changed(self, found: ModelRun) -> bool:
-        plain, recorded = found.plain, found.run.plan.recorded_reading
-        if plain is None or plain.refusal is not None or found.run.plan.is_rebuild:
-            return False
-        return recorded is None or recorded.rpartition(" ")[2] != plain.views_digest
+        return Action.APPLY.value if idle and (text_has_changed(found) or _evolved(found)) else action
 
     @property
     def _catalog(self) -> str:
@@ -149,8 +142,9 @@ class PlainSqlHooks(Room):
             require_read_alike(spark, kept, found.run.plan.model)
         except NotIncrementalError as error:
             self._note(found, error)
+            note_no_update_method(found)
             return rows
-        _note_update_method(found, kept, _reading(found, kept, spark))
+        note_update_method(found, kept, reading_of(found, kept, spark))
         partitioned = bool(node["config"].get("partition_by"))
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
@@ -198,16 +192,16 @@ class PlainSqlHooks(Room):
     ) -> str | None:
         if kept is None:
             return None
-        recorded, reading = found.run.plan.recorded_reading, _reading(found, kept, self._adapter.spark)
-        _note_update_method(found, kept, reading)
+        recorded, reading = found.run.plan.recorded_reading, reading_of(found, kept, self._adapter.spark)
+        note_update_method(found, kept, reading)
         if recorded != reading:
             try:
                 require_read_alike(self._adapter.spark, kept, found.run.plan.model)
             except NotIncrementalError as error:
                 self._note(found, error)
-                found.run.state.reading, found.run.state.update_method = None, ""
+                note_no_update_method(found)
                 return "Spark interprets its SQL differently"
-            return "its rows were written with another view, session setting or version"
+            return "its rows were written with another text of its SQL, view, session setting or version"
         if synced["changes"].alters:
             return "its columns have changed"
         other = _compared_otherwise(kept, types, synced["written"])
@@ -250,14 +244,16 @@ class PlainSqlHooks(Room):
     def _kept(self, found: ModelRun, types: Mapping[str, str]) -> IncrementalQuery | None:
         """How the model's SQL is updated incrementally. None if it is not, and the policy is to rebuild."""
         plain = found.plain
-        if plain is None or plain.refusal is not None:
+        if plain is None:
             return None
-        try:
-            return self.kept(plain, types, found.run.plan.policy.unique_key)
-        except Refusal as refusal:
-            plain.refusal = refusal
-            self._refuse(found, refusal)
-            return None
+        if plain.refusal is None:
+            try:
+                return self.kept(plain, types, found.run.plan.policy.unique_key)
+            except Refusal as refusal:
+                plain.refusal = refusal
+                self._refuse(found, refusal)
+        note_no_update_method(found)
+        return None
 
     def _require_same_types(self, plain: PlainSql) -> None:
         """Raise Refusal for a view whose columns have other types than its query returns, because Spark casts them."""
@@ -291,17 +287,6 @@ class PlainSqlHooks(Room):
             lambda: self._audits.judge_staged(found),
             lambda rows: f"select {listed} from {rows} as model_subq",
         )
-
-
-def _note_update_method(found: ModelRun, kept: IncrementalQuery, reading: str) -> None:
-    """Record in the run's commit how the table is updated incrementally. ``reading``: how the SQL is interpreted."""
-    found.run.state.reading, found.run.state.update_method = reading, update_method_text(kept)
-
-
-def _reading(found: ModelRun, kept: IncrementalQuery, spark: Spark) -> str:
-    """How a model's SQL is interpreted: a digest of the query with the relevant settings, and a digest of its views."""
-    assert found.plain is not None
-    return f"{reading_digest(spark, kept)} {found.plain.views_digest}"
 
 
 def _compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:

@@ -82,6 +82,7 @@ class SnapshotHooks(Room):
         reason = reason or snapshot_config.reason_of_config(model.node, macros)
         if reason is None:
             try:
+                self._invocations.renew_cuts(model)
                 plain, source = self._read(compiled_code, model)
             except Refusal as refusal:
                 reason = snapshot_reasons.not_supported(refusal)
@@ -242,7 +243,7 @@ class SnapshotHooks(Room):
             _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
             return None
         parts = [f"{key}={settings.get(key)}" for key in SETTINGS]
-        parts += [found.plain.sql, found.plain.views_digest]
+        parts += [found.plain.sql, found.plain.text_digest]
         parts.append(str(self._adapter.behavior.enable_truthy_nulls_equals_macro.no_warn))
         parts += [f"{each} {version(each)}" for each in ("dbt-adapters", "dbt-spark", "sqlglot")]
         return open_snapshot(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
+from iceberg_incremental.query.dialect import PlainSpark
 from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.supported import require_supported
@@ -41,11 +43,20 @@ class PlainSql:
     sources: Mapping[TableName, Source] = field(default_factory=dict)
     views: Mapping[TableName, tuple[View, str]] = field(default_factory=dict)
 
-    @property
-    def views_digest(self) -> str:
-        """A digest of the views, to detect changes."""
+    @cached_property
+    def text_digest(self) -> str:
+        """A digest of the SQL and its views, to detect changes. Comments and the names of tables do not count."""
         views = sorted(f"{name} {view}" for name, (view, _) in self.views.items())
-        return hashlib.sha256("\n".join(views).encode()).hexdigest()[:32]
+        return hashlib.sha256("\n".join([self._text(), *views]).encode()).hexdigest()[:32]
+
+    def _text(self) -> str:
+        """The normal form of the SQL. Tables have numbers, because they have other names in another environment."""
+        tables = sorted({each.relation for each in self.mentions})
+        numbers = {table: f"ip_table_{number}" for number, table in enumerate(tables)}
+        try:
+            return parsed(self.pinned(lambda table: numbers[table])).sql(PlainSpark, comments=False)
+        except Refusal:
+            return self.sql
 
     def relation(self, table: TableName) -> str:
         """The relation of a table in the run. The current table if the run has not captured it."""

@@ -43,6 +43,7 @@ class Cuts:
         self._completed: dict[tuple[TableName, Position], History] = {}
         self._together = threading.Lock()
         self._begun = False
+        self._renewed: set[TableName] = set()
 
     def take_together(self, tables: Callable[[], Collection[TableName]]) -> None:
         """Take the cuts of several tables as of one moment, once per invocation. Later calls have no effect.
@@ -91,6 +92,19 @@ class Cuts:
                 history = self._reader().load(table)
                 self._cuts[table] = None if history is None else Cut(history, history.current)
             return self._cuts[table]
+
+    def renew(self, tables: Iterable[TableName]) -> None:
+        """Take the cuts of tables again that this invocation has built since. Later calls for a table have no effect.
+
+        A model that does not depend on the build of a table may have taken its cut before. Models that depend on it
+        call this method, so that they see the new rows.
+        """
+        for table in tables:
+            with self._lock_of(table):
+                if table not in self._renewed and self._cuts.get(table) is not None:
+                    history = self._reader().load(table)
+                    self._cuts[table] = None if history is None else Cut(history, history.current)
+                self._renewed.add(table)
 
     def reload(self, table: TableName) -> History | None:
         """The current history of a table. Its cut does not change."""

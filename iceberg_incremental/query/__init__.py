@@ -13,6 +13,7 @@ blocks       one block for each SELECT
 together     which rows of a block's result belong together: its groups, its partitions
 stable       values that can differ between computations although no source has changed
 subqueries   the subqueries in a SELECT's expressions
+membership   for which rows the value of a subquery can change
 changed      the rows of a block that a change of its sources can affect
 restricted   a query whose sources are restricted to certain keys
 incremental_query   the result: the columns by which rows are replaced, and the SQL of a run

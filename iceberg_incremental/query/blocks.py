@@ -117,7 +117,8 @@ class _Splitter:
             normal.without_right_joins(each, self._columns.__getitem__, self._numbers)
             normal.without_semi_joins(each)
         without_mixed_windows(select, self._numbers)
-        if any(isinstance(relation, exp.Subquery) for _, relation, _ in normal.clauses(select)):
+        read = [relation for each in select.find_all(exp.Select) for _, relation, _ in normal.clauses(each)]
+        if any(isinstance(relation, exp.Subquery) for relation in read):  # also within subqueries of expressions
             self._flatten(select, name)
             return
         select.set("with_", None)

@@ -18,12 +18,13 @@ from .blocks import Block
 from .dialect import PlainSpark
 from .fewer_relations import fewer_relations
 from .matching import Matching
+from .membership import can_change
 from .refusal import refused
 from .restricted import Keys, restricted_sql
 from .sql_parts import listed_sql, name_sql, nothing_sql, raw
 from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import conjunct, subqueries
-from .supported import is_aggregate, is_of_row
+from .supported import is_of_row
 from .together import kept_together, windows_of
 from .types import Types, tells_apart
 from .unions import have_same_types, only_relation
@@ -281,22 +282,11 @@ class Changes:
             for state in (State.OLD, State.NEW):
                 changed = select.copy()
                 node, _ = subqueries(changed)[number]
-                condition = self._affects(node, inner, reads.copy())
                 predicate = conjunct(node)
+                condition = can_change(node, inner, reads, self.value_types, must_be_true=predicate is node)
                 if predicate is not None:  # it may be true in only one of the states
                     predicate.replace(exp.true())
                 yield state, self.in_state(changed, state).where(condition)
-
-    def _affects(self, node: exp.Expr, inner: exp.Select, reads: exp.Select) -> exp.Expr:
-        """The condition that a subquery reads a row of ``reads`` that can affect its value."""
-        if isinstance(node, exp.In) and len(inner.expressions) == 1:
-            value = inner.expressions[0].unalias()
-            nodes = [*value.walk(), *node.this.walk()]
-            computed = any(is_aggregate(each) or isinstance(each, (exp.Window, exp.Query)) for each in nodes)
-            if not computed and not windows_of(inner):
-                same = exp.paren(exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(value.copy())))
-                reads = reads.where(exp.not_(exp.Is(this=same, expression=exp.false())))
-        return exp.Exists(this=reads)
 
     def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
         """A query with its relations in a state. ``own``: the SQL of other relations for its FROM clause, by alias."""

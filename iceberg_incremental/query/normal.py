@@ -53,13 +53,13 @@ def set_filters(select: exp.Select, conditions: Sequence[exp.Expr]) -> None:
 
 
 def without_named_windows(select: exp.Select) -> None:
-    """Replace named windows by their definitions."""
+    """Replace named windows by their definitions. Subqueries have names of their own."""
     named = {each.name.lower(): each for each in select.args.get("windows") or ()}
     if not named:
         return
     for window in select.find_all(exp.Window):
         reference = window.args.get("alias")
-        if window.arg_key == "windows" or reference is None:
+        if window.arg_key == "windows" or reference is None or window.find_ancestor(exp.Select) is not select:
             continue
         found = named.get(reference.name.lower())
         if found is None:

@@ -34,6 +34,11 @@ _COLUMN = re.compile(r"#(\d+)L?")
 _OUTPUT = re.compile(r"(?:[: ] {2})*(?:[+:]- )?(?:Project|Aggregate \[.*?\],) \[")
 _PASSED_ON = re.compile(r"(?<=[\[ ])#(\d+)(?: AS #(\d+))?(?=, |\]$)")
 _LISTED = re.compile(r"(.*)#(\d+)L?")
+_MOMENT = re.compile(
+    r"\b(?:cast|to_(?:date|timestamp)\w*)\(\s*(now|today|tomorrow|yesterday)"
+    r"(?: [^()#,]*?)?(?:,| as (?:date|timestamp))",
+    re.IGNORECASE,
+)
 _LAMBDA = "lambdafunction("
 _PROJECT = "Project ["
 _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
@@ -69,6 +74,16 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
     texts = [_comparable(node.text, case_sensitive) for node in nodes]
     lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{text}") for node, text in zip(nodes, texts, strict=True)]
     return "\n".join([*lines, *sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))])
+
+
+def moment(explained: str) -> str | None:
+    """Text that Spark interprets as the time of the statement, such as ``'today'`` in a comparison with a date.
+
+    ``explained``: the output of EXPLAIN EXTENDED. None if there is no such text.
+    """
+    _, _, analyzed = explained.partition("== Analyzed Logical Plan ==")
+    found = _MOMENT.search(analyzed.partition("== Optimized Logical Plan ==")[0])
+    return None if found is None else found[1]
 
 
 def _comparable(text: str, case_sensitive: bool) -> str:

@@ -16,6 +16,7 @@ from .dialect import PlainSpark, with_units
 from .refusal import refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
+from .stars import without_stars
 from .supported import is_aggregate, require_supported
 
 Columns = Mapping[str, str]
@@ -52,7 +53,11 @@ class Reading:
 
 
 def parsed(sql: str) -> exp.Query:
-    """The tree of one query. Raises Refusal."""
+    """The tree of one query, without QUALIFY. Raises Refusal."""
+    return without_qualify(_parsed(sql))
+
+
+def _parsed(sql: str) -> exp.Query:
     try:
         found = [each for each in PlainSpark().parse(sql) if each is not None]
     except (SqlglotError, RecursionError) as error:
@@ -60,9 +65,10 @@ def parsed(sql: str) -> exp.Query:
         line = errors[0].get("line")
         place = f" in line {line}" if line else ""
         raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
-    if len(found) != 1 or not isinstance(found[0], exp.Query):
+    tree = with_units(found[0]) if len(found) == 1 else None
+    if not isinstance(tree, exp.Query):
         raise refused("SQL that is not one SELECT")
-    return without_qualify(with_units(found[0]))
+    return tree
 
 
 _IS_KEPT = "ip_is_kept"
@@ -70,7 +76,7 @@ _IS_KEPT = "ip_is_kept"
 
 def without_qualify(tree: exp.Expr) -> exp.Query:
     """The tree with each QUALIFY as the filter of a derived table. Raises Refusal."""
-    for select in list(tree.find_all(exp.Select)):
+    for select in reversed(list(tree.find_all(exp.Select))):  # an outer SELECT is copied with those within it
         clause = select.args.get("qualify")
         if clause is None:
             continue
@@ -80,7 +86,8 @@ def without_qualify(tree: exp.Expr) -> exp.Query:
         inner.set("qualify", None)
         condition = clause.this.copy()
         by_alias = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
-        for column in list(condition.find_all(exp.Column)):
+        columns = [node for node in own_nodes(condition) if isinstance(node, exp.Column)]
+        for column in columns:  # the names in a subquery are those of its own relations
             if not column.table and column.name.lower() in by_alias:
                 meant = exp.paren(by_alias[column.name.lower()].copy())
                 if column is condition:
@@ -99,8 +106,11 @@ def without_qualify(tree: exp.Expr) -> exp.Query:
 
 
 def spark_text(sql: str) -> str:
-    """A query for Spark 4, which does not support QUALIFY. Raises Refusal."""
-    return parsed(sql).sql(PlainSpark) if "qualify" in sql.lower() else sql
+    """A query for Spark 4, which does not support QUALIFY. Other queries keep their text. Raises Refusal."""
+    if "qualify" not in sql.lower():
+        return sql
+    tree = _parsed(sql)
+    return sql if tree.find(exp.Qualify) is None else without_qualify(tree).sql(PlainSpark)
 
 
 def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
@@ -192,6 +202,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         tree = qualify(
             tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
         )
+        without_stars(tree, schema)
     except (SqlglotError, RecursionError, ValueError, TypeError) as error:
         raise refused(
             f"names that cannot be resolved: {str(error).splitlines()[0]}",

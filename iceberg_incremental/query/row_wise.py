@@ -6,8 +6,9 @@ from sqlglot import exp
 
 from .reading import parsed
 from .refusal import refused
+from .relations import is_nested
 from .subqueries import subqueries
-from .supported import is_aggregate, is_generator, require_supported
+from .supported import MOMENT, is_aggregate, is_generator, require_supported
 
 _CLAUSES = {
     "joins": "a join",
@@ -34,9 +35,9 @@ def require_constant(expression: str) -> None:
     """Raise Refusal for an expression whose value can differ between computations in a session."""
     tree = parsed(f"select {expression} as ip_value")
     require_supported(tree)
-    found = tree.find(exp.Column, exp.Select) if not isinstance(tree, exp.Select) else tree.find(exp.Column)
+    found = tree.find(exp.Column, exp.Table)
     if found is not None:
-        raise refused("a column", found)
+        raise refused("a column" if isinstance(found, exp.Column) else "a subquery", found)
 
 
 def _require_row_wise(select: exp.Select) -> None:
@@ -46,12 +47,22 @@ def _require_row_wise(select: exp.Select) -> None:
     clause = select.args.get("from_")
     if clause is None or not isinstance(clause.this, (exp.Table, exp.Subquery)):
         raise refused("a SELECT that reads no table", select)
+    if is_nested(clause.this):
+        raise refused("a join in parentheses", select)
     if subqueries(select):
         raise refused("a subquery in an expression", select)
     for node in select.walk():
-        if isinstance(node, exp.Window):
-            raise refused("a window", node)
-        if is_aggregate(node):
-            raise refused("an aggregate", node)
-        if is_generator(node):
-            raise refused("a function that returns several rows", node)
+        construct = _construct_of(node)
+        if construct is not None:
+            raise refused(construct, node)
+
+
+def _construct_of(node: exp.Expr) -> str | None:
+    """The construct by which a node depends on other rows or on the time of the run. None without one."""
+    if isinstance(node, exp.Literal) and MOMENT.match(node.name) and not isinstance(node.parent, exp.Alias):
+        return f"'{node.name}', which may stand for the time of the run"
+    if isinstance(node, exp.Window):
+        return "a window"
+    if is_aggregate(node):
+        return "an aggregate"
+    return "a function that returns several rows" if is_generator(node) else None

@@ -118,6 +118,13 @@ def _counts_rows(window: exp.Window) -> bool:
     return not all(str(each).upper() == "UNBOUNDED" for each in ends)
 
 
+def _clause_of(inner: exp.Expr, select: exp.Select) -> str | None:
+    """The clause of a SELECT that contains a node."""
+    while inner.parent is not None and inner.parent is not select:
+        inner = inner.parent
+    return inner.arg_key
+
+
 class Stability:
     """Finds the unstable expressions in the blocks of a query, and checks whether a key covers them."""
 
@@ -174,18 +181,28 @@ class Stability:
             return found
         select = block.query
         own = {id(node): Unstable(block.name, node, chooses) for node, chooses in inexact(select, self._types)}
+        own |= {id(node): Unstable(block.name, node, False) for node in self._rounded_in_subqueries(select)}
         outputs = {each.alias_or_name.lower(): self._in(each, select, own) for each in select.expressions}
         for each in self._deciders(select):
             self._deciding += self._in(each, select, own)
         # a choice in a part of the query must be the same in all places that read it
         self._deciding += [each for each in own.values() if each.chooses]
+        if select.args.get("distinct") is not None:
+            self._deciding += [each for found in outputs.values() for each in found]
+        return outputs
+
+    def _rounded_in_subqueries(self, select: exp.Select) -> Iterator[exp.Expr]:
+        """The sums in subqueries of expressions that may be rounded differently.
+
+        Raises Refusal if a subquery chooses among rows, or if such a sum determines which rows FROM and WHERE return.
+        """
         for inner in select.find_all(exp.Select):
             for node, chooses in inexact(inner, self._types) if inner is not select else ():
                 if chooses:
                     raise refused(f"{node.name.lower()}() in a subquery of an expression", node, "compute it in a CTE")
-        if select.args.get("distinct") is not None:
-            self._deciding += [each for found in outputs.values() for each in found]
-        return outputs
+                if _clause_of(inner, select) in ("where", "joins", "laterals"):
+                    raise refused(f"{_varying(node)} each time, in a subquery of a condition", node, _instead_of(node))
+                yield node
 
     def _deciders(self, select: exp.Select) -> Iterator[exp.Expr]:
         """The parts of a SELECT that determine which rows it returns, and which of them are grouped."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+_PLACES: dict[type | None, str] = {exp.From: "this", exp.Join: "this", exp.In: "query", exp.Exists: "this"}
+"""The nodes of a query that is no scalar subquery. In their other places, such as a list of IN, it is one."""
+
 
 def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
     """The outermost subqueries in the expressions of a SELECT, each with its parent node."""
@@ -14,7 +17,7 @@ def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
             inner = node.this
         elif isinstance(node, exp.In):
             inner = node.args.get("query")
-        elif isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join, exp.In, exp.Exists)):
+        elif isinstance(node, exp.Subquery) and _PLACES.get(type(node.parent)) != node.arg_key:
             inner = node.this
         while isinstance(inner, exp.Subquery):
             inner = inner.this
@@ -24,24 +27,16 @@ def subqueries(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
 
 
 def conjunct(node: exp.Expr) -> exp.Expr | None:
-    """The condition that contains a node and that WHERE combines with others by AND. None elsewhere."""
-    top = node
-    while top.parent is not None and not isinstance(top.parent, exp.Where):
-        above = top.parent
-        if isinstance(above, exp.And) or (isinstance(above, exp.Paren) and _is_conjunct(above)):
-            return top
-        if isinstance(above, exp.Select):
+    """The condition that contains a node and that WHERE combines with others only by AND. None elsewhere.
+
+    The condition is a NOT or OR, for example, if an AND below it contains the node.
+    """
+    found = node
+    while not isinstance(node.parent, exp.Where):
+        above = node.parent
+        if above is None or isinstance(above, exp.Select):
             return None
-        top = above
-    return top if isinstance(top.parent, exp.Where) else None
-
-
-def _is_conjunct(node: exp.Expr) -> bool:
-    """Whether a node is a condition that the WHERE clause combines with AND."""
-    while node.parent is not None:
-        if isinstance(node.parent, exp.Where):
-            return True
-        if not isinstance(node.parent, (exp.And, exp.Paren)):
-            return False
-        node = node.parent
-    return False
+        if not isinstance(above, (exp.And, exp.Paren)):
+            found = above
+        node = above
+    return found

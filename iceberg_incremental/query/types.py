@@ -40,7 +40,7 @@ _OF_FIRST = frozenset(
      "min_by", "nullif", "mode")
 )  # fmt: skip
 _OF_ALL = frozenset(("coalesce", "nvl", "ifnull", "greatest", "least"))
-_OF_INNER = (exp.Paren, exp.Neg, exp.BitwiseNot, exp.Window, exp.Filter, exp.IgnoreNulls)
+_OF_INNER = (exp.Paren, exp.BitwiseNot, exp.Window, exp.Filter, exp.IgnoreNulls)
 _PARTS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 _NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 
@@ -84,10 +84,11 @@ class Types:
             exp.Column: self._of_column,
             exp.Distinct: lambda node: self.of(node.expressions[0]) if len(node.expressions) == 1 else None,
             exp.Div: self._of_quotient,
-            exp.DPipe: lambda node: _common([self.of(node.this), self.of(node.expression)]),
+            exp.DPipe: lambda node: self._of_text(node) and self._of_text(node, "expression"),
             exp.Extract: lambda node: "int" if node.name.lower() in _PARTS else None,
             exp.IntDiv: lambda _: "bigint",
             exp.Literal: _of_literal,
+            exp.Neg: lambda node: _common([self.of(node.this)], numbers=True),  # of text, it is a double
             exp.Substring: self._of_text,
             exp.Trim: self._of_text,
             exp.TryCast: _of_cast,
@@ -97,8 +98,8 @@ class Types:
         found = _common([self.of(node.this), self.of(node.expression)], numbers=True)
         return "decimal" if found == "decimal" else "double" if found in _WHOLE else None
 
-    def _of_text(self, node: exp.Expr) -> str | None:
-        return "string" if self.of(node.this) == "string" else None
+    def _of_text(self, node: exp.Expr, key: str = "this") -> str | None:
+        return "string" if self.of(node.args[key]) == "string" else None
 
     def _of_case(self, node: exp.Case) -> str | None:
         values = [each.args["true"] for each in node.args.get("ifs") or ()]

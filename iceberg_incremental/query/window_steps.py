@@ -7,6 +7,8 @@ from itertools import count
 from sqlglot import exp
 
 from . import normal
+from .reading import own_nodes
+from .supported import is_generator
 from .together import aggregates_of, windows_of
 
 
@@ -19,6 +21,8 @@ def without_mixed_windows(select: exp.Select, numbers: count[int]) -> None:
     partitions = [window.args.get("partition_by") or [] for window in windows]
     if normal.grouped_by(select) is not None or aggregates_of(select) or not all(partitions):
         return
+    if any(is_generator(node) for each in select.expressions for node in own_nodes(each)):
+        return  # Spark computes windows over the rows that a generator returns
     common: list[exp.Expr] = list(partitions[0]) if partitions else []
     first: list[exp.Window] = []
     for window, partition in zip(windows, partitions, strict=True):

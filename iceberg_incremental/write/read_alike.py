@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from ..explain import plain_sql_errors
@@ -33,19 +34,33 @@ def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
 
 
 def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
-    """Raise NotIncrementalError unless Spark interprets a model's query as this package does."""
-    if not is_read_alike(spark, kept):
+    """Raise NotIncrementalError unless Spark interprets a model's query as this package does, at any time."""
+    explained = _explained(spark, kept)
+    moment = plans.moment(explained[0])
+    if moment is not None:
+        construct = f"'{moment}', which Spark interprets as the time of the run"
+        raise plain_sql_errors.not_incremental(model, construct, "compare with a value from a source")
+    if not _are_alike(spark, explained):
         raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
 
 
 def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
-    """Whether Spark interprets a query as this package does."""
+    """Whether Spark interprets a query as this package does, at any time."""
+    explained = _explained(spark, kept)
+    return plans.moment(explained[0]) is None and _are_alike(spark, explained)
+
+
+def _explained(spark: Spark, kept: IncrementalQuery) -> list[str]:
+    """The output of EXPLAIN for a query, and for this package's interpretation of it."""
     with under(spark, plans.SETTINGS):
         texts = (
             plans.numbered(kept.reading.text, kept.columns),
             plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
         )
-        cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
-        explained = [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
+        return [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
+
+
+def _are_alike(spark: Spark, explained: Sequence[str]) -> bool:
+    cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
     shown = [plans.canonical(each, case_sensitive=cased) for each in explained]
     return shown[0] is not None and shown[0] == shown[1]

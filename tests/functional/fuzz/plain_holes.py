@@ -28,16 +28,16 @@ def subqueries_are_not_followed(monkeypatch):
 
 def nulls_in_a_list_do_not_count(monkeypatch):
     """A changed row of the query in IN affects only rows that are equal to it."""
-    affects = _changes()._affects
+    module = import_module(_CHANGES)
+    can_change = module.can_change
+    monkeypatch.setattr(module, "can_change", lambda *args, must_be_true: can_change(*args, must_be_true=True))
 
-    def careless(changes: Any, node: Any, inner: Any, reads: Any) -> Any:
-        found = affects(changes, node, inner, reads)
-        for negated in list(found.find_all(exp.Not)):
-            if isinstance(negated.this, exp.Is) and isinstance(negated.this.this, exp.Paren):
-                negated.replace(negated.this.this.copy())
-        return found
 
-    monkeypatch.setattr(_changes(), "_affects", careless)
+def conditions_below_not_are_part_of_where(monkeypatch):
+    """A subquery below AND counts as true, also if NOT, OR or CASE contains the AND."""
+    module = import_module(_CHANGES)
+    conjunct = module.conjunct
+    monkeypatch.setattr(module, "conjunct", lambda node: node if isinstance(node.parent, exp.And) else conjunct(node))
 
 
 def groups_are_made_of_changed_rows(monkeypatch):
@@ -101,6 +101,7 @@ SHOWN_BY = {
     optional_sides_are_not_followed: r"(left|right) join",
     subqueries_are_not_followed: r"exists \(|in \(select|\(select (count|max)|(semi|anti) join",
     nulls_in_a_list_do_not_count: r"not in \(select",
+    conditions_below_not_are_part_of_where: r"not \(.*(exists \(|in \(select).* and ",
     groups_are_made_of_changed_rows: r"\(select .*(group by|over \().*\)",
     rows_of_the_old_state_do_not_count: r" join ",
     rows_of_the_new_state_do_not_count: r" join ",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+import yaml
 from dbt.cli.main import dbtRunner
 
 DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
@@ -44,6 +45,42 @@ def test_a_fact_is_not_read_beside_dimensions_that_are_older(shop):
     assert shop.rows(shop.built("b_joined"), "id") == Counter([(1,)])
     shop.run()
     assert shop.rows(shop.built("b_joined")) == Counter([(1, "one"), (2, "two")])
+
+
+def test_a_model_sees_its_parent_s_new_rows_although_another_model_reads_the_table_as_a_source(shop):
+    """The tables of sources are cut when the first model begins, before the model that builds one of them."""
+    raw = shop.source("raw_rows", "id int")
+    shop.insert(raw, "(1)")
+    shop.model("built", "select * from {{ ip_changes(source('raw', 'raw_rows')) }}")
+    shop.run()
+    tables = [{"name": "built", "database": shop.catalog, "schema": shop.schema}]
+    declared = {"name": "own", "database": shop.catalog, "schema": shop.schema, "tables": tables}
+    shop.write("models/own.yml", yaml.safe_dump({"version": 2, "sources": [declared]}))
+    shop.model("beside", "select * from {{ ip_changes(source('own', 'built')) }}")
+    shop.model("reader", "select * from {{ ip_changes(ref('built')) }}")
+    snapshot = {"name": "versions", "relation": "ref('built')", "config": {"unique_key": "id", "strategy": "check"}}
+    snapshot["config"]["check_cols"] = "all"
+    shop.write("snapshots/versions.yml", yaml.safe_dump({"snapshots": [snapshot]}))
+    for ids in ([1, 2], [1, 2, 3]):
+        shop.insert(raw, f"({ids[-1]})")
+        assert shop.dbt("build").success
+        assert shop.rows(shop.built("reader")) == Counter((each,) for each in ids)
+        assert shop.rows(shop.built("versions"), "id") == Counter((each,) for each in ids)
+
+
+def test_a_model_that_no_longer_reads_a_table_does_not_hide_its_new_rows(shop):
+    """dbt may run the edited model before the table is built."""
+    raw = shop.source("raw_rows", "id int")
+    shop.insert(raw, "(1)")
+    shop.model("built", "select * from {{ ip_changes(source('raw', 'raw_rows')) }}")
+    both = "select id from {{ source('raw', 'raw_rows') }} union all select id from {{ ref('built') }}"
+    shop.model("an_edited_one", both, incremental_strategy="auto")
+    shop.model("reader", "select * from {{ ip_changes(ref('built')) }}")
+    shop.run()
+    shop.insert(raw, "(2)")
+    shop.model("an_edited_one", "select id from {{ source('raw', 'raw_rows') }}", incremental_strategy="auto")
+    shop.dbt("run", "--threads", "1")
+    assert shop.rows(shop.built("reader")) == Counter([(1,), (2,)])
 
 
 @pytest.mark.thorough

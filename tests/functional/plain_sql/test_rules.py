@@ -7,6 +7,7 @@ import yaml
 
 from .test_auto import auto  # noqa: F401 (a fixture)
 
+AUTO = {"incremental_strategy": "auto"}
 LINES = "select o.id, o.amount, c.region from {orders} o left join {customers} c on o.customer_id = c.id"
 ORDER = "insert into {{orders}} values ({}, 1, 10.00, null, null)"
 
@@ -65,6 +66,29 @@ def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, 
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        pytest.param("select id, amount from {} order by id limit 3", id="refused by its text"),
+        pytest.param("select id, rank() over (order by id) as r from {}", id="refused by its columns"),
+    ],
+)
+def test_sql_that_is_not_kept_up_is_rebuilt_when_a_view_has_changed(auto, sql):  # noqa: F811
+    view = "{{{{ config(materialized='view') }}}}\nselect * from {{{{ source('raw', 'orders') }}}} where id > {}"
+    auto.shop.write("models/v_orders.sql", view.format(0))
+    auto.shop.model("kept", sql.format("{{ ref('v_orders') }}"), **AUTO, on_not_incremental="full_refresh")
+    table, rows = auto.shop.built("kept"), []
+    for least in (0, 1):
+        auto.shop.write("models/v_orders.sql", view.format(least))
+        auto.shop.run()
+        head = auto.shop.head(table)
+        rows.append(auto.shop.rows(table))
+        assert rows[-1] == auto.shop.rows(f"({sql.format(auto.shop.built('v_orders'))})")
+        auto.shop.run()
+        assert auto.shop.head(table) == head  # nothing has changed
+    assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize(
     ("sql", "instead"),
     [
         (
@@ -116,6 +140,22 @@ def test_views_are_read_through(auto):  # noqa: F811
     auto.shop.write("models/v_orders.sql", orders.format(25))
     auto.shop.run()
     assert auto.shop.rows(auto.shop.built("kept")) == auto.shop.rows(f"({query})") != rows
+
+
+def test_a_value_that_jinja_computes_in_each_run(auto):  # noqa: F811
+    """The value comes from a table that the SQL does not read, so no source has new commits."""
+    limits = auto.shop.raw("limits")
+    auto.shop.sql(f"create table {limits} using iceberg as select 2 as n")
+    most = f"{{{{ run_query('select max(n) from {limits}').columns[0][0] | int if execute else 0 }}}}"
+    auto.shop.model("few", f"select id from {{{{ source('raw', 'orders') }}}} where id <= {most}", **AUTO)
+    auto.shop.run()
+    auto.shop.insert(limits, "(4)")
+    found = auto.shop.run()
+    assert logged(found, "few: all rows are replaced")
+    assert auto.differs("few", "select id from {orders} where id <= 4") == [[], []]
+    head = auto.shop.head(auto.shop.built("few"))
+    auto.shop.run()
+    assert auto.shop.head(auto.shop.built("few")) == head
 
 
 def test_an_edited_model_is_rebuilt(auto):  # noqa: F811

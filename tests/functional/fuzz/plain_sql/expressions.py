@@ -233,8 +233,9 @@ class Expressions:
         rng = self.rng
         if self.predicate is not None and depth > 0 and rng.random() < 0.3:
             return self.predicate()
-        if depth > 1 and rng.random() < 0.15:
-            return f"({self.condition(depth - 1)})"
+        # below NOT and in parentheses, a subquery may be false for a row of the result
+        if depth > 1 and rng.random() < (0.15 if self.predicate is None else 0.35):
+            return f"{rng.choice(('', '', 'not '))}({self.condition(depth - 1)})"
         return rng.choice((self._comparison, self._comparison, self._comparison, self._set, self._null, self._test))(
             depth
         )

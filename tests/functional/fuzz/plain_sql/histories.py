@@ -48,13 +48,17 @@ class PlainModel:
 
 @dataclass(frozen=True)
 class PlainHistory:
-    """A history: the steps before each run, by the names of sources."""
+    """A history: the steps before each run, by the names of sources.
+
+    ``redefined``: the new SQL of views before each run, by their names.
+    """
 
     number: int
     sources: tuple[PlainSource, ...]
     models: tuple[PlainModel, ...]
     rounds: tuple[tuple[tuple[str, Step], ...], ...]
     settings: dict[str, str]
+    redefined: tuple[dict[str, str], ...] = ()
 
 
 def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHistory:
@@ -70,9 +74,25 @@ def plain_history(seed: int, number: int, rounds: int, queries: int) -> PlainHis
         ]
     models = _models(random.Random(f"{seed}/models/{number}"), number, sources, queries)
     further = [tuple(_steps(rng, sources, has_schema=rng.random() < 0.1)) for _ in range(rounds - 1)]
+    views = random.Random(f"{seed}/views/{number}")
     return PlainHistory(
-        number, tuple(sources), models, (tuple(first), *further), SETTINGS[number // BATCH % len(SETTINGS)]
+        number,
+        tuple(sources),
+        models,
+        (tuple(first), *further),
+        SETTINGS[number // BATCH % len(SETTINGS)],
+        ({}, *(_redefined(views, models) for _ in further)),
     )
+
+
+def _redefined(rng: random.Random, models: tuple[PlainModel, ...]) -> dict[str, str]:
+    """Other definitions of some views, with the same columns."""
+    found = {}
+    for model in models:
+        if model.kind == VIEW and rng.random() < 0.4:
+            kept = rng.choice(("is null", "is not null"))
+            found[model.name] = f"select * from ({model.sql}) q where q.`{rng.choice(model.columns).name}` {kept}"
+    return found
 
 
 def _steps(rng: random.Random, sources: list[PlainSource], *, has_schema: bool) -> list[tuple[str, Step]]:
@@ -116,7 +136,7 @@ def _model(rng: random.Random, name: str, kind: str, query: Query) -> PlainModel
     above = rng.choice((1, 1, 1, 1, 1, 1, 0.5, 0, None))
     if above is not None:
         config.append(("rebuild_above", above))
-    if not must and rng.random() < 0.12:
+    if not must and rng.random() < (0.12 if reason is None else 0.5):
         config.append(("on_not_incremental", "full_refresh"))
     keys = [column.name for column in query.columns if column.kind.value in ("int", "str", "date", "numstr")]
     if keys and reason is None and rng.random() < 0.15:

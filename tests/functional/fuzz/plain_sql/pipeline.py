@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+
+import yaml
 
 from tests.functional.fuzz.pipeline import WrongResultError
 from tests.functional.incremental.shop import CATALOG, Shop
@@ -87,6 +89,10 @@ class PlainPipeline:
             for number in range(max(len(each.history.rounds) for each in self.played)):
                 self.round = number
                 self._each(self._steps)
+                for each in self.played:
+                    self._redefine(each)
+                if number == 1:
+                    self._read_beside()
                 self._run()
             if STRATEGY == "auto":
                 self._verify()
@@ -170,6 +176,34 @@ class PlainPipeline:
                 raise WrongResultError(f"A step of the fuzz is wrong: {sql}\n{error}") from error
         each.is_altered |= step.kind in SCHEMA
         self.tally.add(self.tally.steps, step.kind)
+
+    def _redefine(self, each: PlayedHistory) -> None:
+        """Give views other definitions. The oracle reads the views themselves."""
+        redefined = each.history.redefined
+        new = redefined[self.round] if self.round < len(redefined) else {}
+        for model in each.models:
+            if model.name in new:
+                self._write(each, replace(model, sql=new[model.name]))
+                each.log.append(f"-- {model.name} is redefined: {new[model.name]}")
+                self.tally.add(self.tally.steps, "redefine a view")
+
+    def _read_beside(self) -> None:
+        """Let another model read a model's table as a source, so that its cut is taken before the model is built.
+
+        The models that read the model by ref() must see its new rows. The other model may not, and is not compared.
+        """
+        found = []
+        for each in self.played:
+            read = {name for model in each.models for name in _RELATION.findall(model.sql)}
+            kept = [model.name for model in each.models if model.kind == AUTO and model.name in read]
+            if kept and STRATEGY == "auto":
+                found.append({"name": kept[0]})
+                sql = f"select count(*) as n from {{{{ source('own', '{kept[0]}') }}}}"
+                self.shop.model(f"h{each.history.number}_beside", sql, incremental_strategy="auto")
+        declared = {"name": "own", "database": CATALOG, "schema": self.shop.schema, "tables": found}
+        if found:
+            self.shop.write("models/own.yml", yaml.safe_dump({"sources": [declared]}))
+            self.tally.add(self.tally.steps, "read beside")
 
     # Runs
 

@@ -47,6 +47,8 @@ def _still_wrong(wrong: Wrong, queries: list[str], new_shop: Callable[[], Shop])
     """The queries whose results are wrong, shortest first."""
     rounds = wrong.history.rounds[: wrong.round + 1]
     before = tuple(step for steps in rounds[:-1] for step in steps)
+    redefined = wrong.history.redefined[: wrong.round + 1]
+    views = [{name: sql for each in redefined[:-1] for name, sql in each.items()}, *redefined[-1:]]
     models = [*_read(wrong.history, wrong.model)]
     tried = {f"{wrong.model.name}_try{at}": sql for at, sql in enumerate(queries)}
     models += [replace(wrong.model, name=name, sql=sql) for name, sql in tried.items()]
@@ -54,6 +56,7 @@ def _still_wrong(wrong: Wrong, queries: list[str], new_shop: Callable[[], Shop])
         wrong.history,
         models=tuple(models),
         rounds=(before, rounds[-1]) if before else (rounds[-1],),
+        redefined=tuple(views if before else views[-1:]),
     )
     pipeline = PlainPipeline(new_shop(), [history], seed=0)
     with contextlib.suppress(WrongResultError):

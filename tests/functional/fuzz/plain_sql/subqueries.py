@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,22 @@ class Subqueries:
     is_correlated: bool = True
 
     def predicate(self) -> str:
-        """EXISTS, IN or a comparison with a scalar subquery."""
+        """EXISTS, IN, or a comparison with a scalar subquery, possibly in a list."""
         rng = self.writer.rng
-        form = rng.choice(("exists", "exists", "in", "in", "scalar"))
+        form = rng.choice(("exists", "exists", "in", "in", "tuple", "scalar", "list"))
         if form == "exists":
-            return f"{rng.choice(('', '', 'not '))}exists ({self._rows('1', correlated=0.85)})"
+            return f"{rng.choice(('', '', 'not '))}exists ({self._rows((), correlated=0.85)})"
         if form == "scalar":
             operator = rng.choice(("=", "<", ">=", "<>", "<=>"))
             return f"{Expressions(rng, self.leaves).of(Kind.INT, 1)} {operator} {self.scalar()}"
-        kind = rng.choice([leaf.kind for leaf in self.leaves if leaf.kind in _KEYS] or [Kind.INT])
+        if form == "list":
+            value, number = Expressions(rng, self.leaves).of(Kind.INT, 1), rng.randint(0, 3)
+            return rng.choice((f"{value} in ({number}, {self.scalar()})", f"{self.scalar()} in ({number}, {value})"))
+        kind = self._kind()
+        if form == "tuple":
+            kinds = (kind, self._kind())
+            left = ", ".join(Expressions(rng, self.leaves).of(each, 1) for each in kinds)
+            return f"({left}) {rng.choice(('', '', 'not '))}in ({self._rows(kinds, correlated=0.3)})"
         left = Expressions(rng, self.leaves).of(kind, 1)
         if rng.random() < 0.25 and (rows := self._plain_rows(kind)):
             return f"{left} not in ({rows})"
@@ -43,7 +51,10 @@ class Subqueries:
         if rng.random() < 0.4 and self.depth > 1:  # any query: grouped, with CTEs, a union
             found = self.writer.query(self.depth - 2, kinds=[kind])
             return f"{left} {negation}in ({found.sql})"
-        return f"{left} {negation}in ({self._rows(kind, correlated=0.3)})"
+        return f"{left} {negation}in ({self._rows((kind,), correlated=0.3)})"
+
+    def _kind(self) -> Kind:
+        return self.writer.rng.choice([leaf.kind for leaf in self.leaves if leaf.kind in _KEYS] or [Kind.INT])
 
     def scalar(self) -> str:
         """A number: an aggregate of all rows or of the matching rows."""
@@ -65,12 +76,13 @@ class Subqueries:
         fitting = [leaf for leaf in found.scope.leaves(rng) if leaf.kind is kind]
         return f"select {rng.choice(fitting).spellings[0]} from {found.sql}" if fitting else None
 
-    def _rows(self, what: str | Kind, correlated: float) -> str:
+    def _rows(self, kinds: Sequence[Kind], correlated: float) -> str:
+        """Rows with a value of each kind, or for EXISTS, with any value."""
         rng = self.writer.rng
         found = from_clause(self.writer, self.depth - 1, self._outer(), count=rng.choice((1, 1, 2)))
         inner = found.scope.leaves(rng)
-        value = Expressions(rng, inner).of(what, 1) if isinstance(what, Kind) else rng.choice(("1", "*", "null"))
-        return f"select {value} from {found.sql}{self._where(found.scope, inner, correlated)}"
+        values = ", ".join(Expressions(rng, inner).of(each, 1) for each in kinds) or rng.choice(("1", "*", "null"))
+        return f"select {values} from {found.sql}{self._where(found.scope, inner, correlated)}"
 
     def _where(self, scope: Scope, inner: list[Leaf], correlated: float, *, equalities_only: bool = False) -> str:
         rng = self.writer.rng

@@ -75,6 +75,24 @@ def test_a_single_table_is_not_read_ahead():
     assert reader.loads == []
 
 
+def test_a_table_that_is_built_after_its_cut_is_cut_once_more():
+    cuts, reader = cuts_of(s=[ONE, TWO, ONE])
+    assert cuts.of(SOURCE).end.snapshot_id == 1
+    cuts.renew([SOURCE])
+    assert cuts.of(SOURCE).end.snapshot_id == 2
+    cuts.renew([SOURCE])
+    assert cuts.of(SOURCE).end.snapshot_id == 2 and reader.loads == [SOURCE] * 2
+
+
+def test_a_table_without_a_cut_is_not_read_ahead_by_its_readers():
+    cuts, reader = cuts_of(s=[ONE, TWO])
+    cuts.renew([SOURCE])
+    assert reader.loads == []
+    assert cuts.of(SOURCE).end.snapshot_id == 1
+    cuts.renew([SOURCE])
+    assert cuts.of(SOURCE).end.snapshot_id == 1
+
+
 def test_an_unreadable_table_does_not_affect_other_tables():
     cuts, reader = cuts_of(s=[ONE], o=[OTHERS])
     reader.tables[OTHER] = [MetadataAccessError("gone")]

@@ -51,14 +51,16 @@ def random_join(seed: int) -> str:
     if lists := [each.alias for each in seen if each.has_list]:
         sql += f" lateral view explode({lists[0]}.l) v as k"
         seen.append(_Relation("v", "", ("k",)))
-    where = " and ".join(_filter(rng, seen) for _ in range(rng.choice((0, 0, 1, 2))))
+    where = " and ".join(_condition(rng, seen) for _ in range(rng.choice((0, 0, 1, 2))))
     sql += f" where {where}" if where else ""
     listed = [_column(rng, [each]) for each in rng.sample(seen, rng.randint(1, len(seen)))]
     names = ", ".join(f"{each} as c{number}" for number, each in enumerate(listed))
     if rng.random() < 0.6:
+        names += f", {_condition(rng, seen)} as is_it" if rng.random() < 0.2 else ""
         return f"select {names} from {sql}"
-    value = _column(rng, seen, ("k", "x", "y", "z"))
-    return f"select {names}, count(*) as n, sum({value}) as v from {sql} group by {', '.join(dict.fromkeys(listed))}"
+    value, groups = _column(rng, seen, ("k", "x", "y", "z")), list(dict.fromkeys(listed))
+    having = f" having {_having(rng, groups)}" if rng.random() < 0.3 else ""
+    return f"select {names}, count(*) as n, sum({value}) as v from {sql} group by {', '.join(groups)}{having}"
 
 
 def _relation(rng: random.Random, number: int) -> _Relation:
@@ -92,9 +94,47 @@ def _filter(rng: random.Random, seen: Sequence[_Relation], *, simple: bool = Fal
             f"{column} = (select max(y) from db.b)",
             f"({column} = 1 or exists (select 1 from db.b where b.y = 3))",
             f"{column} in (select z from db.c)",
+            f"{column} not in (select k from db.b where y = {_column(rng, seen, ('k', 'x', 'y', 'z'))})",
+            f"({column}, {_column(rng, seen, ('k', 'x', 'y', 'z'))}) in (select k, y from db.b)",
+            f"{column} < (select count(*) from db.b where b.k = {_column(rng, seen, ('k', 'x', 'y', 'z'))})",
+            f"{column} in (1, (select max(y) from db.b where b.k = {column}))",
+            f"(select max(y) from db.b where b.k = {column}) in (1, 2)",
+            f"exists (select 1 from db.b right join db.c on b.y = c.y where c.z = {column} and b.k is not null)",
             f"exists (select 1 from db.b where b.k = {column})",
         ]
     return rng.choice(forms)
+
+
+def _condition(rng: random.Random, seen: Sequence[_Relation], depth: int = 2) -> str:
+    """A condition in which a subquery may be below NOT, OR or CASE, where it must not be true."""
+    if not depth or rng.random() < 0.4:
+        return _filter(rng, seen)
+    first, second = (_condition(rng, seen, depth - 1) for _ in range(2))
+    return rng.choice(
+        (
+            f"not ({first} and {second})",
+            f"not ({first} or {second})",
+            f"({first} or {second})",
+            f"({first} and {second})",
+            f"case when {first} then {second} else {first} is null end",
+            f"coalesce({first} and {second}, {second})",
+            f"not {first}",
+            f"({first}) <=> ({second})",
+        )
+    )
+
+
+def _having(rng: random.Random, groups: Sequence[str]) -> str:
+    """A condition on the groups, with a subquery."""
+    subquery = rng.choice(
+        (
+            f"exists (select 1 from db.b where b.k <=> {rng.choice(groups)})",
+            "count(*) in (select y from db.b)",
+            "count(*) > (select min(z) from db.c)",
+            f"cast({rng.choice(groups)} as string) in (select cast(k as string) from db.b)",
+        )
+    )
+    return rng.choice((subquery, f"not ({subquery} and count(*) > 1)", f"count(*) > 2 or not {subquery}"))
 
 
 def _column(rng: random.Random, seen: Sequence[_Relation], names: Sequence[str] = ("k", "x", "y", "z", "s")) -> str:

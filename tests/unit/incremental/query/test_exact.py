@@ -76,6 +76,8 @@ QUERIES = {
     "left anti join db.b on z = k where a.s = c.s)",
     "right join with lateral view": "select a.x, b.y, e from db.a right join db.b on a.k = b.k lateral view "
     "explode(array(a.x, b.y)) t as e",
+    "a lateral view of groups": "select t.k, e from (select k, max(x) as m from db.a group by k) t lateral view "
+    "explode(array(m, 7)) u as e",
     # joins in parentheses
     "parentheses": "select a.k, b.y, c.z from db.a join (db.b join db.c on b.y = c.y) on a.k = b.k",
     "left join of parentheses": "select a.k, b.y, c.z from db.a left join (db.b left join db.c on b.y = c.y) "
@@ -107,6 +109,15 @@ QUERIES = {
     "not in, with nulls": "select k, x from db.a where k not in (select k from db.b where y > 1)",
     "not in, correlated": "select k, x from db.a where x not in (select y from db.b where b.k = a.k)",
     "in or in": "select k, x from db.a where not (k in (select k from db.b) or x in (select z from db.c))",
+    "in below not": "select k, x from db.a where not (x in (select y from db.b) and s = 'p')",
+    "in below not and or": "select k, x from db.a where not (k = 2 or (x in (select y from db.b) and s = 'p'))",
+    "in below case": "select k from db.a where case when x in (select y from db.b) and s = 'p' then k = 1 "
+    "else k = 2 end",
+    "exists below not": "select k from db.a where not (exists (select 1 from db.b where b.k = a.k) and x > 1)",
+    "tuples in": "select k, s from db.a where (k, x) in (select k, y from db.b)",
+    "tuples not in": "select k, s from db.a where (k, x) not in (select k, y from db.b where y > 0)",
+    "in of other types": "select k, d from db.a where d in (select y from db.b)",
+    "not in of doubles": "select k, d from db.a where d not in (select y from db.b where k = 1)",
     "in a list of the select": "select k, k in (select k from db.b) as found from db.a",
     "in a select of one name": "select t.k, t.x from db.a t where t.x in (select t.y from db.b t)",
     "in groups": "select k from db.a where k in (select k from db.b group by k having count(*) > 1)",
@@ -117,6 +128,14 @@ QUERIES = {
     "nested exists": "select k from db.a where exists (select 1 from db.b where b.k = a.k and not exists "
     "(select 1 from db.c where c.y = b.y))",
     "a scalar": "select k, (select max(y) from db.b where b.k = a.k) as y from db.a",
+    "a scalar in a list": "select k, x from db.a where x in (1, (select max(y) from db.b where b.k = a.k))",
+    "a list with a scalar": "select k, (select max(y) from db.b where b.k = a.k) in (1, 2) as found from db.a",
+    "right join in exists": "select k, s, x from db.a where exists (select 1 from db.b right join db.c on b.y = c.y "
+    "where c.z = a.x and b.k is not null)",
+    "right joins in a scalar": "select k, (select count(b.k) from db.b right join db.a t on b.k = t.k left semi join "
+    "db.c on c.y = t.x where t.s = a.s) as n from db.a",
+    "windows of one name": "select k, max(x) over w as m from db.a where x in (select max(y) over w from db.b "
+    "window w as (partition by b.s)) window w as (partition by a.k)",
     "a scalar that is compared": "select k, x from db.a where x > (select avg(y) from db.b)",
     "a scalar that may be null": "select k from db.a where coalesce(x, 0) >= (select max(z) from db.c where z > 3)",
     "only a scalar": "select (select count(*) from db.b where b.k = a.k) as n from db.a",
@@ -287,6 +306,10 @@ QUERIES = {
     "a choice of groups": "select k, s from (select k, s, rank() over (partition by k order by count(*) desc) as r "
     "from db.a group by k, s) t where r = 1",
     "qualify": "select k, x from db.a qualify rank() over (partition by k order by x) = 1",
+    "qualify with a subquery": "select a.k as k, x from db.a qualify rank() over (partition by x order by s) = 1 "
+    "and k in (select k from db.b)",
+    "qualify in qualify": "with q as (select k, x, s from db.a qualify rank() over (partition by k order by x) = 1) "
+    "select k, x from q qualify rank() over (partition by k order by s) = 1",
     "a deduplication": "with r as (select *, row_number() over (partition by k order by x, s, d) as n from "
     "db.a) select k, x, s from r where n = 1",
     "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s) as "

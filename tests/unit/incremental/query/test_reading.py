@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.reading import mentions, read, replaced
+from iceberg_incremental.query.reading import mentions, read, replaced, spark_text
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import COLUMNS
@@ -33,6 +33,12 @@ def test_replaced() -> None:
         replaced(sql, found, ["(select 1 as k)", "lake.db.b version as of 3"])
         == "select a.k, t.k from (select 1 as k) as `a` join lake.db.b version as of 3 as t on a.k = t.k -- db.a"
     )
+
+
+def test_only_queries_with_qualify_are_written_again() -> None:
+    for kept in ("select k  from db.a where s <> 'qualify'", "select k  from db.a -- without qualify"):
+        assert spark_text(kept) == kept
+    assert "qualify " not in spark_text("select k from db.a qualify row_number() over (partition by k order by x) = 1")
 
 
 QUALIFIED = {
@@ -65,6 +71,16 @@ QUALIFIED = {
         "SELECT `ip_t6`.`k` FROM (SELECT `ip_t4`.`k` FROM `ip_cte3` AS `ip_t4`) AS `ip_t5` "
         "CROSS JOIN `ip_cte1` AS `ip_t6`"
     ),
+    "select hash(*) as h, count(*) as n, struct(t.*) as t from db.c t left semi join db.b on t.y = b.y group by all": (
+        "SELECT HASH(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`) AS `h`, COUNT(*) AS `n`, "
+        "STRUCT(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`) AS `t` FROM `lake`.`db`.`c` AS `ip_t0` "
+        "LEFT SEMI JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`y` = `ip_t1`.`y` GROUP BY "
+        "HASH(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`), STRUCT(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`)"
+    ),
+    "select hash(*) as h from db.b right join (select k, x as z from db.a) t on b.k = t.k": "SELECT "
+    "HASH(`ip_t0`.`k`, `ip_t0`.`y`, `ip_t0`.`s`, `ip_t2`.`k`, `ip_t2`.`z`) AS `h` FROM `lake`.`db`.`b` AS `ip_t0` "
+    "RIGHT JOIN (SELECT `ip_t1`.`k`, `ip_t1`.`x` AS `z` FROM `lake`.`db`.`a` AS `ip_t1`) AS `ip_t2` "
+    "ON `ip_t0`.`k` = `ip_t2`.`k`",
     "select 'it''s' as a, 'it\\'s' as b, \"x\" as c from db.a": "SELECT 'it\\'s' AS `a`, 'it\\'s' AS `b`, 'x' AS `c` "
     "FROM `lake`.`db`.`a` AS `ip_t0`",
 }

@@ -35,6 +35,8 @@ def test_filters_and_expressions_are_row_wise(sql):
         ("select * from t qualify row_number() over (partition by id order by v) = 1", "window"),
         ("select id, explode(items) as i from t", "several rows"),
         ("select t.id, i from t lateral view explode(items) x as i", "LATERAL VIEW"),
+        ("select * from (t join u on t.id = u.id)", "join in parentheses"),
+        ("select t.id, i from (t lateral view explode(items) x as i)", "parentheses"),
         ("select * from t where id in (select id from u)", "subquery"),
         ("select * from t where exists (select 1 from u)", "subquery"),
         ("select id, (select max(id) from u) as m from t", "subquery"),
@@ -46,6 +48,8 @@ def test_filters_and_expressions_are_row_wise(sql):
         ("select * from t where day = current_date", "current_date"),
         ("select * from t where at < timestamp 'now'", "now"),
         ("select * from t where day >= date'Yesterday '", "Yesterday"),
+        ("select * from t where day >= 'yesterday'", "yesterday"),
+        ("select id, datediff('today', day) as age from t", "today"),
         ("select * from t where at < timestamp_ntz ' today UTC'", "today UTC"),
         ("select *, my_udf(id) as x from t", "my_udf"),
         ("select * from (select id, count(*) as n from t group by id) as x", "aggregate"),
@@ -63,7 +67,10 @@ def test_constants(text):
     require_constant(text)
 
 
-@pytest.mark.parametrize("text", ["current_date()", "current_timestamp", "dbt_valid_from", "rand()", "my_udf()", "("])
+@pytest.mark.parametrize(
+    "text",
+    ["current_date()", "current_timestamp", "dbt_valid_from", "rand()", "my_udf()", "(", "(select count(*) from t)"],
+)
 def test_expressions_that_are_not_constants(text):
     with pytest.raises(Refusal):
         require_constant(text)

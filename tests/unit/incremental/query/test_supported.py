@@ -32,6 +32,8 @@ REFUSED = {
     "select k, row_number() over (order by x) as n from db.a": "window functions without a common PARTITION BY",
     "select k, rank() over (partition by k order by x) as n, max(x) over () as m from db.a": "window functions without "
     "a common PARTITION BY",
+    "select explode(array(k, x)) as e, k, count(*) over (partition by k) as n, max(x) over (partition by s) as m "
+    "from db.a": "window functions without a common PARTITION BY",
     "select k, s, rank() over (partition by k order by count(*)) as n, max(s) over (partition by s) as m "
     "from db.a group by k, s": "window functions without a common PARTITION BY",
     "select a.k from db.a left join db.b on a.k = b.k and b.y in (select y from db.c)": "a subquery in an ON clause",
@@ -45,6 +47,11 @@ REFUSED = {
     "may choose",
     "select s, count(*) as n from (select k, s, row_number() over (partition by k order by x) as r from db.a) t "
     "where r = 1 group by s": "row_number(), which may choose",
+    "select k, x from db.a where d > (select avg(d) from db.a)": "avg() of floating-point numbers",
+    "select k from db.a where k in (select k from db.a group by k having sum(d) > 1)": "sum() of floating-point",
+    "select t > 1 as b, count(*) as n from (select k, (select sum(d) from db.a t where t.k = a.k) as t from db.a) u "
+    "group by t > 1": "sum() of floating-point numbers",
+    "select hash(* except (d)) as h from db.a": "* EXCEPT as an argument",
     # equal rows may have different positions in different orders
     "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
     "row_number() over (partition by k order by s, x) as m from db.a) t group by s, n, m": "row_number(), which",
