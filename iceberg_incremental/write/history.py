@@ -23,7 +23,6 @@ from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .sequence import JSON_OPTIONS
 from .unique_keys import first_keys_sql, shown
 from .versioned import VersionedRows, compared
 
@@ -54,12 +53,10 @@ class HistoryRows(VersionedRows):
         times = ", ".join(f"{each.time_ms}L" for each in self.commits) or "0L"
         return f"timestamp_millis(array({times})[{order}])"
 
-    def scd_id(self, order: str) -> str:
+    def id_at(self, order: str) -> str:
         """The id of a key's version from the commit with this position in the order."""
         ids = ", ".join(f"{each.snapshot_id}L" for each in self.commits) or "0L"
-        named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(self.keys)]
-        named += [f"'commit', array({ids})[{order}]", f"'salt', {sql_string(self.salt)}"]
-        return f"md5(to_json(named_struct({', '.join(named)}), {JSON_OPTIONS}))"
+        return self.scd_id(f"'commit', array({ids})[{order}], 'salt', {sql_string(self.salt)}")
 
 
 def built_sql(log: str, rows: HistoryRows) -> str:
@@ -67,7 +64,7 @@ def built_sql(log: str, rows: HistoryRows) -> str:
     order = f"cast({COMMIT_ORDER} as int)"
     time, names = rows.time(order), rows.config.names
     meta = {
-        names.dbt_scd_id: rows.scd_id(order),
+        names.dbt_scd_id: rows.id_at(order),
         names.dbt_updated_at: time,
         names.dbt_valid_from: time,
         names.dbt_valid_to: rows.current_end,
@@ -158,7 +155,10 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     """The MERGE of the versions of ``versions_sql``."""
     names = rows.all_names
     scd_id = sql_name(rows.config.names.dbt_scd_id)
-    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
+    # Another writer may have copied a version of another key together with its id.
+    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
+    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", same, rows.is_valid(TARGET)]
+    conditions += [bound.sql for bound in bounds]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
     # A version that was read but is not found again would be inserted a second time.
     message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
@@ -221,7 +221,7 @@ def _line(
         f" {sql_name(meta.dbt_valid_from)} as {_BEGIN}, {sql_name(meta.dbt_scd_id)} as {_ID},"
         f" {sql_name(meta.dbt_updated_at)} as {_UPDATED} from {table} as {TARGET} where {' and '.join(conditions)}"
     )
-    made = f"{rows.time(_ORDER)} as {_BEGIN}, {rows.scd_id(_ORDER)} as {_ID}, {rows.time(_ORDER)} as {_UPDATED}"
+    made = f"{rows.time(_ORDER)} as {_BEGIN}, {rows.id_at(_ORDER)} as {_ID}, {rows.time(_ORDER)} as {_UPDATED}"
     parts = [valid, f"select {names}, {_ORDER}, {IS_KEPT} as {_IS_ROW}, {made} from {events}"]
     if compares and rows.config.hard_deletes is not HardDeletes.IGNORE:
         nothing = ", ".join(
