@@ -40,8 +40,8 @@ _VALID, _OPEN = "DBT_INTERNAL_VALID", "DBT_INTERNAL_OPEN"
 class HistoryRows(VersionedRows):
     """The rows of one run of a history table that are created from changes.
 
-    ``added``: the names of columns that the run adds to the table. ``commits``: the commits of the changes, by their
-    order. ``salt``: makes the ids of versions of the same commit unique.
+    ``added``: the names of columns that the run adds to the table, or that no run has written yet. ``commits``: the
+    commits of the changes, by their order. ``salt``: makes the ids of versions of the same commit unique.
     """
 
     commits: tuple[CommitTime, ...] = ()

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from iceberg_incremental.errors import StatementError
+from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.write import history_writer
 
 from .shop import hold_as_a_server
@@ -84,6 +86,32 @@ def test_versions_with_one_id_are_told_apart_by_their_key_or_are_an_error(shop, 
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     assert "more than one valid version" in shop.fails()
     assert shop.rows(table) == before
+
+
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_a_run_that_is_repeated_after_it_added_a_column_makes_no_versions_for_it(shop, monkeypatch, mode):
+    modes = {f"write.{kind}.mode": mode for kind in ("delete", "update", "merge")}
+    shop.model("kept", SOURCE, **HISTORY, on_schema_change="append_new_columns", tblproperties=modes)
+    table = shop.source("customers")
+    shop.insert(table, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    shop.sql(f"alter table {table} add column n int")
+    shop.sql(f"update {table} set n = 5 where id = 1")
+
+    def crash(*_: Any) -> None:
+        raise StatementError("the connection was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "_attempt", crash)
+        assert "the connection was lost" in shop.fails()
+    assert "n" in shop.frame(f"select * from {shop.built('kept')}").columns
+    shop.run()
+    assert versions(shop, table, "id, v, n") == Counter([(1, "a", 5, 1, None), (2, "a", None, 1, None)])
+    shop.sql(f"update {table} set n = 6 where id = 1")
+    shop.run()
+    assert versions(shop, table, "id, v, n") == Counter(
+        [(1, "a", 5, 1, 3), (1, "a", 6, 3, None), (2, "a", None, 1, None)]
+    )
 
 
 def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, monkeypatch):
