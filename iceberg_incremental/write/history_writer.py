@@ -82,6 +82,7 @@ class HistoryWriter:
             commits,
             frozenset(added),
             salt=f"epoch {plan.last_epoch + 1}" if plan.keeps_versions else "",
+            model=plan.model,
         )
 
     @contextmanager
