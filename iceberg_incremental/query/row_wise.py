@@ -32,7 +32,7 @@ def require_row_wise(sql: str) -> None:
 
 def require_constant(expression: str) -> None:
     """Raise Refusal for an expression whose value can differ between computations in a session."""
-    tree = parsed(f"select {expression} as ip_value")
+    tree = parsed(f"select ({expression}) as ip_value")
     require_supported(tree)
     found = tree.find(exp.Column, exp.Select) if not isinstance(tree, exp.Select) else tree.find(exp.Column)
     if found is not None:

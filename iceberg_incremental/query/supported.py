@@ -34,7 +34,10 @@ _CLAUSES = frozenset(
     ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
      "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
 )  # fmt: skip
-_MOMENT = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
+_MOMENT = re.compile(
+    r"\s*(?i:now|today|tomorrow|yesterday)\s*(?:[A-Z]{1,4}[-+:\d]*|[-+]\S+|\w+/\S+)?\s*"  # with an optional time zone
+)
+"""The texts that Spark casts to the current date or time, or to another moment that depends on it."""
 _OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
 _ADVICE = {
     "LIMIT": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the whole "
@@ -97,12 +100,19 @@ _KNOWN = (
 )
 
 
-def _cast(node: exp.Cast) -> Refusal | None:
-    """Refuse ``timestamp 'now'``, a CAST in the tree, because its value differs between statements."""
-    value = node.this
-    if isinstance(value, exp.Literal) and _MOMENT.match(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
-        return refused(f"{value.name}, whose value does not depend only on the sources' rows", node)
-    return None
+def _text(node: exp.Literal | exp.RawString) -> Refusal | None:
+    """Refuse ``'now'`` and similar texts, because Spark casts them to the current time, also implicitly.
+
+    Without the types of columns, it is unknown whether a comparison or a function casts its arguments. A text that is
+    itself a column of a SELECT is not cast.
+    """
+    if not _MOMENT.fullmatch(node.name) or isinstance(node.parent, (exp.Alias, exp.Select)):
+        return None
+    return refused(
+        f"{node.name}, whose value does not depend only on the sources' rows",
+        node,
+        "compare dates and times in a query that reads this model",
+    )
 
 
 def _column(node: exp.Column) -> Refusal | None:
@@ -154,8 +164,8 @@ def _relation(node: exp.Expr) -> Refusal | None:
 
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.Anonymous: _function,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
+    exp.Literal: _text,
+    exp.RawString: _text,
     exp.Column: _column,
     exp.Join: _join,
     exp.Group: _group,
