@@ -373,4 +373,4 @@ def test_versions_of_a_log_whose_commits_were_skipped_are_not_compared(shop, eve
     shop.run()
     found = shop.verified()["kept"]
     assert found["result"] == "not_compared"
-    assert "its log may not have all events any more" in found["reason"]
+    assert "its log may no longer have all events" in found["reason"]
