@@ -203,6 +203,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "several_at_once": {"found": _ONE_KEY},
     "log_incomplete": {"table": TARGET, "found": f"snapshot {_id(4)} of {FLIGHTS} changed or deleted rows"},
     "own_columns": {"columns": ("dbt_valid_from",)},
+    "not_from_a_log": {"table": TARGET},
     "would_drop_history": {"table": TARGET, "found": "materialized: table"},
     "other_history": {"table": TARGET, "differing": {"check_cols": ("all", "arr_delay")}},
     "not_a_history": {"table": TARGET, "missing": ("dbt_scd_id", "dbt_valid_from")},

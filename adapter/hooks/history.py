@@ -128,15 +128,19 @@ class HistoryHooks(Room):
         """The rows of a history table or dbt snapshot that were valid at a given time.
 
         ``timestamp``: a date or time, an SQL expression of one, or a number if versions begin at numbers.
-        ``graph``: dbt's graph, which has the table's configs.
+        ``graph``: dbt's graph, which has the table's configs. With --defer, these are the configs of the other
+        environment. If a table is not in the graph, its columns show whether versions can mark deletions.
         """
         nodes = graph.get("nodes", {}).values()
-        node = next((each for each in nodes if each.get("relation_name") == relation.render()), None)
-        config = HistoryConfig() if node is None else history_config(node["config"], [])
+        tables = (each for node in nodes for each in (node, node.get("defer_relation") or {}))
+        node = next((each for each in tables if each.get("relation_name") == relation.render()), None)
+        config = HistoryConfig() if node is None else history_config(node.get("config") or {}, [])
         names, time = config.names, _time_sql(timestamp)
         begin, end = sql_name(names.dbt_valid_from), sql_name(names.dbt_valid_to)
-        is_there = ""
-        if any(name == names.dbt_is_deleted for name, _ in config.meta_columns()):
+        is_there, columns = "", [name for name, _ in config.meta_columns()]
+        if node is None:
+            columns = [column.name.lower() for column in self._adapter.get_columns_in_relation(relation)]
+        if names.dbt_is_deleted in columns:
             is_there = f" and coalesce(lower({sql_name(names.dbt_is_deleted)}), 'false') <> 'true'"
         return f"(select * from {relation} where {begin} <= {time} and ({end} is null or {end} > {time}){is_there})"
 

@@ -111,10 +111,13 @@ def recorded(config: HistoryConfig, latest_ms: int) -> RecordedHistory:
 def require_same_history(plan: RunPlan, checkpoint: Checkpoint | None, *, compares: bool) -> None:
     """Raise ConfigError if the table is a history and the model is not, or if it was built with other configs.
 
+    Raises CheckpointError if a history of a log would continue other versions, whose hidden events are unknown.
     ``compares``: whether the run compares the valid versions with the whole source, so that ``check_cols`` may differ.
     """
     config, before = plan.policy.history, None if checkpoint is None else checkpoint.history
     if before is None:
+        if config is not None and config.is_from_log and not compares:
+            raise history_errors.not_from_a_log(plan.name, plan.model)
         return
     if config is None:
         found = f"incremental_strategy: {plan.policy.strategy.value}"

@@ -34,7 +34,8 @@ def require_whole_log(
         )
         found = next((reason for reason in reasons if reason is not None), None)
     if found is not None:
-        raise history_errors.log_incomplete(run.name, run.model, found)
+        of_log = checkpoint is not None and checkpoint.history is not None and checkpoint.sequence is not None
+        raise history_errors.log_incomplete(run.name, run.model, found, can_continue=of_log)
 
 
 def _why_incomplete(name: str, position: Position, cuts: Cuts, parents: Collection[TableName] | None) -> str | None:

@@ -57,18 +57,39 @@ def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found:
 
 
 @indexed
-def log_incomplete(table: TableName, model: str, found: str) -> CheckpointError:
-    """A rebuild of a history would lose versions whose events may no longer be in the log."""
+def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bool = True) -> CheckpointError:
+    """A rebuild of a history would lose versions whose events may no longer be in the log.
+
+    ``can_continue``: whether the versions come from a log, so that later events can be added to them.
+    """
     ways = [
         "restore the log, for example with rollback_to_snapshot",
         "keep all versions, and continue with the events after a snapshot of the log: "
         f"`{command('ip_set_checkpoint', model=short(model), source='<log>', snapshot_id='<snapshot>')}`",
-        f"start again with the events that are in the log now: {drops_history(model)}",
     ]
+    if not can_continue:
+        ways = ["keep the table, and start another history in a model with another name"]
+    ways.append(f"start again with the events that are in the log now: {drops_history(model)}")
     return CheckpointError(
         f"{model} would be rebuilt, but its log may no longer have all events of the versions in {table}.\n"
         "  Expected: a log to which rows were only added since the model read it.\n"
         f"  Found: {found}.\n"
+        f"  To fix, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
+def not_from_a_log(table: TableName, model: str) -> CheckpointError:
+    """A history with ``sequence_by`` would continue versions that were not created from a log."""
+    ways = [
+        "keep the table, and start another history in a model with another name",
+        f"start again with the events that are in the log now: {drops_history(model)}",
+    ]
+    return CheckpointError(
+        f"{model} keeps the history of a log, but the versions in {table} were not created from a log.\n"
+        "  Expected: a table that this model has built, with a record of the events that no version shows, such as "
+        "deletions. Without it, a new event would change or extend versions that have ended.\n"
+        "  Found: a checkpoint that was set by hand, without this record.\n"
         f"  To fix, one of:\n{numbered(ways)}"
     )
 

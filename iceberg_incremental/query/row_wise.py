@@ -33,11 +33,14 @@ def require_row_wise(sql: str) -> None:
 
 def require_constant(expression: str) -> None:
     """Raise Refusal for an expression whose value can differ between computations in a session."""
-    tree = parsed(f"select {expression} as ip_value")
+    tree = parsed(f"select ({expression}) as ip_value")
     require_supported(tree)
     found = tree.find(exp.Column, exp.Table)
     if found is not None:
         raise refused("a column" if isinstance(found, exp.Column) else "a subquery", found)
+    moment = next(filter(_may_be_moment, tree.walk()), None)
+    if moment is not None:
+        raise refused(_moment_text(moment), moment)
 
 
 def _require_row_wise(select: exp.Select) -> None:
@@ -59,10 +62,20 @@ def _require_row_wise(select: exp.Select) -> None:
 
 def _construct_of(node: exp.Expr) -> str | None:
     """The construct by which a node depends on other rows or on the time of the run. None without one."""
-    if isinstance(node, exp.Literal) and MOMENT.match(node.name) and not isinstance(node.parent, exp.Alias):
-        return f"'{node.name}', which may stand for the time of the run"
+    if _may_be_moment(node):
+        return _moment_text(node)
     if isinstance(node, exp.Window):
         return "a window"
     if is_aggregate(node):
         return "an aggregate"
     return "a function that returns several rows" if is_generator(node) else None
+
+
+def _may_be_moment(node: exp.Expr) -> bool:
+    """Whether a node is text that Spark may cast to the time of the run. Text that is itself a column is not cast."""
+    is_text = isinstance(node, (exp.Literal, exp.RawString))
+    return is_text and MOMENT.fullmatch(node.name) is not None and not isinstance(node.parent, (exp.Alias, exp.Select))
+
+
+def _moment_text(node: exp.Expr) -> str:
+    return f"'{node.name}', which may stand for the time of the run"

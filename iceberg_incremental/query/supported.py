@@ -34,8 +34,10 @@ _CLAUSES = frozenset(
     ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
      "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
 )  # fmt: skip
-MOMENT = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
-"""Text that Spark interprets as the time of the statement if it is cast to a date or a timestamp."""
+MOMENT = re.compile(
+    r"\s*(?i:now|today|tomorrow|yesterday)\s*(?:[A-Z]{1,4}[-+:\d]*|[-+]\S+|\w+/\S+)?\s*"  # with an optional time zone
+)
+"""A whole text that Spark interprets as the time of the statement if it is cast to a date or a timestamp."""
 
 _OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
 _ADVICE = {
@@ -102,7 +104,7 @@ _KNOWN = (
 def _cast(node: exp.Cast) -> Refusal | None:
     """Refuse ``timestamp 'now'``, a CAST in the tree, because its value differs between statements."""
     value = node.this
-    if isinstance(value, exp.Literal) and MOMENT.match(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
+    if isinstance(value, exp.Literal) and MOMENT.fullmatch(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
         return refused(f"{value.name}, whose value does not depend only on the sources' rows", node)
     return None
 

@@ -9,21 +9,21 @@ Only valid versions are read, because ended versions never change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..capture.history_run import CommitTime
-from ..explain import history_errors
+from ..errors import DuplicateKeyError
+from ..explain import history_errors, model_errors
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes
-from ..plan.ranges import COMMIT_ORDER
+from ..plan.ranges import CHANGE_TYPE, COMMIT_ORDER
 from ..sql import sql_name, sql_names, sql_string
 from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .sequence import JSON_OPTIONS
 from .unique_keys import first_keys_sql, shown
 from .versioned import VersionedRows, compared
 
@@ -34,32 +34,32 @@ _IS_ROW, _BEGIN, _ID, _UPDATED = (f"DBT_INTERNAL_{each}" for each in ("IS_ROW", 
 _VALUES, _VERSION, _STARTS, _FOLLOWS = (f"DBT_INTERNAL_{each}" for each in ("VALUES", "VERSION", "STARTS", "FOLLOWS"))
 _TRACKED, _KNOWN, _ALL, _END = (f"DBT_INTERNAL_{each}" for each in ("TRACKED", "KNOWN", "ALL", "END"))
 _WAS_ORDER, _WAS_ROW, _WAS_VALUES = (f"DBT_INTERNAL_WAS_{each}" for each in ("ORDER", "ROW", "VALUES"))
-_VALID, _OPEN = "DBT_INTERNAL_VALID", "DBT_INTERNAL_OPEN"
+_VALID, _OPEN, _TAKEN = "DBT_INTERNAL_VALID", "DBT_INTERNAL_OPEN", "DBT_INTERNAL_TAKEN"
 
 
 @dataclass(frozen=True)
 class HistoryRows(VersionedRows):
     """The rows of one run of a history table that are created from changes.
 
-    ``added``: the names of columns that the run adds to the table. ``commits``: the commits of the changes, by their
-    order. ``salt``: makes the ids of versions of the same commit unique.
+    ``added``: the names of columns that the run adds to the table, or that no run has written yet. ``commits``: the
+    commits of the changes, by their order. ``salt``: makes the ids of versions of the same commit unique. ``model``:
+    the unique id, for errors.
     """
 
     commits: tuple[CommitTime, ...] = ()
     added: frozenset[str] = frozenset()
     salt: str = ""
+    model: str = ""
 
     def time(self, order: str) -> str:
         """The time of the commit with this position in the order."""
         times = ", ".join(f"{each.time_ms}L" for each in self.commits) or "0L"
         return f"timestamp_millis(array({times})[{order}])"
 
-    def scd_id(self, order: str) -> str:
+    def id_at(self, order: str) -> str:
         """The id of a key's version from the commit with this position in the order."""
         ids = ", ".join(f"{each.snapshot_id}L" for each in self.commits) or "0L"
-        named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(self.keys)]
-        named += [f"'commit', array({ids})[{order}]", f"'salt', {sql_string(self.salt)}"]
-        return f"md5(to_json(named_struct({', '.join(named)}), {JSON_OPTIONS}))"
+        return self.scd_id(f"'commit', array({ids})[{order}], 'salt', {sql_string(self.salt)}")
 
 
 def built_sql(log: str, rows: HistoryRows) -> str:
@@ -67,7 +67,7 @@ def built_sql(log: str, rows: HistoryRows) -> str:
     order = f"cast({COMMIT_ORDER} as int)"
     time, names = rows.time(order), rows.config.names
     meta = {
-        names.dbt_scd_id: rows.scd_id(order),
+        names.dbt_scd_id: rows.id_at(order),
         names.dbt_updated_at: time,
         names.dbt_valid_from: time,
         names.dbt_valid_to: rows.current_end,
@@ -79,17 +79,22 @@ def built_sql(log: str, rows: HistoryRows) -> str:
 
 
 def events_sql(log: str, rows: HistoryRows, run: str) -> str:
-    """The row of each key after each commit, or its deletion. ``run``: distinguishes the views of different runs."""
+    """The row of each key after each commit, or its deletion. ``run``: distinguishes the views of different runs.
+
+    The key of a row must be new if the commit only inserted rows of this key.
+    """
     keys = set(rows.keys)
     values = ", ".join(
         f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in rows.columns
     )
     missing = f"coalesce(cast({COMMIT_ORDER} as int), raise_error('{COMMIT_ORDER} is NULL'))"
-    changes = f"select {values}, {missing} as {_ORDER}, {IS_KEPT_SQL} as {_KEPT} from {log}"
+    kinds = f"{IS_KEPT_SQL} as {_KEPT}, {CHANGE_TYPE} = 'INSERT' as {IS_NEW}"
+    changes = f"select {values}, {missing} as {_ORDER}, {kinds} from {log}"
     listed = sql_names(rows.keys)
     grouped = (
-        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, count_if({_KEPT}) as {COPIES},"
-        f" max_by(struct({sql_names(rows.names)}), {_KEPT}) as {_VALUES} from ({changes}) group by {listed}, {_ORDER}"
+        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, min({IS_NEW}) as {IS_NEW},"
+        f" count_if({_KEPT}) as {COPIES}, max_by(struct({sql_names(rows.names)}), {_KEPT}) as {_VALUES}"
+        f" from ({changes}) group by {listed}, {_ORDER}"
     )
     shown_values = ", ".join(
         sql_name(name) if name in keys else f"if({IS_KEPT}, {_VALUES}.{sql_name(name)}, null) as {sql_name(name)}"
@@ -97,7 +102,7 @@ def events_sql(log: str, rows: HistoryRows, run: str) -> str:
     )
     only_kept = f" where {IS_KEPT}" if rows.config.hard_deletes is HardDeletes.IGNORE else ""
     return (
-        f"select {shown_values}, {_ORDER}, {IS_KEPT}, {COPIES}, false as {IS_NEW}, {sql_string(run)} as {RUN}"
+        f"select {shown_values}, {_ORDER}, {IS_KEPT}, {COPIES}, {IS_NEW}, {sql_string(run)} as {RUN}"
         f" from ({grouped}){only_kept}"
     )
 
@@ -115,6 +120,8 @@ def versions_sql(
     ``table``: the table with the versions. ``events``: the view of ``events_sql``. ``changed``: its number of keys.
     ``nulls``: whether a key may be NULL. ``bounds``: satisfied by all rows of these keys. ``compares``: whether the
     events are the whole source, so that a key without an event was deleted.
+
+    The query fails for a key with several valid versions, and for a new row of a key that already has a row.
     """
     keys = sql_names(rows.keys)
     by_order = f"over (partition by {keys} order by {_ORDER})"
@@ -127,7 +134,8 @@ def versions_sql(
         f" when not {_IS_ROW} then false"
         f" when lag({_ORDER}) {by_order} = -1 then not (lag({_KNOWN}) {by_order} <=> {_KNOWN})"
         f" else not (lag({_TRACKED}) {by_order} <=> {_TRACKED}) end as {_STARTS},"
-        f" {_IS_ROW} and lag({_IS_ROW}) {by_order} and not (lag({_ALL}) {by_order} <=> {_ALL}) as {_FOLLOWS}"
+        f" {_IS_ROW} and lag({_IS_ROW}) {by_order} and not (lag({_ALL}) {by_order} <=> {_ALL}) as {_FOLLOWS},"
+        f" {_IS_ROW} and lag({_IS_ROW}) {by_order} and {IS_NEW} as {_TAKEN}"
         f" from ({lines})"
     )
     numbered = f"select *, count_if({_STARTS}) {by_order} as {_VERSION} from ({judged})"
@@ -136,7 +144,8 @@ def versions_sql(
         f" min_by({_BEGIN}, {_ORDER}) as {_BEGIN}, min_by({_ID}, {_ORDER}) as {_ID},"
         f" max(if({_STARTS} or {_FOLLOWS}, {_UPDATED}, null)) as {_UPDATED},"
         f" max_by(struct({sql_names(rows.names)}), {_ORDER}) as {_VALUES},"
-        f" coalesce(bool_or({_FOLLOWS} and not {_STARTS}), false) as {_FOLLOWS}, count_if({_ORDER} = -1) as {_VALID}"
+        f" coalesce(bool_or({_FOLLOWS} and not {_STARTS}), false) as {_FOLLOWS}, count_if({_ORDER} = -1) as {_VALID},"
+        f" bool_or({_TAKEN}) as {_TAKEN}"
         f" from ({numbered}) group by {keys}, {_VERSION}"
     )
     by_version = f"over (partition by {keys} order by {_VERSION})"
@@ -149,8 +158,9 @@ def versions_sql(
         is_version = f"({_IS_ROW} or {_ORDER} = -1 or {_WAS_ROW})"
     return (
         f"select {_version_columns(rows)}, {_ORDER} = -1 as {_OPEN} from ({versions})"
-        f" where {is_version} and not ({_ORDER} = -1 and {_END} is null and not {_FOLLOWS})"
-        f" and case when {_VALID} > 1 then {_raise_several(rows)} else true end"
+        f" where case when {_VALID} > 1 then {_raised(history_errors.several_valid, rows)}"
+        f" when {_TAKEN} then {_raised(model_errors.key_taken, rows)}"
+        f" else {is_version} and not ({_ORDER} = -1 and {_END} is null and not {_FOLLOWS}) end"
     )
 
 
@@ -158,7 +168,10 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     """The MERGE of the versions of ``versions_sql``."""
     names = rows.all_names
     scd_id = sql_name(rows.config.names.dbt_scd_id)
-    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
+    # Another writer may have copied a version of another key together with its id.
+    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
+    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", same, rows.is_valid(TARGET)]
+    conditions += [bound.sql for bound in bounds]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
     # A version that was read but is not found again would be inserted a second time.
     message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
@@ -218,19 +231,21 @@ def _line(
         conditions.append(f"exists (select {hint}1 from {of_keys} as {SOURCE} where {same})")
     valid = (
         f"select {sql_names(rows.names, TARGET)}, -1 as {_ORDER}, {rows.is_row} as {_IS_ROW},"
-        f" {sql_name(meta.dbt_valid_from)} as {_BEGIN}, {sql_name(meta.dbt_scd_id)} as {_ID},"
+        f" false as {IS_NEW}, {sql_name(meta.dbt_valid_from)} as {_BEGIN}, {sql_name(meta.dbt_scd_id)} as {_ID},"
         f" {sql_name(meta.dbt_updated_at)} as {_UPDATED} from {table} as {TARGET} where {' and '.join(conditions)}"
     )
-    made = f"{rows.time(_ORDER)} as {_BEGIN}, {rows.scd_id(_ORDER)} as {_ID}, {rows.time(_ORDER)} as {_UPDATED}"
-    parts = [valid, f"select {names}, {_ORDER}, {IS_KEPT} as {_IS_ROW}, {made} from {events}"]
+    made = f"{rows.time(_ORDER)} as {_BEGIN}, {rows.id_at(_ORDER)} as {_ID}, {rows.time(_ORDER)} as {_UPDATED}"
+    # If all rows are compared, or deletions are ignored, a new row may replace one that was not removed.
+    is_new = "false" if compares or rows.config.hard_deletes is HardDeletes.IGNORE else IS_NEW
+    parts = [valid, f"select {names}, {_ORDER}, {IS_KEPT} as {_IS_ROW}, {is_new} as {IS_NEW}, {made} from {events}"]
     if compares and rows.config.hard_deletes is not HardDeletes.IGNORE:
         nothing = ", ".join(
             f"{TARGET}.{sql_name(each)}" if each in rows.keys else f"null as {sql_name(each)}" for each in rows.names
         )
         same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
         gone = (
-            f"select {nothing}, 0 as {_ORDER}, false as {_IS_ROW} from ({valid}) as {TARGET} where {TARGET}.{_IS_ROW}"
-            f" and not exists (select 1 from {events} as {SOURCE} where {same})"
+            f"select {nothing}, 0 as {_ORDER}, false as {_IS_ROW}, false as {IS_NEW} from ({valid}) as {TARGET}"
+            f" where {TARGET}.{_IS_ROW} and not exists (select 1 from {events} as {SOURCE} where {same})"
         )
         parts.append(f"select *, {made} from ({gone})")
     return " union all ".join(parts)
@@ -252,7 +267,7 @@ def _version_columns(rows: HistoryRows) -> str:
     return ", ".join(found)
 
 
-def _raise_several(rows: HistoryRows) -> str:
-    """The expression that fails for a key with several valid versions."""
-    before, after = history_errors.several_valid("the table", rows.keys, "\0").msg.split("\0")
+def _raised(error: Callable[[str, Sequence[str], str], DuplicateKeyError], rows: HistoryRows) -> str:
+    """The expression that fails for a key. ``error``: the error for the model, the key's columns and the key."""
+    before, after = error(rows.model, rows.keys, "\0").msg.split("\0")
     return f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"

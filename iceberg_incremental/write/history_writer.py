@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..capture.history_run import CommitTime, commits_of, source_of
 from ..capture.run import Run
 from ..explain import history_errors, model_errors, race_errors, wording
-from ..metadata import MetadataReader
+from ..metadata import FilesAt, MetadataReader
 from ..publish.publisher import FollowUp
 from ..spark.port import Spark, holding
 from ..table.changed_files import ChangedFiles
@@ -82,6 +82,7 @@ class HistoryWriter:
             commits,
             frozenset(added),
             salt=f"epoch {plan.last_epoch + 1}" if plan.keeps_versions else "",
+            model=plan.model,
         )
 
     @contextmanager
@@ -107,6 +108,8 @@ class HistoryWriter:
             target = self._reader.load(plan.name)
             files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
+            if target is not None:
+                rows = replace(rows, added=rows.added | self._never_written(target, rows))
             branch = plan.name.branch_sql(plan.branch)
             in_place = target is None or files is None or not self._can_delete(target, files, rows)
             # The table is read as a branch, which has the columns that were added since its last commit.
@@ -129,6 +132,18 @@ class HistoryWriter:
                 name = f"{plan.branch}_versions"
                 held.enter_context(holding(self._spark, name, versions))
                 yield self._replaced(target, name, rows, bounds, check)
+
+    def _never_written(self, target: History, rows: HistoryRows) -> frozenset[str]:
+        """The columns that the target lacks at its newest snapshot, so that they are NULL in all of its versions.
+
+        They include the columns that an earlier run added before it failed. Empty if they are unknown.
+        """
+        head = target.current_snapshot_id
+        found = None if head is None else self._reader.data_files(target, FilesAt(head, added_by=()))
+        if found is None or found.renamed:
+            return frozenset()
+        known = {column.name.lower() for column in found.end}
+        return frozenset(name for name in rows.names if name.lower() not in known)
 
     def _can_delete(self, target: History, files: ChangedFiles, rows: HistoryRows) -> bool:
         """Whether a DELETE ends versions, and the run knows all of their columns, to insert them again."""

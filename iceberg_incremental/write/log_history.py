@@ -23,7 +23,7 @@ from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Column, Typed, key_columns
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .sequence import FLAW, JSON_OPTIONS, Flaw, distinct_sql
+from .sequence import FLAW, Flaw, distinct_sql
 from .unique_keys import shown
 from .versioned import VersionedRows, compared
 
@@ -207,10 +207,9 @@ def versions_sql(placed: str, rows: EventRows) -> str:
     )
     values = f"if({_IS_ROW}, {_VALUES}, {_WAS_VALUES})" if rows.has_deleted else _VALUES
     found = [f"{values}.{sql_name(name)} as {sql_name(name)}" for name in rows.names]
-    named = [f"'{place}', {sql_name(key)}" for place, key in enumerate(rows.keys)]
+    scd_id = rows.scd_id(f"'begin', {_BEGIN}", *([_BEGIN] if rows.time_type == "string" else []))
     found += [
-        f"md5(to_json(named_struct({', '.join(named)}, 'begin', {_BEGIN}), {JSON_OPTIONS}))"
-        f" as {sql_name(meta.dbt_scd_id)}",
+        f"{scd_id} as {sql_name(meta.dbt_scd_id)}",
         f"if({_IS_ROW}, {_UPDATED}, {_BEGIN}) as {sql_name(meta.dbt_updated_at)}",
         f"{_BEGIN} as {sql_name(meta.dbt_valid_from)}",
         f"coalesce({_END}, {rows.current_end}) as {sql_name(meta.dbt_valid_to)}",
@@ -241,12 +240,13 @@ def changes_sql(versions: str, known: str, rows: EventRows) -> str:
         f" max_by({_ALL}, if({_IS_OLD}, 1, null)) <=> max_by({_ALL}, if({_IS_OLD}, null, 1)) as {_ALL}"
         f" from (select *, struct({listed}) as {_VALUES}, {values} as {_ALL} from ({both})) group by {keys}, {begin}"
     )
-    found = [
-        f"if({_OLD} > 0, {_ID}, {_VALUES}.{sql_name(name)}) as {sql_name(name)}"
-        if name == meta.dbt_scd_id
-        else f"{_VALUES}.{sql_name(name)} as {sql_name(name)}"
-        for name in rows.all_names
-    ]
+
+    def value(name: str) -> str:
+        if name == meta.dbt_scd_id:
+            return f"if({_OLD} > 0, {_ID}, {_VALUES}.{sql_name(name)})"
+        return sql_name(name) if name in rows.keys else f"{_VALUES}.{sql_name(name)}"
+
+    found = [f"{value(name)} as {sql_name(name)}" for name in rows.all_names]
     before, after = history_errors.several_at_once("the table", rows.keys, "\0").msg.split("\0")
     several = f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"
     return (
@@ -258,7 +258,9 @@ def changes_sql(versions: str, known: str, rows: EventRows) -> str:
 def merge_sql(table: str, changes: str, rows: EventRows, bounds: Sequence[Bound] = ()) -> str:
     """The MERGE of the versions of ``changes_sql``."""
     scd_id = sql_name(rows.config.names.dbt_scd_id)
-    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", *(bound.sql for bound in bounds)]
+    # Another writer may have copied a version of another key together with its id.
+    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
+    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", same, *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in rows.all_names)
     # A version that was read must be found again, and a new version must not exist.
     message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")

@@ -19,7 +19,11 @@ SETTINGS = (
     _CASE_SENSITIVE,
     "spark.sql.decimalOperations.allowPrecisionLoss",
     "spark.sql.groupByOrdinal",
+    "spark.sql.icu.caseMappings.enabled",
+    "spark.sql.jsonGenerator.ignoreNullFields",
     "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.parser.escapedStringLiterals",
     "spark.sql.session.timeZone",
     "spark.sql.timestampType",
 )

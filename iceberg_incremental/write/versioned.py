@@ -66,6 +66,21 @@ class VersionedRows:
             return f"{end} is null"
         return f"({end} is null or {end} = {self.current_end})"
 
+    def scd_id(self, named: str, *texts: str) -> str:
+        """The id of a key's version. ``named``: names and values that identify the version, for ``named_struct``.
+
+        ``texts``: those of the values that are strings. JSON has U+FFFD in place of bytes that are not UTF-8, so such
+        strings are added in hexadecimal.
+        """
+        values = "".join(f"'{place}', {sql_name(key)}, " for place, key in enumerate(self.keys))
+        json = f"to_json(named_struct({values}{named}), {JSON_OPTIONS})"
+        keys = [sql_name(key) for key, type_ in zip(self.keys, self.key_types, strict=True) if type_ == "string"]
+        others = [
+            f"coalesce(if(is_valid_utf8({text}), null, concat('|{place}:', hex({text}))), '')"
+            for place, text in enumerate((*keys, *texts))
+        ]
+        return f"md5(concat({', '.join([json, *others])}))"
+
     @property
     def has_deleted(self) -> bool:
         """Whether a deletion creates a version."""

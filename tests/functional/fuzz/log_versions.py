@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.functional.incremental.shop import Shop
 
-from .versions import WrongVersionsError
+from .versions import BYTES, WrongVersionsError
 
 _END = 1_000_000
 _MODES = "'write.delete.mode'='{0}', 'write.update.mode'='{0}', 'write.merge.mode'='{0}'"
@@ -91,9 +91,12 @@ class LogKept:
             config["dbt_valid_to_current"] = self.time_of(_END)
         if choose([True, False, False]):
             config["tblproperties"] = {"format-version": "2", "write.merge.mode": "copy-on-write"}
+        more = ""
+        if choose([True, False, False]):
+            more, config["unique_key"] = f", {BYTES}", ["t", *self.keys[1:]]
         self.shop.model(
             f"of_{self.name}",
-            f"select * except (op), op as _change_type from {{{{ ip_changes(source('raw', '{self.name}')) }}}}",
+            f"select * except (op), op as _change_type{more} from {{{{ ip_changes(source('raw', '{self.name}')) }}}}",
             incremental_strategy="history",
             on_schema_change="append_new_columns",
             **config,

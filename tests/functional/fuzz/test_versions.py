@@ -71,6 +71,8 @@ class Versioned:
                 if before in ("expire", "replace"):
                     half = self.random.sample(self.kept, max(1, len(self.kept) // 2))
                     call(getattr(Kept, before), [each for each in half if each.versions.all])
+                if before == "crash":  # the columns that the run adds remain
+                    call(Kept.add_column, self.random.sample(self.kept, max(1, len(self.kept) // 2)))
                 self.run(monkeypatch, call, crashes=before == "crash", full_refresh=before == "refresh")
 
     def __str__(self) -> str:

@@ -31,6 +31,8 @@ _STEPS = {
 }
 _BEFORE_RUN = ("expire", "replace", "crash", "refresh")
 LONGEST_END = "timestamp '9999-12-31 00:00:00'"
+BYTES = "cast(unhex(hex(128 + k)) as string) as t"
+"""A column that identifies the same rows as k, as text that is not UTF-8."""
 
 
 class WrongVersionsError(AssertionError):
@@ -76,9 +78,12 @@ class Kept:
             config["dbt_valid_to_current"] = LONGEST_END
         if choose([True, False, False]):
             config["tblproperties"] = {"format-version": "2", "write.merge.mode": "copy-on-write"}
+        more = ""
+        if choose([True, False, False]):
+            more, config["unique_key"] = f", {BYTES}", ["t", *self.keys[1:]]
         self.shop.model(
             f"of_{self.name}",
-            f"select * from {{{{ ip_changelog(source('raw', '{self.name}')) }}}} {self.where}",
+            f"select *{more} from {{{{ ip_changelog(source('raw', '{self.name}')) }}}} {self.where}",
             incremental_strategy="history",
             on_schema_change="append_new_columns",
             on_history_break="full_refresh",
@@ -218,7 +223,8 @@ class Kept:
     def check(self) -> None:
         """Compare the table with the oracle. Raises WrongVersionsError."""
         built = self.shop.built(f"of_{self.name}")
-        names = [each for each in self.shop.frame(f"select * from {built}").columns if not each.startswith("dbt_")]
+        columns = self.shop.frame(f"select * from {built}").columns
+        names = [each for each in columns if each != "t" and not each.startswith("dbt_")]
         deleted = "dbt_is_deleted = 'True'" if self.versions.hard_deletes == "new_record" else "false"
         end = f"if(dbt_valid_to = {LONGEST_END}, null, unix_millis(dbt_valid_to))"
         found = self.shop.sql(

@@ -68,6 +68,31 @@ def test_rows_of_keys_that_are_not_utf8_are_found(shop, events):
         assert_rebuilt(shop, events)
 
 
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_versions_of_keys_that_are_not_utf8_are_told_apart(shop, mode):
+    """JSON has the same text for both keys."""
+    one, other = (f"cast(X'{each}' as string)" for each in ("80", "81"))
+    config = {
+        "incremental_strategy": "history",
+        "unique_key": "k",
+        "tblproperties": {f"write.{kind}.mode": mode for kind in ("delete", "update", "merge")},
+    }
+    table = shop.source("customers", "k string, v int")
+    log = shop.source("log", "k string, v int, s string")
+    shop.model("of_table", "select * from {{ ip_changelog(source('raw', 'customers')) }}", **config)
+    shop.model("of_log", "select * from {{ ip_changes(source('raw', 'log')) }}", **config, sequence_by="s")
+    shop.insert(table, f"({one}, 0)", f"({other}, 0)")
+    shop.insert(log, f"({one}, 0, {one})", f"({other}, 0, {one})")
+    shop.run()
+    shop.sql(f"update {table} set v = 1 where k = {one}")
+    shop.insert(log, f"({one}, 1, {other})")
+    shop.run()
+    expected = {("80", 0, False): 1, ("80", 1, True): 1, ("81", 0, True): 1}
+    for name in ("of_table", "of_log"):
+        assert shop.rows(shop.built(name), "hex(k), v, dbt_valid_to is null") == expected, name
+        assert shop.sql(f"select count(distinct dbt_scd_id) from {shop.built(name)}") == [(3,)], name
+
+
 def test_a_range_that_no_text_bounds_is_refused(shop, events):
     shop.insert(events, "(cast(X'FF00' as string), 1)")
     message = shop.fails()

@@ -70,6 +70,21 @@ def dev(shop, events, tmp_path):
     return Dev(shop, tmp_path / "state")
 
 
+def test_under_defer_a_history_is_read_with_its_configs(shop, tmp_path):
+    table = shop.source("customers")
+    config = {"incremental_strategy": "history", "unique_key": "id", "hard_deletes": "new_record"}
+    shop.model("kept", "select * from {{ ip_changelog(source('raw', 'customers')) }}", **config)
+    shop.model("now", "select id from {{ ip_history_as_of(ref('kept'), 'current_timestamp()') }}", materialized="table")
+    shop.insert(table, "(1, 'a')", "(2, 'a')")
+    shop.run("--select", "kept")
+    shop.sql(f"delete from {table} where id = 2")
+    shop.run()
+    assert shop.rows(shop.built("now")) == {(1,): 1}
+    dev = Dev(shop, tmp_path / "state")
+    dev.run("--select", "now")
+    assert shop.rows(dev.table("now")) == {(1,): 1}
+
+
 def files(shop: Shop, table: str) -> set[str]:
     return {row[0] for row in shop.sql(f"select file_path from {table}.files")}
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from iceberg_incremental.errors import StatementError
+from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.write import history_writer
 
 from .shop import hold_as_a_server
@@ -84,6 +86,66 @@ def test_versions_with_one_id_are_told_apart_by_their_key_or_are_an_error(shop, 
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     assert "more than one valid version" in shop.fails()
     assert shop.rows(table) == before
+
+
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_a_run_that_is_repeated_after_it_added_a_column_makes_no_versions_for_it(shop, monkeypatch, mode):
+    modes = {f"write.{kind}.mode": mode for kind in ("delete", "update", "merge")}
+    shop.model("kept", SOURCE, **HISTORY, on_schema_change="append_new_columns", tblproperties=modes)
+    table = shop.source("customers")
+    shop.insert(table, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    shop.sql(f"alter table {table} add column n int")
+    shop.sql(f"update {table} set n = 5 where id = 1")
+
+    def crash(*_: Any) -> None:
+        raise StatementError("the connection was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "_attempt", crash)
+        assert "the connection was lost" in shop.fails()
+    assert "n" in shop.frame(f"select * from {shop.built('kept')}").columns
+    shop.run()
+    assert versions(shop, table, "id, v, n") == Counter([(1, "a", 5, 1, None), (2, "a", None, 1, None)])
+    shop.sql(f"update {table} set n = 6 where id = 1")
+    shop.run()
+    assert versions(shop, table, "id, v, n") == Counter(
+        [(1, "a", 5, 1, 3), (1, "a", 6, 3, None), (2, "a", None, 1, None)]
+    )
+
+
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+@pytest.mark.parametrize("within", [True, False], ids=["within a run", "between runs"])
+def test_two_rows_of_a_key_that_separate_commits_insert_are_an_error(shop, mode, within):
+    """The deletion of one of them would otherwise end the version of the other."""
+    modes = {f"write.{kind}.mode": mode for kind in ("delete", "update", "merge")}
+    shop.model("kept", SOURCE, **HISTORY, tblproperties=modes)
+    table = shop.source("customers")
+    shop.insert(table, "(0, 'a')")
+    shop.run()
+    shop.insert(table, "(1, 'a')")
+    if not within:
+        shop.run()
+    before = shop.rows(shop.built("kept"))
+    shop.insert(table, "(1, 'b')")
+    shop.sql(f"delete from {table} where v = 'b'")
+    message = shop.fails()
+    assert "has the same unique_key, id, as an existing row" in message and '{"id":1}' in message
+    assert shop.rows(shop.built("kept")) == before
+    shop.run("--full-refresh")
+    assert shop.rows(shop.built("kept"), "id, v, dbt_valid_to is null") == {(0, "a", True): 1, (1, "a", True): 1}
+
+
+def test_ignored_deletions_allow_a_row_to_be_inserted_again(shop):
+    shop.model("kept", SOURCE, **HISTORY, hard_deletes="ignore")
+    table = shop.source("customers")
+    shop.insert(table, "(1, 'a')")
+    shop.run()
+    shop.sql(f"delete from {table}")
+    shop.run()
+    shop.insert(table, "(1, 'b')")
+    shop.run()
+    assert shop.rows(shop.built("kept"), "id, v, dbt_valid_to is null") == {(1, "a", False): 1, (1, "b", True): 1}
 
 
 def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, monkeypatch):

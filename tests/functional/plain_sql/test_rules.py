@@ -32,6 +32,7 @@ def test_without_new_commits_no_statement_is_sent(auto, asked_of_spark):  # noqa
 REFUSED = {
     "limit": ("select * from {orders}\norder by id\nlimit 3", "LIMIT (line"),
     "volatile": ("select id, current_date() as today from {orders}", "current_date()"),
+    "moment": ("select id from {orders} where date '2020-01-01' < 'today'", "'today', which Spark interprets"),
     "chance": ("select id, rand() as r from {orders}", "rand()"),
     "function": ("select id, my_udf(id) as x from {orders}", "my_udf()"),
     "full_join": ("select o.id, c.name from {orders} o full join {customers} c on o.customer_id = c.id", "FULL JOIN"),

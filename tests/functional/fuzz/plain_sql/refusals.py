@@ -13,6 +13,7 @@ from .values import ORDERED, Column, Kind
 
 MUST = (
     "limit", "offset", "rand", "uuid", "current_date", "now", "current_timestamp", "monotonic", "tablesample",
+    "today",
 )  # fmt: skip
 MAY = ("full join", "rollup", "cube", "grouping sets", "union", "intersect", "except", "generator", "values", "lateral")
 
@@ -41,6 +42,7 @@ def _around(what: str, sql: str, column: str) -> tuple[str, str | None]:
         "uuid": (f"select {column} as c, uuid() as u from {inner} q", "c"),
         "current_date": (f"select * from {inner} q where date '2020-01-01' < current_date", "*"),
         "now": (f"select * from {inner} q where now() > timestamp '2020-01-01 00:00:00'", "*"),
+        "today": (f"select * from {inner} q where timestamp '2020-01-01 00:00:00' < 'today'", "*"),
         "current_timestamp": (
             f"select * from {inner} q where {column} is null or year(current_timestamp()) > 2000",
             "*",

@@ -53,6 +53,14 @@ def require_kept(properties):
     hooks.require_kept(SimpleNamespace(**NAMES, **model, config=Config()))
 
 
+@pytest.mark.parametrize(("columns", "excludes"), [(["id", "DBT_IS_DELETED"], True), (["id"], False), ([], False)])
+def test_columns_show_whether_a_table_outside_of_the_project_marks_deletions(columns, excludes):
+    found = [SimpleNamespace(name=name) for name in columns]
+    hooks = HistoryHooks(SimpleNamespace(get_columns_in_relation=lambda _: found), SimpleNamespace(tables=None))
+    relation = SparkIcebergRelation.create(**NAMES, identifier="prices", type="table")
+    assert ("`dbt_is_deleted`" in hooks.as_of(relation, "2026-01-01", {"nodes": {}})) is excludes
+
+
 @pytest.mark.parametrize("properties", [{}, ICEBERG], ids=["parquet", "iceberg"])
 def test_other_tables_may_be_replaced(properties):
     require_kept(properties)

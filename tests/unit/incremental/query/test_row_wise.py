@@ -12,7 +12,8 @@ from iceberg_incremental.query.row_wise import require_constant, require_row_wis
     "sql",
     [
         "select * from t",
-        "select id, 'now' as name from t where day >= date '2026-01-01' and at > timestamp 'epoch'",
+        "select id, 'now', 'today' as name from t where day >= date '2026-01-01' and at > timestamp 'epoch'",
+        "select id, name = 'now playing' as plays from t where name in ('nowhere', 'today we')",
         "select id, upper(name) as name, case when amount > 0 then 'x' end as k from c.s.t as o where o.part <> 'x'",
         "with a as (select * from t), b as (select id from a where id > 1) select * from b order by id",
         "select * except (name) from (select * from t) as x",
@@ -51,6 +52,10 @@ def test_filters_and_expressions_are_row_wise(sql):
         ("select * from t where day >= 'yesterday'", "yesterday"),
         ("select id, datediff('today', day) as age from t", "today"),
         ("select * from t where at < timestamp_ntz ' today UTC'", "today UTC"),
+        ("select * from t where at > 'today' and id > 1", "today"),
+        ("select * from t where at between r'yesterday' and '2999-01-01'", "yesterday"),
+        ("select *, coalesce(at, ('now Europe/Paris')) as x from t", "now Europe/Paris"),
+        ("select *, to_timestamp('NOW') as x from t", "NOW"),
         ("select *, my_udf(id) as x from t", "my_udf"),
         ("select * from (select id, count(*) as n from t group by id) as x", "aggregate"),
     ],
@@ -69,7 +74,10 @@ def test_constants(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["current_date()", "current_timestamp", "dbt_valid_from", "rand()", "my_udf()", "(", "(select count(*) from t)"],
+    [
+        *("current_date()", "current_timestamp", "dbt_valid_from", "rand()", "my_udf()", "("),
+        *("'today'", "r'now'", "(select count(*) from t)"),
+    ],
 )
 def test_expressions_that_are_not_constants(text):
     with pytest.raises(Refusal):

@@ -99,5 +99,16 @@ def test_a_first_build_has_the_times_of_its_commit():
     assert "'False' as `dbt_is_deleted`" in sql
 
 
+def test_versions_are_merged_by_their_ids_and_keys():
+    sql = merge_sql("t", "select 1", rows(), ())
+    assert "`dbt_scd_id` and DBT_INTERNAL_DEST.`ID` <=> DBT_INTERNAL_SOURCE.`ID` and" in sql
+
+
+def test_only_ids_of_text_distinguish_bytes_that_are_not_utf8():
+    assert "is_valid_utf8" not in rows().id_at("0")
+    by_text = HistoryRows(HistoryConfig(("v",)), COLUMNS, COMMITS)
+    assert by_text.id_at("0").endswith("coalesce(if(is_valid_utf8(`v`), null, concat('|0:', hex(`v`))), '')))")
+
+
 def test_a_missing_valid_version_is_an_error():
     assert "raise_error(concat('dbt_scd_id does not identify a valid version" in merge_sql("t", "select 1", rows(), ())

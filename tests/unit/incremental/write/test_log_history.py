@@ -85,6 +85,17 @@ def test_unchanged_versions_are_left_alone():
     assert "to_json(struct(`m`)" in changes_sql("versions", "known", rows())
 
 
+def test_a_version_that_is_deleted_has_its_key():
+    sql = changes_sql("versions", "known", rows())
+    assert sql.startswith("select `ID` as `ID`, DBT_INTERNAL_VALUES.`v` as `v`")
+
+
+def test_ids_distinguish_sequences_of_text_that_are_not_utf8():
+    found = EventRows(HistoryConfig(("id",), sequence_by="v"), COLUMNS)
+    assert "is_valid_utf8(DBT_INTERNAL_BEGIN)" in versions_sql("placed", found)
+    assert "is_valid_utf8" not in versions_sql("placed", rows())
+
+
 def test_obsolete_versions_are_deleted_and_missing_versions_are_an_error():
     sql = merge_sql("t", "select 1", rows())
     assert "when matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_GONE then delete" in sql
