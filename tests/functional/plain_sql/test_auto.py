@@ -26,8 +26,8 @@ QUERIES = {
     "without_orders": "select id, name from {customers} where id not in (select customer_id from {orders})",
     "united": "select id, region as v from {customers} union all select id, cast(amount as string) from {orders}",
     "by_name": (
-        "select v.name, count(distinct o.id) as n, max(o.amount) as m "
-        "from (values (1, 'one'), (2, 'two')) v (id, name) join {orders} o on o.customer_id = v.id group by v.name"
+        "select v.name, count(distinct o.id) as n, max(o.amount) as most from {orders} o "
+        "join (values (1, 'one'), (2, 'two')) as v (id, name) on o.customer_id = v.id group by v.name"
     ),
     "distinct_items": "select distinct customer_id, explode(items) as item from {orders}",
     "exploded": "select o.id, i from {orders} o lateral view outer explode(items) t as i",
