@@ -56,9 +56,13 @@ class Versions:
         """Apply a commit, after which the source has these rows."""
         self.clock = max(self.clock, time)
         for key in {*self.rows, *rows}:
-            if self.rows.get(key) != rows.get(key):
+            if self._values(self.rows.get(key)) != self._values(rows.get(key)):
                 self._event(key, rows.get(key))
         self.rows = rows
+
+    def _values(self, row: Row | None) -> list[Any] | None:
+        """The values of a row. A column that a later commit adds is NULL."""
+        return None if row is None else [row.get(name) for name in self.columns]
 
     def compare(self, time: int, rows: dict[Key, Row]) -> None:
         """Compare the valid versions with the source."""
