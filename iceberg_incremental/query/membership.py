@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from .supported import is_aggregate
+from .supported import is_of_row
 from .together import windows_of
 from .types import Types, have_one_type
 
@@ -19,7 +19,7 @@ def can_change(node: exp.Expr, inner: exp.Select, changed: exp.Select, types: Ty
     because Spark joins by hash for an equality, but compares all pairs of rows for other conditions.
     """
     pairs = _compared(node, inner) if isinstance(node, exp.In) else []
-    one_type = all(_have_one_type(types, mine, value) for mine, value in pairs)
+    one_type = all(have_one_type(types.of(mine), types.of(value)) for mine, value in pairs)
     if one_type and must_be_true:
         return exp.Exists(this=changed.where(*(_equal(mine, value) for mine, value in pairs)))
     if one_type and len(pairs) == 1:
@@ -40,16 +40,7 @@ def _compared(node: exp.In, inner: exp.Select) -> list[tuple[exp.Expr, exp.Expr]
     values = [each.unalias() for each in inner.expressions]
     if windows_of(inner) or len(listed) != len(values):
         return []
-    return [pair for pair in zip(listed, values, strict=True) if not any(map(_is_computed, pair))]
-
-
-def _is_computed(value: exp.Expr) -> bool:
-    return any(is_aggregate(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk())
-
-
-def _have_one_type(types: Types, value: exp.Expr, other: exp.Expr) -> bool:
-    type_ = types.of(value)
-    return have_one_type(type_, types.of(other)) and type_ != "decimal"  # its precision is unknown
+    return [pair for pair in zip(listed, values, strict=True) if all(map(is_of_row, pair))]
 
 
 def _equal(value: exp.Expr, other: exp.Expr) -> exp.Expr:

@@ -53,8 +53,11 @@ def tells_apart(type_: str | None) -> bool:
 
 
 def have_one_type(type_: str | None, other: str | None) -> bool:
-    """Whether two types are known to be equal, or are both types of whole numbers, which are compared exactly."""
-    return type_ is not None and (type_ == other or {type_, other} <= {*_WHOLE})
+    """Whether two types are known to be equal, or are both types of whole numbers, which are compared exactly.
+
+    A decimal without its precision may be of another type than another one.
+    """
+    return type_ is not None and ((type_ == other and type_ != "decimal") or {type_, other} <= {*_WHOLE})
 
 
 class Types:
