@@ -72,10 +72,14 @@ class Cuts:
         found: dict[TableName, Cut] = {}
         for table in tables:
             with suppress(IncrementalError):
-                history = self._reader().load(table)
-                if history is not None:
-                    found[table] = Cut(history, history.current)
+                cut = self._current(table)
+                if cut is not None:
+                    found[table] = cut
         return found
+
+    def _current(self, table: TableName) -> Cut | None:
+        history = self._reader().load(table)
+        return None if history is None else Cut(history, history.current)
 
     def _lock_of(self, table: TableName) -> threading.Lock:
         """The lock for reading the metadata of a table, so that threads read it only once."""
@@ -89,8 +93,7 @@ class Cuts:
         """
         with self._lock_of(table):
             if self._cuts.get(table) is None:
-                history = self._reader().load(table)
-                self._cuts[table] = None if history is None else Cut(history, history.current)
+                self._cuts[table] = self._current(table)
             return self._cuts[table]
 
     def renew(self, tables: Iterable[TableName]) -> None:
@@ -102,8 +105,7 @@ class Cuts:
         for table in tables:
             with self._lock_of(table):
                 if table not in self._renewed and self._cuts.get(table) is not None:
-                    history = self._reader().load(table)
-                    self._cuts[table] = None if history is None else Cut(history, history.current)
+                    self._cuts[table] = self._current(table)
                 self._renewed.add(table)
 
     def reload(self, table: TableName) -> History | None:

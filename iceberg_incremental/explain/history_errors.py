@@ -10,11 +10,17 @@ from ..table.history import TableName
 from .entries import indexed
 from .wording import command, full_refresh, numbered, short
 
+_ANOTHER_HISTORY = "keep the table, and start another history in a model with another name"
+
 
 def drops_history(model: str, command: str = "run") -> str:
     """The command that rebuilds a history table without its existing versions."""
     name = short(model)
     return f"`dbt {command} --full-refresh --select {name} --vars '{{ip_drop_history: [{name}]}}'`"
+
+
+def _from_the_log(model: str) -> str:
+    return f"start again with the events that are in the log now: {drops_history(model)}"
 
 
 @indexed
@@ -68,8 +74,8 @@ def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bo
         f"`{command('ip_set_checkpoint', model=short(model), source='<log>', snapshot_id='<snapshot>')}`",
     ]
     if not can_continue:
-        ways = ["keep the table, and start another history in a model with another name"]
-    ways.append(f"start again with the events that are in the log now: {drops_history(model)}")
+        ways = [_ANOTHER_HISTORY]
+    ways.append(_from_the_log(model))
     return CheckpointError(
         f"{model} would be rebuilt, but its log may no longer have all events of the versions in {table}.\n"
         "  Expected: a log to which rows were only added since the model read it.\n"
@@ -81,10 +87,7 @@ def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bo
 @indexed
 def not_from_a_log(table: TableName, model: str) -> CheckpointError:
     """A history with ``sequence_by`` would continue versions that were not created from a log."""
-    ways = [
-        "keep the table, and start another history in a model with another name",
-        f"start again with the events that are in the log now: {drops_history(model)}",
-    ]
+    ways = [_ANOTHER_HISTORY, _from_the_log(model)]
     return CheckpointError(
         f"{model} keeps the history of a log, but the versions in {table} were not created from a log.\n"
         "  Expected: a table that this model has built, with a record of the events that no version shows, such as "

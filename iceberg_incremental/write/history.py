@@ -9,12 +9,11 @@ Only valid versions are read, because ended versions never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..capture.history_run import CommitTime
-from ..errors import DuplicateKeyError
-from ..explain import history_errors, model_errors
+from ..explain import history_errors
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes
@@ -24,7 +23,7 @@ from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .unique_keys import first_keys_sql, shown
+from .unique_keys import first_keys_sql, raise_taken_sql, shown
 from .versioned import VersionedRows, compared
 
 _ORDER, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_KEPT"
@@ -158,8 +157,8 @@ def versions_sql(
         is_version = f"({_IS_ROW} or {_ORDER} = -1 or {_WAS_ROW})"
     return (
         f"select {_version_columns(rows)}, {_ORDER} = -1 as {_OPEN} from ({versions})"
-        f" where case when {_VALID} > 1 then {_raised(history_errors.several_valid, rows)}"
-        f" when {_TAKEN} then {_raised(model_errors.key_taken, rows)}"
+        f" where case when {_VALID} > 1 then {_raise_several(rows)}"
+        f" when {_TAKEN} then {raise_taken_sql(rows.model, rows.keys)}"
         f" else {is_version} and not ({_ORDER} = -1 and {_END} is null and not {_FOLLOWS}) end"
     )
 
@@ -267,7 +266,7 @@ def _version_columns(rows: HistoryRows) -> str:
     return ", ".join(found)
 
 
-def _raised(error: Callable[[str, Sequence[str], str], DuplicateKeyError], rows: HistoryRows) -> str:
-    """The expression that fails for a key. ``error``: the error for the model, the key's columns and the key."""
-    before, after = error(rows.model, rows.keys, "\0").msg.split("\0")
+def _raise_several(rows: HistoryRows) -> str:
+    """The expression that fails for a key with several valid versions."""
+    before, after = history_errors.several_valid(rows.model, rows.keys, "\0").msg.split("\0")
     return f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"

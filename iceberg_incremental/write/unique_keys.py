@@ -18,7 +18,7 @@ def raise_sql(model: str, keys: Sequence[str], count: str) -> str:
     return f"raise_error(concat({sql_string(before)}, {shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
 
 
-def raise_taken_sql(model: str, keys: Sequence[str], alias: str) -> str:
+def raise_taken_sql(model: str, keys: Sequence[str], alias: str | None = None) -> str:
     """The expression that fails for an inserted row, under ``alias``, whose key already exists in the table."""
     before, after = model_errors.key_taken(model, keys, _FOUND).msg.split(_FOUND)
     return f"raise_error(concat({sql_string(before)}, {shown(keys, alias)}, {sql_string(after)}))"
