@@ -27,7 +27,7 @@ from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_row_wise
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write import dbt_snapshot as sql
-from iceberg_incremental.write.read_alike import SETTINGS
+from iceberg_incremental.write.read_alike import value_settings
 from iceberg_incremental.write.snapshot_writer import SnapshotWriter
 
 from ..project import snapshot_config
@@ -234,7 +234,7 @@ class SnapshotHooks(Room):
         """The plan of a run. None if it cannot leave a checkpoint. Raises the errors of ``open_snapshot``."""
         invocation, spark = self._invocations.current(), self._adapter.spark
         keys = [each.key for each in session_settings.REFUSED]
-        settings = spark.settings([*SETTINGS, *keys])
+        settings = value_settings(spark, *keys)
         refused = session_settings.refused_in({key: settings[key] for key in keys if key in settings})
         if refused:
             _log_whole(found.name, snapshot_reasons.settings([each.key for each, _ in refused]))
@@ -242,7 +242,7 @@ class SnapshotHooks(Room):
         if not is_as_committed(invocation.cuts, found.source):
             _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
             return None
-        parts = [f"{key}={settings.get(key)}" for key in SETTINGS]
+        parts = sorted(f"{key}={value}" for key, value in settings.items())
         parts += [found.plain.sql, found.plain.text_digest]
         parts.append(str(self._adapter.behavior.enable_truthy_nulls_equals_macro.no_warn))
         parts += [f"{each} {version(each)}" for each in ("dbt-adapters", "dbt-spark", "sqlglot")]

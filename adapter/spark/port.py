@@ -59,13 +59,18 @@ class DbtSpark:
                 return session.columns(query)
         return [(str(name), str(type_)) for name, type_, *_ in self.rows(f"describe query {query}")]
 
-    def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """The current values of the session's settings in ``keys``. On a server, this requires one statement."""
+    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+        """The current values of settings of the session, as in the protocol. A server needs one statement."""
         if session := self._connections.own_session():
             found = {key: session.setting(key) for key in keys}
+            if prefix is not None:
+                found |= {key: value for key, value in session.settings().items() if key.startswith(prefix)}
             return {key: value for key, value in found.items() if value is not None}
         with _statement():
-            return {str(key): str(value) for key, value, *_ in self._connections.rows("set") if key in keys}
+            rows = {str(key): str(value) for key, value, *_ in self._connections.rows("set")}
+        return {
+            key: value for key, value in rows.items() if key in keys or (prefix is not None and key.startswith(prefix))
+        }
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores its previous value or, on a server, resets it."""

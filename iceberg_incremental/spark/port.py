@@ -43,8 +43,11 @@ class Spark(Protocol):
     def columns(self, query: str) -> list[tuple[str, str]]:
         """The names and SQL types of the columns of a SELECT, which is not executed."""
 
-    def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """The current values of settings of the session. Settings without a value are omitted."""
+    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+        """The current values of settings of the session. Settings without a value are omitted.
+
+        ``prefix``: also returns the settings whose names start with it and that the session or its configuration sets.
+        """
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores its previous value."""

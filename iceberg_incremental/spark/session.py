@@ -59,9 +59,11 @@ class SessionSpark:
         with _statement():
             return [(each.name, each.dataType.simpleString()) for each in self._session.sql(query).schema.fields]
 
-    def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """The current values of settings of the session. Settings without a value are omitted."""
+    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+        """The current values of settings of the session, as in the protocol."""
         found = {key: self._session.conf.get(key, None) for key in keys}
+        if prefix is not None:
+            found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefix)}
         return {key: value for key, value in found.items() if value is not None}
 
     def all_settings(self) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 from ..explain import plain_sql_errors
@@ -12,7 +12,7 @@ from ..query.incremental_query import IncrementalQuery
 from ..spark.port import Spark, under
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
-SETTINGS = (
+_SETTINGS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.ansi.enabled",
     "spark.sql.ansi.relationPrecedence",
@@ -21,19 +21,27 @@ SETTINGS = (
     "spark.sql.groupByOrdinal",
     "spark.sql.icu.caseMappings.enabled",
     "spark.sql.jsonGenerator.ignoreNullFields",
-    "spark.sql.legacy.timeParserPolicy",
     "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.parser.escapedStringLiterals",
     "spark.sql.session.timeZone",
     "spark.sql.timestampType",
 )
-"""The settings that affect a query's result. If one of them changes, all rows of the table are replaced."""
+"""The settings that affect a query's result, except those that a run refuses."""
+_LEGACY = "spark.sql.legacy."
+"""The prefix of settings that restore the behavior of older versions. Many of them affect a query's result."""
+
+
+def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
+    """The current settings that may affect a query's result, and others. A server returns only those that are set."""
+    return spark.settings((*_SETTINGS, *others), prefix=_LEGACY)
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
-    """The digest of a query's interpretation and of the settings that affect its result."""
-    settings = spark.settings(SETTINGS)
-    parts = [kept.reading.qualified, version("sqlglot"), *(f"{key}={settings.get(key)}" for key in SETTINGS)]
+    """The digest of a query's interpretation and of the settings that may affect its result.
+
+    If it changes, all rows of the table are replaced.
+    """
+    settings = sorted(f"{key}={value}" for key, value in value_settings(spark).items())
+    parts = [kept.reading.qualified, version("sqlglot"), *settings]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

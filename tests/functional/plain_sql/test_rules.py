@@ -194,18 +194,22 @@ def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F8
     assert auto.differs("copied", sql) == [[], []]
 
 
-def test_another_time_zone_rebuilds(auto):  # noqa: F811
-    sql = "select id, cast(ordered_at as string) as at from {orders}"
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("spark.sql.session.timeZone", "Asia/Tokyo"), ("spark.sql.legacy.castComplexTypesToString.enabled", "true")],
+)
+def test_another_setting_that_affects_values_rebuilds(auto, key, value):  # noqa: F811
+    sql = "select id, cast(struct(ordered_at) as string) as at from {orders}"
     auto.model("texts", sql, rebuild_above=1)
     auto.shop.run()
-    auto.shop.configure({"spark.sql.session.timeZone": "Asia/Tokyo"})
+    auto.shop.configure({key: value})
     auto.change(ORDER.format(9))
     auto.shop.run()
-    auto.shop.sql("set spark.sql.session.timeZone = Asia/Tokyo")
+    auto.shop.sql(f"set {key} = {value}")
     try:
         assert auto.differs("texts", sql) == [[], []]
     finally:
-        auto.shop.sql("reset spark.sql.session.timeZone")
+        auto.shop.sql(f"reset {key}")
 
 
 def test_a_model_over_a_model_stays_incremental_after_a_rebuild(auto):  # noqa: F811

@@ -19,7 +19,7 @@ class Connection:
     def rows(self, sql):
         return self.send(sql) or []
 
-    def settings(self, keys):
+    def settings(self, keys, *, prefix=None):
         return {}
 
     def configure(self, key, value):
