@@ -24,6 +24,7 @@ from .plain_sql.comparing import plain
 from .plain_sql.counts import PlainTally
 from .plain_sql.histories import AUTO, BATCH, PlainHistory, plain_history
 from .plain_sql.pipeline import PlainPipeline
+from .plain_sql.qualify import with_qualify
 from .plain_sql.reducing import reduced
 
 FIXED_SEED = 24
@@ -81,13 +82,14 @@ def test_a_table_equals_its_rebuild(shop, new_shop, tally, numbers, record_prope
 def test_the_generator_writes_everything():
     histories = [plain_history(FIXED_SEED, number, FIXED_ROUNDS, FIXED_QUERIES) for number in range(60)]
     models = [model for history in histories for model in history.models]
-    texts = [model.sql.lower() for model in models]
+    texts = [with_qualify(model.sql.lower()) for model in models]
     for words in (
         " join ", " left join ", " right join ", " semi join ", " anti join ", " cross join ", "using (", ", <<h",
         " union all ", "with ", "group by all", "group by 1", "having ", "distinct ", "count(distinct ", "filter (",
         "case when ", "row_number() over", "lag(", "window w as", "exists (", "not exists (", " in (select",
         "not in (select", "(select count(", "lateral view explode(", "lateral view outer", "posexplode(", "select *",
         ".*", "* except (", " <=> ", "is distinct from", "null)", " || ", "`order id`", "coalesce(",
+        "struct(*)", "(values ", " qualify ",
     ):  # fmt: skip
         assert sum(words in text for text in texts) > 2, words
     assert {model.kind for model in models} == {AUTO, "view", "ephemeral"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .aggregates import group_by
 from .expressions import Expressions, Leaf
 from .joins import From, from_clause
+from .qualify import qualify
 from .scopes import Scope, name_of, quoted
 from .subqueries import Subqueries
 from .values import ORDERED, SCALARS, Column, Kind
@@ -68,8 +69,8 @@ def block(
     if form == "windowed":
         rest = windowed(writer, items, found, leaves, kinds)
         sql = f"select {items.sql} from {found.sql}{where}{rest}"
-        if items.columns[-1].kind is Kind.INT and rng.random() < 0.35:
-            return *_kept(writer, sql, items.columns), found.rows
+        if items.columns[-1].kind is Kind.INT and rng.random() < 0.45:
+            return *_kept(writer, sql, items.columns, found.scope, depth), found.rows
         return sql, tuple(items.columns), found.rows
     scalar = subqueries.scalar if depth > 0 and rng.random() < 0.3 and form == "plain" else None
     plain(writer, items, found, leaves, kinds, Expressions(rng, leaves, scalar=scalar))
@@ -79,10 +80,20 @@ def block(
     return f"{verb} {items.sql} from {found.sql}{where}", tuple(items.columns), found.rows
 
 
-def _kept(writer: Writer, sql: str, columns: Sequence[Column]) -> tuple[str, tuple[Column, ...]]:
-    """The rows of a block with windows that pass a condition on its last column."""
+def _kept(
+    writer: Writer, sql: str, columns: Sequence[Column], scope: Scope, depth: int
+) -> tuple[str, tuple[Column, ...]]:
+    """The rows of a block with windows that pass a condition on its last column, by QUALIFY or by WHERE."""
     rng = writer.rng
     test = f"{quoted(rng, columns[-1].name)} {rng.choice(('= 1', '<= 2', '> 1'))}"
+    hidden = scope.names() | (scope.outer.names() if scope.outer else set())
+    own = [column for column in columns if column.name.lower() not in hidden]
+    if columns[-1] in own and rng.random() < 0.5:
+        if depth > 0 and rng.random() < 0.5:
+            leaves = [Leaf((quoted(rng, column.name),), column.kind) for column in own]
+            subqueries = Subqueries(writer, depth, scope, leaves, is_correlated=False)
+            test = f"{test} {rng.choice(('and', 'and not', 'or'))} {subqueries.predicate()}"
+        return qualify(sql, test), tuple(columns)
     listed = ", ".join(quoted(rng, column.name) for column in columns)
     return f"select {rng.choice(('*', listed))} from ({sql}) q where {test}", tuple(columns)
 
@@ -111,6 +122,8 @@ def plain(
         else:
             kind = rng.choice((*SCALARS, Kind.RATIO, Kind.INT))
             items.add(expressions.of(kind), kind)
+    if rng.random() < 0.06:
+        _field_of_all(items, found)
     if rng.random() < 0.12:
         _lateral_alias(writer, items, found, expressions)
 
@@ -142,6 +155,14 @@ def _star(writer: Writer, items: Items, found: From) -> bool:
     items.texts.append(text)
     items.columns += star
     return True
+
+
+def _field_of_all(items: Items, found: From) -> None:
+    """Add a column by a star in the arguments of a function."""
+    names = [each.name.lower() for each in found.scope.star]
+    fitting = [each for each in found.scope.star if each.kind is Kind.INT and names.count(each.name.lower()) == 1]
+    if fitting:
+        items.add(f"struct(*).{quoted(items.writer.rng, items.writer.rng.choice(fitting).name)}", Kind.INT, aliased=1)
 
 
 def _lateral_alias(writer: Writer, items: Items, found: From, expressions: Expressions) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .expressions import Expressions, Leaf
-from .scopes import Merged, Scope, Visible, quoted
+from .scopes import Merged, Scope, Visible, name_of, quoted
 from .values import ORDERED, Column, Kind
 
 if TYPE_CHECKING:
@@ -170,6 +170,10 @@ def condition(writer: Writer, left: list[Visible], right: list[Visible], scope: 
     expressions = Expressions(rng, both)
     if not pairs:
         return expressions.condition(1)
+    same = [each for each in pairs if name_of(each[0].spellings[0]).lower() == name_of(each[1].spellings[0]).lower()]
+    if same and rng.random() < 0.4:  # columns with one name have common values
+        a, b = rng.choice(same)
+        return f"{rng.choice(a.spellings)} = {rng.choice(b.spellings)}"
     parts = []
     likely = [each for each in pairs if each[0].kind is Kind.INT] or pairs
     pairs = likely if rng.random() < 0.5 else pairs

@@ -23,6 +23,7 @@ from tests.functional.incremental.shop import Outcome as Results
 from .comparing import Rows, differences, rows_of
 from .counts import PlainTally
 from .histories import AUTO, BATCH, EPHEMERAL, VIEW, PlainHistory, PlainModel
+from .qualify import with_derived_tables, with_qualify
 from .sources import SCHEMA, Step
 
 STRATEGY = os.environ.get("FUZZ_STRATEGY", "auto")
@@ -120,7 +121,8 @@ class PlainPipeline:
             name = found[1]
             return f"{{{{ source('raw', '{name}') }}}}" if name in sources else f"{{{{ ref('{name}') }}}}"
 
-        sql = _RELATION.sub(relation, model.sql)
+        written = with_derived_tables if model.kind == VIEW else with_qualify  # Spark reads the text of views
+        sql = written(_RELATION.sub(relation, model.sql))
         if model.kind != AUTO:
             self.shop.model(model.name, sql, materialized=model.kind)
         elif STRATEGY == "table":
@@ -141,7 +143,7 @@ class PlainPipeline:
                 return f"({self.oracle_sql(each, other)}\n)"
             return f"{CATALOG}.{self.shop.schema}.{found[1]}"
 
-        return _RELATION.sub(relation, model.sql)
+        return with_derived_tables(_RELATION.sub(relation, model.sql))
 
     def _leave_out(self, each: PlayedHistory, model: PlainModel, why: str) -> None:
         """Remove a model and all models that read it from the project."""

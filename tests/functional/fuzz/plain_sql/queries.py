@@ -10,6 +10,9 @@ from .blocks import block
 from .scopes import Scope
 from .values import ORDERED, Column, Kind
 
+_WIDER = {Kind.INT: (Kind.DEC, Kind.DBL), Kind.DATE: (Kind.TS,)}
+"""The kinds whose values Spark casts a value of a kind to in a UNION."""
+_VALUES = ("values (0, 'a'), (1, 'b'), (3, 'A')", "values (2, 'b'), (2, null), (null, 'ab c')")
 MOST_ROWS = 3_000
 """The estimated number of rows above which relations are no longer joined."""
 
@@ -91,12 +94,17 @@ class Writer:
         return replace(main, sql=f"with {', '.join(texts)} {main.sql}") if texts else main
 
     def _union(self, depth: int, kinds: Sequence[Kind] | None) -> Query:
-        first = self._branch(depth, kinds)
-        others = [
-            self._branch(depth, [column.kind for column in first.columns]) for _ in range(self.rng.choice((1, 1, 2)))
-        ]
-        sql = " union all ".join(each.sql for each in (first, *others))
-        return Query(sql, first.columns, first.rows + sum(each.rows for each in others))
+        """A UNION ALL, in which a branch may have wider types than those before."""
+        branches = [self._branch(depth, kinds)]
+        found = [column.kind for column in branches[0].columns]
+        for _ in range(self.rng.choice((1, 1, 2))):
+            if kinds is None:
+                found = [
+                    self.rng.choice(_WIDER[kind]) if kind in _WIDER and self.chance(0.1) else kind for kind in found
+                ]
+            branches.append(self._branch(depth, found))
+        columns = tuple(Column(column.name, kind) for column, kind in zip(branches[0].columns, found, strict=True))
+        return Query(" union all ".join(each.sql for each in branches), columns, sum(each.rows for each in branches))
 
     def _branch(self, depth: int, kinds: Sequence[Kind] | None) -> Query:
         return self._block(depth - 1, kinds, None)
@@ -109,6 +117,8 @@ class Writer:
             derived = self.query(depth - 1)
             if derived.rows <= most:
                 return f"({derived.sql})", "", derived.columns, derived.rows
+        if self.chance(0.04):
+            return f"({self.rng.choice(_VALUES)})", "", (Column("col1", Kind.INT), Column("col2", Kind.STR)), 3
         fitting = [each for each in self.relations if each.rows <= most] or sorted(
             self.relations, key=lambda each: each.rows
         )[:1]

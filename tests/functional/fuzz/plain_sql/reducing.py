@@ -20,6 +20,7 @@ from tests.functional.incremental.shop import Shop
 
 from .histories import PlainHistory, PlainModel
 from .pipeline import PlainPipeline, Wrong
+from .qualify import with_derived_tables
 
 _AT_ONCE = 20
 _NAME = re.compile(r"<<(\w+)>>")
@@ -29,7 +30,7 @@ _WRITTEN = re.compile(r"\brel__(\w+)\b")
 def reduced(wrong: Wrong, new_shop: Callable[[], Shop], seconds: int = 900) -> str:
     """The smallest query found whose result is still wrong, with the error."""
     end = time.monotonic() + seconds
-    smallest, message = wrong.model.sql, wrong.message
+    smallest, message = with_derived_tables(wrong.model.sql), wrong.message
     found = _still_wrong(wrong, [smallest], new_shop)
     if not found:
         return "It is right when only the failing round is played again."
