@@ -50,7 +50,8 @@ def changed_files(
         end=columns[1],
         files=None if None in lists else _difference(document, manifests[0], manifests[1], read, may_repeat),
         clustered_by=clustered_by(document),
-        start_has_row_ids=snapshots[start].get("first-row-id") is not None,
+        start_has_row_ids=snapshots[start].get("first-row-id") is not None
+        and all(each.has_row_ids for each in manifests[0].values() if each.content == DATA),
         without_deletes=not any(have_deletes),
         has_present_columns=columns[1] == columns_at(document, {}),
         renamed=renamed_since(document, columns[1]),
