@@ -13,7 +13,14 @@ UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
 EPOCH_MS = 1_767_225_600_000
 
 SPARK = {"spark.app.id": "local-1"}
-APPEND = {**SPARK, "added-data-files": "2", "added-records": "10", "added-files-size": "1000", "total-records": "10"}
+APPEND = {
+    **SPARK,
+    "added-data-files": "2",
+    "added-records": "10",
+    "added-files-size": "1000",
+    "changed-partition-count": "1",
+    "total-records": "10",
+}
 EMPTY_APPEND = {"total-records": "10", "changed-partition-count": "0"}
 OVERWRITE = {
     **SPARK,
