@@ -86,7 +86,7 @@ def same_rows(history: History, start: int | None, end: int | None) -> bool:
     if last is None:
         return start == end
     commits = history.commits_since(start, last)
-    if commits is None or (start is None and not is_first(commits[0])):
+    if commits is None or (start is None and not begins_table(commits[0])):
         return False
     return all(effect(commit) is Effect.NONE for commit in commits)
 
@@ -99,6 +99,15 @@ def is_first(snapshot: Snapshot) -> bool:
     if snapshot.parent_id is not None or effect(snapshot) is Effect.REWRITE or snapshot.operation == "replace":
         return False
     return all(there <= new for there, new in zip(total(snapshot)[:2], added(snapshot)[:2], strict=True))
+
+
+def begins_table(snapshot: Snapshot) -> bool:
+    """Whether a snapshot is known to be the first one since its table was created, without a replacement since.
+
+    The first write to a branch starts the totals in its summary at zero. After PyIceberg has expired its parent, only
+    the sequence number shows that the table had rows before.
+    """
+    return is_first(snapshot) and (snapshot.sequence_number or 1) <= 1
 
 
 def _count(snapshot: Snapshot, key: str) -> int:
