@@ -249,6 +249,16 @@ def test_manifests_without_the_partition_of_a_delete_are_not_read(lake):
     assert lake.difference() == ([], [], ["eu.parquet"])
 
 
+@pytest.mark.parametrize(("spec", "region"), [(0, None), (1, "us"), (1, None)])
+@pytest.mark.parametrize("kind", ["a deletion vector", "position deletes of one file"])
+def test_deletes_of_one_file_apply_to_it_in_any_partition(lake, spec, region, kind):
+    """DuckDB writes them with the current partition spec, even if their data file has an older one."""
+    eu, us = lake.manifest("a", EU), lake.manifest("b", US)
+    lake.snapshot(eu, us)
+    lake.snapshot(eu, us, lake.manifest("d", (1, "d", region, DELETES[kind]), content=1, spec=spec))
+    assert lake.difference() == ([], [], ["eu.parquet"])
+
+
 def test_a_partition_of_nulls(lake):
     null: Any = (1, "null.parquet", None, {})
     data = lake.manifest("a", EU, null)
