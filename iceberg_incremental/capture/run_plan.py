@@ -172,13 +172,11 @@ class RunPlan:
         RecordedLogic.
         """
         if self.window is not None and self.checkpoint is not None:
-            positions = {
-                source: replace(position, continues=True, from_snapshot_id=position.snapshot_id)
-                for source, position in self.checkpoint.sources.items()
-            }
+            positions = {source: _unmoved(position) for source, position in self.checkpoint.sources.items()}
         else:
             positions = {
-                str(source): replace(
+                str(source): self._unread(source, planned)
+                or replace(
                     planned.position,
                     as_of=source in self.only_pinned and not self.reads.include(source),
                     changelog=source not in self.ranges and (source in self.net or self.reads.are_net(source)),
@@ -198,6 +196,17 @@ class RunPlan:
             logic=self._next_logic(types, reading, others),
             history=history,
         )
+
+    def _unread(self, source: TableName, planned: Range) -> Position | None:
+        """The position from which other runs still have to read a source's changes. None if there are none.
+
+        The Jinja code of this run read the source only as a whole, but other branches read its changes.
+        """
+        if self.checkpoint is None or self.reads_all or source not in self.only_pinned or not planned.brings_rows:
+            return None
+        named = source in self.reads.changes or source in self.reads.net_changes
+        position = self.checkpoint.sources.get(str(source)) if named else None
+        return None if position is None else _unmoved(position)
 
     def _next_order(self, deletions: Deletions | None) -> RowOrder | None:
         """The table's ``sequence_by`` and recorded deletions. Unchanged if no rows are written."""
@@ -249,6 +258,11 @@ class RunPlan:
         return (
             None if self.checkpoint is None or self.checkpoint.sequence is None else self.checkpoint.sequence.deletions
         )
+
+
+def _unmoved(position: Position) -> Position:
+    """The position of a source whose changes a run did not read."""
+    return replace(position, continues=True, from_snapshot_id=position.snapshot_id)
 
 
 def sequence_of(policy: Policy, deletions: Deletions | None) -> RowOrder | None:

@@ -33,6 +33,7 @@ class Manifest:
     """An entry of a manifest list. ``added_by``: the snapshot that wrote it.
 
     ``summaries``: lower bound, upper bound and contains_null of each partition field. ``size``: in bytes.
+    ``has_row_ids``: whether the rows of its data files have ids (format v3).
     """
 
     path: str
@@ -42,6 +43,7 @@ class Manifest:
     added_by: int | None
     summaries: tuple[tuple[bytes | None, bytes | None, bool], ...]
     size: int = 0
+    has_row_ids: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def manifest_of(row: Mapping[str, Any]) -> Manifest:
             for each in row.get("partitions") or ()  # format v1 may omit them
         ),
         size=row.get("manifest_length") or 0,
+        has_row_ids=row.get("first_row_id") is not None,
     )
 
 

@@ -50,7 +50,8 @@ def changed_files(
         end=columns[1],
         files=None if None in lists else _difference(document, manifests[0], manifests[1], read, may_repeat),
         clustered_by=clustered_by(document),
-        start_has_row_ids=snapshots[start].get("first-row-id") is not None,
+        start_has_row_ids=snapshots[start].get("first-row-id") is not None
+        and all(each.has_row_ids for each in manifests[0].values() if each.content == DATA),
         without_deletes=not any(have_deletes),
         has_present_columns=columns[1] == columns_at(document, {}),
         renamed=renamed_since(document, columns[1]),
@@ -171,13 +172,19 @@ def _difference(
     removed, added = beyond(before, after), beyond(after, before)
     moved = _Moved([*removed, *added])
     repeated = any(moved.has_repeated(chain(*known.values())) for known in (before, after))
-    for manifest in (at_start[path] for path in shared):
-        is_touched = manifest.content == DATA and bool(other_deletes) and touched.may_be_in(manifest)
-        repeats = manifest.content == DATA and may_repeat and not repeated and moved.may_be_in(manifest)
+    data = [at_start[path] for path in shared if at_start[path].content == DATA]
+    for manifest in data:
+        is_touched = touched.may_be_in(manifest)
+        repeats = may_repeat and not repeated and moved.may_be_in(manifest)
         for entry in entries_of(manifest, specs, read) if is_touched or repeats else ():
             if is_touched and touched(entry):
                 found.append(entry.file)
             repeated = repeated or (repeats and moved(entry))
+    listed = {entry.file.path for known in (before, after) for entry in chain(*known.values())}
+    missing = touched.paths - listed - {file.path for file in found}
+    if missing:
+        others = (entries_of(each, specs, read) for each in data if not touched.may_be_in(each))
+        found += [entry.file for entry in chain.from_iterable(others) if entry.file.path in missing]
     return FileDifference(
         at_start=tuple(entry.file for entry in removed),
         at_end=tuple(entry.file for entry in added),
@@ -211,10 +218,14 @@ class _Moved:
 
 
 class _Touched:
-    """Finds the data files to which delete files may apply. The result may include other files, but omits none."""
+    """Finds the data files to which delete files may apply. The result may include other files, but omits none.
+
+    ``paths``: the data files that delete files name. DuckDB 1.5 gives such a delete file the current partition spec,
+    also if its data file has an older one.
+    """
 
     def __init__(self, deletes: Iterable[ManifestEntry]) -> None:
-        self._paths: set[str] = set()
+        self.paths: set[str] = set()
         self._partitions: set[tuple[int, tuple[Any, ...]]] = set()
         self._of_paths: set[tuple[int, tuple[Any, ...]]] = set()
         self._everywhere = False
@@ -222,7 +233,7 @@ class _Touched:
             partition = (entry.spec_id, entry.file.partition)
             path = data_file_of(entry)
             if path is not None:
-                self._paths.add(path)
+                self.paths.add(path)
                 self._of_paths.add(partition)
             elif all(field.transform == "void" for field in entry.file.spec):
                 self._everywhere = True  # equality deletes of an unpartitioned spec apply to all partitions
@@ -231,10 +242,13 @@ class _Touched:
 
     def __call__(self, entry: ManifestEntry) -> bool:
         partition = (entry.spec_id, entry.file.partition)
-        return self._everywhere or entry.file.path in self._paths or partition in self._partitions
+        return self._everywhere or entry.file.path in self.paths or partition in self._partitions
 
     def may_be_in(self, manifest: Manifest) -> bool:
-        """Whether a manifest may list an affected data file, from its partition summaries."""
+        """Whether a manifest is likely to list an affected data file, from its partition summaries.
+
+        Another manifest may still list a file of ``paths``.
+        """
         return self._everywhere or _may_list(manifest, (*self._partitions, *self._of_paths))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..table.checkpoint import Position
-from ..table.commits import Effect, added, effect, is_first, total
+from ..table.commits import Effect, added, begins_table, effect, total
 from ..table.history import History, Snapshot
 from ..table.row_counts import rows_at
 from .breaks import Break, Reason, break_before, is_other_table
@@ -121,7 +121,7 @@ def _since_creation(history: History, position: Position, end: Snapshot) -> Whol
     """The range from an empty table: its net effect is the whole table at ``end``."""
     # The summary's totals are not used, because Iceberg starts them at zero if a write creates a branch.
     commits = list(history.ancestors(end.snapshot_id))
-    if is_first(commits[-1]) and all(effect(snapshot) is Effect.NONE for snapshot in commits):
+    if begins_table(commits[-1]) and all(effect(snapshot) is Effect.NONE for snapshot in commits):
         return nothing_new(history, position, end)
     return plan_whole(history, end, position)
 

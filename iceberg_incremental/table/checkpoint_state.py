@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import tee
 
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
 from .commits import PART_KEY, Effect, effect, is_first
@@ -34,15 +36,17 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
 
     Follows the ancestors of the current snapshot to the first one with a checkpoint in its summary. The property counts
     only if the snapshot at which it was written is among these ancestors. Of the two, the one with the higher epoch is
-    used, and the summary if both are equal. If a parent has expired, ``older`` histories (newest first, read only in
-    this case) complete the ancestors.
+    used, and the summary if both are equal. If a parent has expired, ``older`` histories (newest first, read only as
+    needed) complete the ancestors.
 
     The property is never used only because its snapshot has expired. Otherwise, a target that was rolled back from X2
-    to X1 would silently lose the range of X2 once X2 has expired.
+    to X1 would silently lose the range of X2 once X2 has expired. After a rollback, the property that was current at X1
+    is used instead, from ``older`` histories. It may contain a position that was set by hand.
 
     Raises UnreadableCheckpoint for a checkpoint of an ancestor.
     """
     mirrored = mirrored_by(target)
+    older, again = tee(older)
     walk = list(_to_checkpoint(target, older))
     half = _half_published(walk, None if mirrored is None else mirrored.target_snapshot_id)
     last = walk[-1] if walk else None
@@ -52,16 +56,26 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
     proven: set[int | None] = {snapshot.snapshot_id for snapshot in walk}
     if target.current_snapshot_id is None:
         proven = {None}
-    if (
-        mirrored is not None
-        and mirrored.target_snapshot_id in proven
-        and (found is None or mirrored.epoch > found.epoch)
-    ):
-        return CheckpointState(mirrored, half_published=half)
+    newest = 0 if found is None else found.epoch
+    of_property = mirrored
+    if mirrored is not None and mirrored.target_snapshot_id not in proven and mirrored.epoch > newest:
+        of_property = _property_at(target, again, proven)
+    if of_property is not None and of_property.target_snapshot_id in proven and of_property.epoch > newest:
+        return CheckpointState(of_property, half_published=half)
     if found is not None:
         return CheckpointState(found, half_published=half)
     is_whole = last is None or is_first(last)
     return CheckpointState(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
+
+
+def _property_at(target: History, older: Iterable[History], snapshot_ids: Collection[int | None]) -> Checkpoint | None:
+    """The newest earlier checkpoint in the table property that was written at one of these snapshots. None if none."""
+    for history in older:
+        with suppress(UnreadableCheckpoint):
+            found = mirrored_by(history) if history.table_uuid == target.table_uuid else None
+            if found is not None and found.target_snapshot_id in snapshot_ids:
+                return found
+    return None
 
 
 def is_as_written(target: History) -> bool:

@@ -50,8 +50,9 @@ _REMOVALS = (
     "removed-dvs",
 )
 _ADDITIONS = ("added-data-files", "added-records")
-# Iceberg's writers add the totals to every summary, but a commit's own counts only if they are not zero.
-_COUNTED = ("total-records", "total-data-files", "changed-partition-count", *_REMOVALS, *_ADDITIONS)
+_COMPLETE = ("changed-partition-count", "total-delete-files")
+"""The keys of writers that count everything, but write only the counts that are not zero. Other writers omit both keys.
+For example, DuckDB 1.5 counts delete files as data files, and for an UPDATE, it writes only the totals."""
 
 _MERGED = ("inserted", "updated", "deleted")
 _WRITERS = ("spark.app.id", "flink.job-id", "trino_query_id")
@@ -61,16 +62,14 @@ _LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
 
 
 def effect(snapshot: Snapshot) -> Effect:
-    """The effect of a commit. Without counts, its operation decides, and in doubt the effect is a rewrite."""
+    """The effect of a commit. Without complete counts, its operation decides, and in doubt, the effect is a rewrite."""
     operation = snapshot.operation
     if operation == "replace":
         return Effect.NONE  # by Iceberg's specification, files were replaced without changing the table's data
-    if operation not in ("append", "overwrite", "delete"):
+    if operation not in ("append", "overwrite", "delete") or any(_count(snapshot, key) for key in _REMOVALS):
         return Effect.REWRITE
     if not has_counts(snapshot):
         return Effect.APPEND if operation == "append" else Effect.REWRITE
-    if any(_count(snapshot, key) for key in _REMOVALS):
-        return Effect.REWRITE
     if not any(_count(snapshot, key) for key in _ADDITIONS):
         return Effect.NONE
     if operation == "append":
@@ -87,7 +86,7 @@ def same_rows(history: History, start: int | None, end: int | None) -> bool:
     if last is None:
         return start == end
     commits = history.commits_since(start, last)
-    if commits is None or (start is None and not is_first(commits[0])):
+    if commits is None or (start is None and not begins_table(commits[0])):
         return False
     return all(effect(commit) is Effect.NONE for commit in commits)
 
@@ -100,6 +99,15 @@ def is_first(snapshot: Snapshot) -> bool:
     if snapshot.parent_id is not None or effect(snapshot) is Effect.REWRITE or snapshot.operation == "replace":
         return False
     return all(there <= new for there, new in zip(total(snapshot)[:2], added(snapshot)[:2], strict=True))
+
+
+def begins_table(snapshot: Snapshot) -> bool:
+    """Whether a snapshot is known to be the first one since its table was created, without a replacement since.
+
+    The first write to a branch starts the totals in its summary at zero. After PyIceberg has expired its parent, only
+    the sequence number shows that the table had rows before.
+    """
+    return is_first(snapshot) and (snapshot.sequence_number or 1) <= 1
 
 
 def _count(snapshot: Snapshot, key: str) -> int:
@@ -132,8 +140,8 @@ def merged_rows(snapshot: Snapshot) -> tuple[int, int, int] | None:
 
 
 def has_counts(snapshot: Snapshot) -> bool:
-    """Whether the summary counts what a commit added and removed. Missing counts are then zero."""
-    return any(key in snapshot.summary for key in _COUNTED)
+    """Whether the summary counts everything that a commit added and removed. Missing counts are then zero."""
+    return any(key in snapshot.summary for key in _COMPLETE)
 
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .commits import Effect, effect, merged_rows
+from .commits import Effect, effect, is_first, merged_rows
 from .history import History, Snapshot
 
 _NO_ROW = (0, 0, 0)
@@ -41,7 +41,7 @@ def last_change(history: History, older: Iterable[History] = ()) -> Snapshot | L
         if changes_rows(reached):
             return reached
         wanted = reached.parent_id
-    return None
+    return None if reached is None or is_first(reached) else LastChangeExpired(reached)
 
 
 def changes_rows(commit: Snapshot) -> bool:

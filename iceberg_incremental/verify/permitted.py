@@ -14,7 +14,7 @@ from ..capture.run_plan import RunPlan
 from ..plan.history_config import HardDeletes
 from ..plan.policy import OnRewrite, Strategy
 from ..table.checkpoint import carried_by
-from ..table.commits import Effect, effect, is_first
+from ..table.commits import Effect, begins_table, effect
 from ..table.history import History, TableName
 from ..table.unreadable import UnreadableCheckpoint
 
@@ -79,7 +79,7 @@ def _only_adds(source: TableName, cuts: Cuts, target: History) -> bool:
         return True
     start = _built_at(source, target)
     commits = cut.history.commits_since(start, cut.end)
-    if commits is None or (start is None and commits and not is_first(commits[0])):
+    if commits is None or (start is None and commits and not begins_table(commits[0])):
         return False
     return all(effect(each) not in _MAY_CHANGE for each in commits)
 

@@ -13,9 +13,23 @@ UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
 EPOCH_MS = 1_767_225_600_000
 
 SPARK = {"spark.app.id": "local-1"}
-APPEND = {**SPARK, "added-data-files": "2", "added-records": "10", "added-files-size": "1000", "total-records": "10"}
+APPEND = {
+    **SPARK,
+    "added-data-files": "2",
+    "added-records": "10",
+    "added-files-size": "1000",
+    "changed-partition-count": "1",
+    "total-records": "10",
+}
 EMPTY_APPEND = {"total-records": "10", "changed-partition-count": "0"}
-OVERWRITE = {**SPARK, "added-data-files": "1", "deleted-data-files": "1", "added-records": "9", "deleted-records": "9"}
+OVERWRITE = {
+    **SPARK,
+    "added-data-files": "1",
+    "deleted-data-files": "1",
+    "added-records": "9",
+    "deleted-records": "9",
+    "changed-partition-count": "1",
+}
 ADDITION = {
     **SPARK,
     "added-data-files": "1",
@@ -25,8 +39,13 @@ ADDITION = {
 }
 EXPIRED_BEFORE = {**APPEND, "total-data-files": "8", "total-records": "40"}
 NO_CHANGE = {"changed-partition-count": "0", "total-records": "10"}
-DELETE = {"deleted-data-files": "1", "deleted-records": "4", "total-records": "6"}
-POSITION_DELETE = {"added-delete-files": "1", "added-position-deletes": "3", "total-records": "10"}
+DELETE = {"deleted-data-files": "1", "deleted-records": "4", "changed-partition-count": "1", "total-records": "6"}
+POSITION_DELETE = {
+    "added-delete-files": "1",
+    "added-position-deletes": "3",
+    "changed-partition-count": "1",
+    "total-records": "10",
+}
 
 
 def snapshot(

@@ -43,6 +43,28 @@ def test_the_position_of_a_first_build_that_reads_as_of(reads, flags):
     assert (position.as_of, position.changelog) == flags
 
 
+@pytest.mark.parametrize(
+    ("reads", "newest", "position"),
+    [
+        (BY_CHANGES, snap(3, 2), 1),
+        (BY_CHANGELOG, snap(3, 2), 1),
+        (BY_CHANGES, snap(3, 1, operation="replace"), 3),  # no changes to read later
+        (ConditionalReads(), snap(3, 2), 3),
+        (ConditionalReads(every=True), snap(3, 2), 3),
+    ],
+)
+def test_a_run_that_skips_the_changes_of_a_source_leaves_them_to_later_runs(reads, newest, position):
+    """Its Jinja code reads the source as a whole, and another branch reads the changes."""
+    commits = [snap(1, None), newest] if newest.parent_id == 1 else [snap(1, None), snap(2, 1), newest]
+    reader = Reader(s=hist(SOURCE, *commits), t=hist(TARGET, carrying(100, None, cp(1, 1))))
+    cuts = Cuts(lambda: reader)
+    run = opened(reader, cuts, reads=reads)
+    pinned = capture_as_of(run, cuts, SOURCE)
+    assert pinned.next_checkpoint().sources[str(SOURCE)].snapshot_id == position
+    assert capture_changes(run, cuts, SOURCE).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
+    assert capture_changes(pinned, cuts, SOURCE).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
+
+
 @pytest.mark.parametrize("reads_all", [False, True])
 def test_a_run_that_replaces_all_rows_records_that_it_read_whole_sources(reads_all):
     totals = {"total-records": "80", "total-files-size": "4000"}

@@ -39,6 +39,7 @@ MANIFEST = Schema(
     NestedField(517, "content", IntegerType(), required=True),
     NestedField(515, "sequence_number", LongType(), required=True),
     NestedField(507, "partitions", ListType(508, SUMMARY, element_required=True), required=False),
+    NestedField(520, "first_row_id", LongType(), required=False),
 )
 
 
@@ -87,7 +88,7 @@ class Lake:
     files: dict[str, bytes] = field(default_factory=dict)
     snapshots: list[dict[str, object]] = field(default_factory=list)
 
-    def manifest(self, path, *entries, spec=1, content=0, sequence_number=1):
+    def manifest(self, path, *entries, spec=1, content=0, sequence_number=1, first_row_id=None):
         """Write a manifest. ``entries``: (status, path, region, more), with further fields of the file in ``more``."""
         partition = StructType(*([NestedField(1000, "region", StringType(), required=False)] if spec == 1 else []))
         if spec == 2:
@@ -110,7 +111,7 @@ class Lake:
         bounds = (min(regions).encode(), max(regions).encode()) if regions else (None, None)
         nulls = any(region is None for _, _, region, _ in entries)
         summaries = [Record(nulls, *bounds)] if spec == 1 else []
-        return Record(path, spec, content, sequence_number, summaries)
+        return Record(path, spec, content, sequence_number, summaries, first_row_id)
 
     def snapshot(self, *manifests, **more):
         number = len(self.snapshots) + 1
@@ -248,6 +249,16 @@ def test_manifests_without_the_partition_of_a_delete_are_not_read(lake):
     assert lake.difference() == ([], [], ["eu.parquet"])
 
 
+@pytest.mark.parametrize(("spec", "region"), [(0, None), (1, "us"), (1, None)])
+@pytest.mark.parametrize("kind", ["a deletion vector", "position deletes of one file"])
+def test_deletes_of_one_file_apply_to_it_in_any_partition(lake, spec, region, kind):
+    """DuckDB writes them with the current partition spec, even if their data file has an older one."""
+    eu, us = lake.manifest("a", EU), lake.manifest("b", US)
+    lake.snapshot(eu, us)
+    lake.snapshot(eu, us, lake.manifest("d", (1, "d", region, DELETES[kind]), content=1, spec=spec))
+    assert lake.difference() == ([], [], ["eu.parquet"])
+
+
 def test_a_partition_of_nulls(lake):
     null: Any = (1, "null.parquet", None, {})
     data = lake.manifest("a", EU, null)
@@ -267,12 +278,21 @@ def test_equality_deletes_without_a_partition_may_affect_every_file(lake, spec):
 def test_columns_and_clustering(lake):
     data = lake.manifest("a", EU)
     lake.snapshot(data)
-    lake.snapshot(data, **{"first-row-id": 0})
+    lake.snapshot(data)
     changed = changed_files(lake.document(), 1, 2, lake.files.__getitem__)
     assert [column.name for column in changed.end] == ["id", "region"]
     assert changed.clustered_by == (2, 1)
-    assert not changed.start_has_row_ids
-    assert changed_files(lake.document(), 2, 1, lake.files.__getitem__).start_has_row_ids
+
+
+def test_all_rows_have_ids_only_if_each_manifest_of_data_files_has_them(lake):
+    """Some writers of format v3 give ids to a snapshot, but not to its manifests."""
+    with_ids, without = (lake.manifest(name, EU, first_row_id=first) for name, first in (("a", 0), ("b", None)))
+    deletes = lake.manifest("d", (1, "d", "eu", {"content": 1}), content=1)
+    lake.snapshot(without)
+    lake.snapshot(with_ids, deletes, **{"first-row-id": 0})
+    lake.snapshot(with_ids, without, **{"first-row-id": 10})
+    starts = [changed_files(lake.document(), start, 1, lake.files.__getitem__) for start in (1, 2, 3)]
+    assert [each.start_has_row_ids for each in starts] == [False, True, False]
 
 
 def test_files_that_were_added_after_a_sequence_number(lake):

@@ -30,6 +30,28 @@ def test_a_rollback_of_the_target_rolls_back_its_checkpoint():
     assert epoch_of(checkpoint_state(target)) == 1
 
 
+def with_property(epoch, at, *snapshots, head=-1):
+    return h.history(*snapshots, head=head, properties={KEY: h.checkpoint(epoch, target=at).to_json()})
+
+
+def test_a_rollback_restores_the_property_that_was_current_then():
+    """At 1, a position was set by hand twice. Later, 2 and, after a rollback, 3 were written."""
+    x1, x2, x3 = h.carrying(1, None, 1), h.carrying(2, 1, 4), h.carrying(3, 1, 5)
+    older = [
+        with_property(5, 3, x1, x2, x3),
+        with_property(4, 2, x1, x2, x3, head=1),
+        with_property(4, 2, x1, x2),
+        with_property(3, 1, x1),
+        with_property(2, 1, x1),
+        with_property(1, 1, x1),
+    ]
+    now = with_property(5, 3, x1, x2, x3, head=1)
+    assert epoch_of(checkpoint_state(now, iter(older))) == 3
+    assert epoch_of(checkpoint_state(with_property(5, 3, x1, x2, x3), iter(older))) == 5
+    assert epoch_of(checkpoint_state(with_property(5, 3, x1, x2, x3, head=2), iter(older))) == 4
+    assert epoch_of(checkpoint_state(now, iter(older[-1:]))) == 1
+
+
 def test_the_property_counts_if_its_head_is_an_ancestor():
     target = h.history(h.carrying(1, None, 1), properties={KEY: h.checkpoint(2, target=1).to_json()})
     assert epoch_of(checkpoint_state(target)) == 2
