@@ -17,7 +17,7 @@ from ..explain import history_errors
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes
-from ..plan.ranges import CHANGE_TYPE, COMMIT_ORDER
+from ..plan.ranges import COMMIT_ORDER
 from ..sql import sql_name, sql_names, sql_string
 from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
@@ -80,18 +80,17 @@ def built_sql(log: str, rows: HistoryRows) -> str:
 def events_sql(log: str, rows: HistoryRows, run: str) -> str:
     """The row of each key after each commit, or its deletion. ``run``: distinguishes the views of different runs.
 
-    The key of a row must be new if the commit only inserted rows of this key.
+    The key of a row must be new if the commit has no old version of it, as in ``changelog.view_sql``.
     """
     keys = set(rows.keys)
     values = ", ".join(
         f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in rows.columns
     )
     missing = f"coalesce(cast({COMMIT_ORDER} as int), raise_error('{COMMIT_ORDER} is NULL'))"
-    kinds = f"{IS_KEPT_SQL} as {_KEPT}, {CHANGE_TYPE} = 'INSERT' as {IS_NEW}"
-    changes = f"select {values}, {missing} as {_ORDER}, {kinds} from {log}"
+    changes = f"select {values}, {missing} as {_ORDER}, {IS_KEPT_SQL} as {_KEPT} from {log}"
     listed = sql_names(rows.keys)
     grouped = (
-        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, min({IS_NEW}) as {IS_NEW},"
+        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, min({_KEPT}) as {IS_NEW},"
         f" count_if({_KEPT}) as {COPIES}, max_by(struct({sql_names(rows.names)}), {_KEPT}) as {_VALUES}"
         f" from ({changes}) group by {listed}, {_ORDER}"
     )

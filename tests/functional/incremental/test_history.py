@@ -136,6 +136,32 @@ def test_two_rows_of_a_key_that_separate_commits_insert_are_an_error(shop, mode,
     assert shop.rows(shop.built("kept"), "id, v, dbt_valid_to is null") == {(0, "a", True): 1, (1, "a", True): 1}
 
 
+MOVES = {
+    "by a filter": "update {} set v = 'b' where n = 2",
+    "from another key": "update {} set id = 1 where n = 3",
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_row_that_an_update_moves_to_the_key_of_another_row_is_an_error(shop, move):
+    """The changelog has no old version of the row under this key, so the row cannot replace the valid version."""
+    table = shop.source("customers", "n int, id int, v string")
+    changes = "select id, v, _change_type, _commit_order from {{ ip_changelog(source('raw', 'customers'), 'n') }}"
+    shop.model("kept", f"{changes} where v <> 'hidden'", **HISTORY)
+    shop.insert(table, "(1, 1, 'a')", "(2, 1, 'hidden')", "(3, 3, 'c')")
+    shop.run()
+    before = shop.rows(shop.built("kept"))
+    shop.sql(MOVES[move].format(table))
+    message = shop.fails()
+    assert "has the same unique_key, id, as an existing row" in message and '{"id":1}' in message
+    assert shop.rows(shop.built("kept")) == before
+    shop.sql(f"delete from {table} where n = 1")
+    assert "has the same unique_key, id, as an existing row" in shop.fails()
+    shop.run("--full-refresh")
+    valid = shop.rows(f"(select * from {shop.built('kept')} where dbt_valid_to is null)", "v")
+    assert valid == shop.rows(f"(select * from {table} where v <> 'hidden')", "v")
+
+
 def test_ignored_deletions_allow_a_row_to_be_inserted_again(shop):
     shop.model("kept", SOURCE, **HISTORY, hard_deletes="ignore")
     table = shop.source("customers")
