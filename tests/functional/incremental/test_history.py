@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from iceberg_incremental.errors import StatementError
+from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.write import history_writer
 
@@ -188,6 +189,32 @@ def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, m
     assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", True): 1}
     shop.run()
     assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", False): 1, (1, "b", True): 1}
+
+
+def test_a_joined_table_that_changes_while_a_server_writes_versions_is_an_error(shop, monkeypatch):
+    """The keys and kinds of the changes remain the same, but a row then has another version."""
+    hold_as_a_server(monkeypatch)
+    table, names = shop.source("customers", "id int, c string"), shop.source("names", "c string, name string")
+    changes = "{{ ip_changelog(source('raw', 'customers'), 'id') }}"
+    sql = f"select d.id, n.name, _change_type, _commit_order from {changes} d left join {names} n on n.c = d.c"
+    shop.model("kept", sql, **HISTORY)
+    shop.insert(names, "('a', 'x')", "('b', 'x')", "('c', 'y')")
+    shop.insert(table, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    shop.sql(f"update {table} set c = if(id = 1, 'b', 'c')")
+    before, staged_commits = shop.rows(shop.built("kept")), Fence.staged_commits
+
+    def move(self: Any, *args: Any, **more: Any) -> Any:
+        shop.sql(f"update {names} set name = 'z' where c = 'b'")
+        return staged_commits(self, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Fence, "staged_commits", move)
+        assert "differed when they were recomputed" in shop.fails()
+    assert shop.rows(shop.built("kept")) == before
+    shop.run()
+    expected = {(1, "x", False): 1, (1, "z", True): 1, (2, "x", False): 1, (2, "y", True): 1}
+    assert shop.rows(shop.built("kept"), "id, name, dbt_valid_to is null") == expected
 
 
 def test_a_repeated_run_writes_the_same_versions(shop, customers):
