@@ -9,11 +9,12 @@ from types import MappingProxyType
 from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import StatementError
-from ..explain import group_errors, model_errors, race_errors, wording
+from ..explain import group_errors, model_errors, race_errors, window_errors, wording
 from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
+from ..sql import plain_name
 from ..table.commits import added
 from ..table.history import History, Snapshot
 from ..table.types import has_floats
@@ -24,6 +25,7 @@ from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
 from .history_writer import HistoryWriter
 from .log_writer import LogWriter
+from .ordered import has_null
 from .replacement import (
     Inserted,
     Replacement,
@@ -117,9 +119,12 @@ class Writer:
         """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.
 
         ``source``: the relation of the new rows, or of the changelog if replaced rows are deleted. Raises the errors of
-        ``Publisher.apply``; ConfigError for rows that Spark would compute twice, and for rows of unchanged groups;
-        DuplicateKeyError; SequenceError; and ConcurrentRunError if held rows have changed.
+        ``Publisher.apply``; ConfigError for rows that Spark would compute twice, for rows of unchanged groups, and for
+        rows of an event-time window without a key; DuplicateKeyError; SequenceError; and ConcurrentRunError if held
+        rows have changed.
         """
+        if self._plan.window is not None:
+            self._require_keys(source)
         if given.then is Then.DELETE_CHANGED:
             return self._apply_changelog(given, source)
         if given.then is Then.MERGE_VERSIONS:
@@ -133,6 +138,14 @@ class Writer:
     def finish(self) -> Published | None:
         """End a run that writes no rows. Moves the checkpoint if the sources have commits without rows."""
         return self._publisher.advance(self._run) if self._plan.action is Action.ADVANCE else None
+
+    def _require_keys(self, rows: str) -> None:
+        """Raise ConfigError if rows of an event-time window have NULL in the key, and replace no groups."""
+        plan, keys = self._plan, [plain_name(name) for name in self._plan.policy.unique_key]
+        if not plan.policy.strategy.is_keyed or plan.groups is not None:
+            return
+        if self._spark.rows(f"select 1 from {rows} where {has_null(keys)} limit 1"):
+            raise window_errors.rows_without_key(plan.model, keys)
 
     def note_own_rows(self) -> None:
         """Record the target's current state, if its rows will become part of held rows."""
