@@ -9,9 +9,10 @@ from types import MappingProxyType
 from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import StatementError
-from ..explain import group_errors, model_errors, race_errors, window_errors, wording
+from ..explain import group_errors, model_errors, race_errors, sequence_errors, window_errors, wording
 from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
+from ..plan.policy import Strategy
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
 from ..sql import plain_name
@@ -19,7 +20,7 @@ from ..table.commits import added
 from ..table.history import History, Snapshot
 from ..table.types import has_floats
 from . import changelog
-from .apply_changes import IS_KEPT_SQL
+from .apply_changes import IS_KEPT_SQL, unordered_sql
 from .changelog import repeated_sql, useful
 from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
@@ -97,6 +98,8 @@ class Writer:
         if isinstance(self.history, LogWriter):  # a key has several versions
             self.history.remember_built(log or rows, columns)
             return f"select * from {in_key_order_sql(rows, keys) if sorts else rows}"
+        if log is not None and plan.policy.strategy is Strategy.APPLY_CHANGES:
+            self._require_order(log)
         ordered = None
         if plan.policy.sequence_by:
             rows, ordered = self.changes.newest_rows(log or rows, columns, IS_KEPT_SQL)
@@ -125,6 +128,8 @@ class Writer:
         """
         if self._plan.window is not None:
             self._require_keys(source)
+        if self._plan.policy.strategy is Strategy.APPLY_CHANGES:
+            self._require_order(source)
         if given.then is Then.DELETE_CHANGED:
             return self._apply_changelog(given, source)
         if given.then is Then.MERGE_VERSIONS:
@@ -146,6 +151,14 @@ class Writer:
             return
         if self._spark.rows(f"select 1 from {rows} where {has_null(keys)} limit 1"):
             raise window_errors.rows_without_key(plan.model, keys)
+
+    def _require_order(self, log: str) -> None:
+        """Raise SequenceError if a key of a log has a new row and a deletion, and their order is unknown."""
+        plan, keys = self._plan, [plain_name(name) for name in self._plan.policy.unique_key]
+        if plan.may_lack_order:
+            found = self._spark.rows(unordered_sql(log, keys))
+            if found:
+                raise sequence_errors.unordered(plan.model, keys, wording.duplicates(found))
 
     def note_own_rows(self) -> None:
         """Record the target's current state, if its rows will become part of held rows."""
