@@ -32,7 +32,7 @@ from iceberg_incremental.write.columns import (
     written_columns,
 )
 from iceberg_incremental.write.held_changes import replacement_of
-from iceberg_incremental.write.statement import Statement, Then
+from iceberg_incremental.write.statement import Statement
 from iceberg_incremental.write.strategy_config import compared_columns, strategy_config
 from iceberg_incremental.write.writer import Writer
 
@@ -177,8 +177,7 @@ class WriteHooks(Room):
         """
         noted = self._invocations.opened(node).statement or Statement("")
         given = statement if isinstance(statement, Statement) else replace(noted, sql=str(statement))
-        reads_changelog = given.then in (Then.DELETE_CHANGED, Then.MERGE_VERSIONS)
-        source = changelog if reads_changelog and changelog is not None else new_rows
+        source = new_rows if changelog is None else changelog
         return self._response(node, self._writer(node).apply(given, source.render()))
 
     def update_incrementally(

@@ -153,6 +153,15 @@ class RunPlan:
         return bool(self.shown) and self.shown == self.net.keys() and not (self.signed or self.ranges)
 
     @property
+    def may_lack_order(self) -> bool:
+        """Whether a deletion among the captured changes may be newer than a new row of its key, as in a log.
+
+        In the changes of a range, a deleted row is always older.
+        """
+        is_log = bool(self.ranges) and not self.net
+        return (is_log or bool(self.per_commit)) and not self.policy.sequence_by
+
+    @property
     def only_pinned(self) -> Collection[TableName]:
         """The sources that this run reads only as a whole."""
         return self.pinned.keys() - self.ranges.keys() - self.net.keys()

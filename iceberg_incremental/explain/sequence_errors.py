@@ -62,6 +62,24 @@ def _tie(
 
 
 @indexed
+def unordered(model: str, keys: Sequence[str], found: str) -> SequenceError:
+    """A log without ``sequence_by`` has a new row and a deletion of one key."""
+    ways = [
+        f"set sequence_by to columns that order the changes, and rebuild the model: {full_refresh(model)}",
+        "return only the last change of each key from the SQL",
+        "if the model follows a table, read it by ip_changelog(), without per='commit'",
+    ]
+    return SequenceError(
+        f"{model} reads a new row and a deletion of the same unique_key, {', '.join(keys)}, and it is unknown which is "
+        "newer.\n"
+        "  Expected: without sequence_by, either one new row or deletions of a key, or the UPDATE_BEFORE and "
+        "UPDATE_AFTER of one update.\n"
+        f"  Found: {found}.\n"
+        f"  To fix, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
 def null_in_sequence(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row or deletion has NULL in a column of ``sequence_by``."""
     return SequenceError(

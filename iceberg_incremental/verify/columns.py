@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..plan.policy import Policy, Strategy
-from ..sql import plain_name, sql_name, sql_string
+from ..sql import plain_name, sql_name
 from ..table.spark_types import SparkType, parsed
 from ..table.types import has_floats
 from ..write.columns import Typed
+from ..write.comparable import comparable_sql, struct_sql
 
 _UNCOMPARED = ("geometry", "geography")
 _ROUNDED = {"double": "1e-9D", "float": "1e-6D"}
@@ -108,7 +109,7 @@ def _reordered(value: str, given: SparkType, wanted: SparkType, depth: int = 0) 
         fields = {
             name: _reordered(f"{value}.{sql_name(name)}", parts[name], part, depth) for name, part in wanted.parts
         }
-        return _struct_sql(value, fields)
+        return struct_sql(value, fields)
     if given.name not in ("array", "map"):
         return value
     place, item = wanted.parts[-1][0], f"`_ip_{depth}`"
@@ -116,36 +117,3 @@ def _reordered(value: str, given: SparkType, wanted: SparkType, depth: int = 0) 
     if given.name == "array":
         return f"transform({value}, {item} -> {changed})"
     return f"transform_values({value}, (`_ip_key_{depth}`, {item}) -> {changed})"
-
-
-def _struct_sql(value: str, fields: Mapping[str, str]) -> str:
-    listed = ", ".join(f"{sql_string(name)}, {field}" for name, field in fields.items())
-    return f"if({value} is null, null, named_struct({listed}))"
-
-
-def comparable_sql(value: str, type_: SparkType, depth: int = 0) -> str:
-    """A value in a form that groups equal values: a map as its sorted entries, a variant as its text.
-
-    Spark can also group by maps, but its ``map_sort`` does not support NULL values (Spark 4.1).
-    """
-    if type_.name == "variant":
-        return f"to_json({value})"
-    if not _needs_form(type_):
-        return value
-    parts = dict(type_.parts)
-    if type_.name == "struct":
-        return _struct_sql(
-            value, {name: comparable_sql(f"{value}.{sql_name(name)}", part, depth) for name, part in type_.parts}
-        )
-    item = f"`_ip_{depth}`"
-    if type_.name == "array":
-        return f"transform({value}, {item} -> {comparable_sql(item, parts['0'], depth + 1)})"
-    key, entry = (comparable_sql(f"{item}.{name}", parts[place], depth + 1) for name, place in _ENTRY)
-    return f"array_sort(transform(map_entries({value}), {item} -> named_struct('key', {key}, 'value', {entry})))"
-
-
-_ENTRY = (("key", "0"), ("value", "1"))
-
-
-def _needs_form(type_: SparkType) -> bool:
-    return type_.name in ("map", "variant") or any(_needs_form(part) for _, part in type_.parts)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..sql import sql_name
+from ..sql import sql_name, sql_names
 from .changelog import IS_KEPT
 from .columns import Named
 from .merge import SOURCE, TARGET, insert_clause, update_clauses
-from .unique_keys import raise_sql, raise_taken_sql
+from .unique_keys import first_keys_sql, raise_sql, raise_taken_sql, shown
 
 IS_KEPT_SQL = """case
     when _change_type in ('INSERT', 'UPDATE_AFTER') then true
@@ -22,6 +22,18 @@ end"""
 def kept_rows_sql(changelog: str) -> str:
     """The rows of a changelog that are in the table afterwards, with the table's columns."""
     return f"select * except (_change_type) from {changelog} where {IS_KEPT_SQL}"
+
+
+def unordered_sql(changelog: str, keys: Sequence[str]) -> str:
+    """The query for keys with a new row and a deletion that may be newer, as in ``unique_keys.duplicates_sql``.
+
+    An UPDATE_BEFORE and an UPDATE_AFTER are the two versions of one update.
+    """
+    kept, alone = f"count_if({IS_KEPT})", "count_if(_change_type in ('INSERT', 'DELETE'))"
+    return first_keys_sql(
+        f"select {shown(keys)} as key, count(*) as times from (select *, {IS_KEPT_SQL} as {IS_KEPT} from {changelog})"
+        f" group by {sql_names(keys)} having {kept} = 1 and count(*) > 1 and ({alone} > 0 or count(*) > 2)"
+    )
 
 
 def insert_kept_sql(target: str, view: str, columns: Sequence[Named]) -> str:

@@ -29,7 +29,7 @@ IS_KEPT, IS_NEW, RUN = "DBT_INTERNAL_IS_KEPT", "DBT_INTERNAL_IS_NEW", "DBT_INTER
 """The columns that the view adds: whether the row is in the table afterwards, whether its key must be new to the table,
 and the run that created the view, so that runs do not share a cache."""
 
-_KEPT, _ROWS = "DBT_INTERNAL_KEPT", "DBT_INTERNAL_ROWS"
+_KEPT, _ROWS, _DECIDING = "DBT_INTERNAL_KEPT", "DBT_INTERNAL_ROWS", "DBT_INTERNAL_DECIDING"
 _WORTH = 0.25
 """A bound is used if it excludes files with at least this share of the target's rows."""
 _OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
@@ -40,13 +40,15 @@ class ChangesView:
     """A view of a changelog, and the rows of the target that its rows replace.
 
     ``view``: its name in SQL. ``fixed_types``: the Spark types of ``replacement.fixed``. ``copies``: the column with
-    the number of rows that a row of the view represents; None without one.
+    the number of rows that a row of the view represents; None without one. ``deciding``: expressions that decide, like
+    keys and kinds, which rows the statements write and delete.
     """
 
     view: str
     replacement: Replacement
     fixed_types: tuple[str, ...] = ()
     copies: str | None = None
+    deciding: tuple[str, ...] = ()
 
     @property
     def bounded(self) -> list[tuple[str, str]]:
@@ -99,8 +101,9 @@ class Summary:
 
     ``keys``: the number of keys. ``kept``: the number of rows that are in the table afterwards, ``most_kept`` for one
     key. ``gone``: the number of keys without such a row. ``added``: the number of keys that must be new to the table.
-    ``has_nulls``: whether a key may be NULL. ``digest``: differs if the keys or their changes differ. ``bounds``:
-    satisfied by every row of these keys. ``most_copies``: the maximum number of rows that a row of the view represents.
+    ``has_nulls``: whether a key may be NULL. ``digest``: differs if the keys, their changes or the deciding values
+    differ. ``bounds``: satisfied by every row of these keys. ``most_copies``: the maximum number of rows that a row of
+    the view represents.
     """
 
     keys: int
@@ -147,6 +150,10 @@ def summary_sql(changes: ChangesView) -> str:
     """The query whose row ``summary_of`` parses."""
     keys = [sql_name(key) for key in changes.replacement.unique_key]
     inner = [f"count_if({IS_KEPT}) as {_KEPT}", f"every({IS_NEW}) as {IS_NEW}", f"count(*) as {_ROWS}"]
+    digested = [*keys, _KEPT, IS_NEW]
+    if changes.deciding:
+        inner.append(f"bit_xor(xxhash64({', '.join(changes.deciding)})) as {_DECIDING}")
+        digested.append(_DECIDING)
     outer = [
         "count(*)",
         f"coalesce(sum({_KEPT}), 0)",
@@ -155,7 +162,7 @@ def summary_sql(changes: ChangesView) -> str:
         f"count_if({IS_NEW})",
         f"count_if({' or '.join(f'{key} is null' for key in keys)})",
         f"coalesce(sum({_ROWS}), 0)",
-        f"string(bit_xor(xxhash64({', '.join(keys)}, {_KEPT}, {IS_NEW})))",
+        f"string(bit_xor(xxhash64({', '.join(digested)})))",
     ]
     for place, (name, type_) in enumerate(changes.bounded):
         low, high, values = (f"DBT_INTERNAL_{end}_{place}" for end in ("LOW", "HIGH", "VALUES"))

@@ -143,7 +143,9 @@ class HeldChanges:
         self._deletions.remember(ordered.remembered, sequence.deletions_sql(changes.view, ordered))
 
     def summary(self, changes: ChangesView) -> Summary:
-        """The summary of a view of changes."""
+        """The summary of a view of changes. Values are digested only if a server may compute them again."""
+        if self._spark.computes_once:
+            changes = replace(changes, deciding=())
         (row,) = self._spark.rows(summary_sql(changes))
         return summary_of(changes, row)
 

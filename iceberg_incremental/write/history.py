@@ -17,7 +17,7 @@ from ..explain import history_errors
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes
-from ..plan.ranges import CHANGE_TYPE, COMMIT_ORDER
+from ..plan.ranges import COMMIT_ORDER
 from ..sql import sql_name, sql_names, sql_string
 from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
@@ -26,7 +26,9 @@ from .ordered import cast_sql
 from .unique_keys import first_keys_sql, raise_taken_sql, shown
 from .versioned import VersionedRows, compared
 
-_ORDER, _KEPT = "DBT_INTERNAL_ORDER", "DBT_INTERNAL_KEPT"
+_KEPT = "DBT_INTERNAL_KEPT"
+ORDER = "DBT_INTERNAL_ORDER"
+"""The position of an event's commit. -1 for the valid version."""
 COPIES = "DBT_INTERNAL_COPIES"
 """The number of rows of a key after a commit."""
 _IS_ROW, _BEGIN, _ID, _UPDATED = (f"DBT_INTERNAL_{each}" for each in ("IS_ROW", "BEGIN", "ID", "UPDATED"))
@@ -80,20 +82,19 @@ def built_sql(log: str, rows: HistoryRows) -> str:
 def events_sql(log: str, rows: HistoryRows, run: str) -> str:
     """The row of each key after each commit, or its deletion. ``run``: distinguishes the views of different runs.
 
-    The key of a row must be new if the commit only inserted rows of this key.
+    The key of a row must be new if the commit has no old version of it, as in ``changelog.view_sql``.
     """
     keys = set(rows.keys)
     values = ", ".join(
         f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in rows.columns
     )
     missing = f"coalesce(cast({COMMIT_ORDER} as int), raise_error('{COMMIT_ORDER} is NULL'))"
-    kinds = f"{IS_KEPT_SQL} as {_KEPT}, {CHANGE_TYPE} = 'INSERT' as {IS_NEW}"
-    changes = f"select {values}, {missing} as {_ORDER}, {kinds} from {log}"
+    changes = f"select {values}, {missing} as {ORDER}, {IS_KEPT_SQL} as {_KEPT} from {log}"
     listed = sql_names(rows.keys)
     grouped = (
-        f"select {listed}, {_ORDER}, max({_KEPT}) as {IS_KEPT}, min({IS_NEW}) as {IS_NEW},"
+        f"select {listed}, {ORDER}, max({_KEPT}) as {IS_KEPT}, min({_KEPT}) as {IS_NEW},"
         f" count_if({_KEPT}) as {COPIES}, max_by(struct({sql_names(rows.names)}), {_KEPT}) as {_VALUES}"
-        f" from ({changes}) group by {listed}, {_ORDER}"
+        f" from ({changes}) group by {listed}, {ORDER}"
     )
     shown_values = ", ".join(
         sql_name(name) if name in keys else f"if({IS_KEPT}, {_VALUES}.{sql_name(name)}, null) as {sql_name(name)}"
@@ -101,7 +102,7 @@ def events_sql(log: str, rows: HistoryRows, run: str) -> str:
     )
     only_kept = f" where {IS_KEPT}" if rows.config.hard_deletes is HardDeletes.IGNORE else ""
     return (
-        f"select {shown_values}, {_ORDER}, {IS_KEPT}, {COPIES}, {IS_NEW}, {sql_string(run)} as {RUN}"
+        f"select {shown_values}, {ORDER}, {IS_KEPT}, {COPIES}, {IS_NEW}, {sql_string(run)} as {RUN}"
         f" from ({grouped}){only_kept}"
     )
 
@@ -123,15 +124,15 @@ def versions_sql(
     The query fails for a key with several valid versions, and for a new row of a key that already has a row.
     """
     keys = sql_names(rows.keys)
-    by_order = f"over (partition by {keys} order by {_ORDER})"
+    by_order = f"over (partition by {keys} order by {ORDER})"
     judged_by = f"select *, struct({compared(rows.columns)}) as {_ALL}, struct({compared(rows.tracked)}) as {_TRACKED}"
     known = [each for each in rows.tracked if each.name not in rows.added]
     judged_by += f", struct({compared(known) or 'null'}) as {_KNOWN}"
     lines = f"{judged_by} from ({_line(table, events, rows, changed, nulls, bounds, compares=compares)})"
     judged = (
-        f"select *, case when lag({_ORDER}) {by_order} is null or lag({_IS_ROW}) {by_order} <> {_IS_ROW} then true"
+        f"select *, case when lag({ORDER}) {by_order} is null or lag({_IS_ROW}) {by_order} <> {_IS_ROW} then true"
         f" when not {_IS_ROW} then false"
-        f" when lag({_ORDER}) {by_order} = -1 then not (lag({_KNOWN}) {by_order} <=> {_KNOWN})"
+        f" when lag({ORDER}) {by_order} = -1 then not (lag({_KNOWN}) {by_order} <=> {_KNOWN})"
         f" else not (lag({_TRACKED}) {by_order} <=> {_TRACKED}) end as {_STARTS},"
         f" {_IS_ROW} and lag({_IS_ROW}) {by_order} and not (lag({_ALL}) {by_order} <=> {_ALL}) as {_FOLLOWS},"
         f" {_IS_ROW} and lag({_IS_ROW}) {by_order} and {IS_NEW} as {_TAKEN}"
@@ -139,11 +140,11 @@ def versions_sql(
     )
     numbered = f"select *, count_if({_STARTS}) {by_order} as {_VERSION} from ({judged})"
     grouped = (
-        f"select {keys}, {_VERSION}, min({_ORDER}) as {_ORDER}, max({_IS_ROW}) as {_IS_ROW},"
-        f" min_by({_BEGIN}, {_ORDER}) as {_BEGIN}, min_by({_ID}, {_ORDER}) as {_ID},"
+        f"select {keys}, {_VERSION}, min({ORDER}) as {ORDER}, max({_IS_ROW}) as {_IS_ROW},"
+        f" min_by({_BEGIN}, {ORDER}) as {_BEGIN}, min_by({_ID}, {ORDER}) as {_ID},"
         f" max(if({_STARTS} or {_FOLLOWS}, {_UPDATED}, null)) as {_UPDATED},"
-        f" max_by(struct({sql_names(rows.names)}), {_ORDER}) as {_VALUES},"
-        f" coalesce(bool_or({_FOLLOWS} and not {_STARTS}), false) as {_FOLLOWS}, count_if({_ORDER} = -1) as {_VALID},"
+        f" max_by(struct({sql_names(rows.names)}), {ORDER}) as {_VALUES},"
+        f" coalesce(bool_or({_FOLLOWS} and not {_STARTS}), false) as {_FOLLOWS}, count_if({ORDER} = -1) as {_VALID},"
         f" bool_or({_TAKEN}) as {_TAKEN}"
         f" from ({numbered}) group by {keys}, {_VERSION}"
     )
@@ -154,12 +155,12 @@ def versions_sql(
     )
     is_version = _IS_ROW
     if rows.has_deleted:
-        is_version = f"({_IS_ROW} or {_ORDER} = -1 or {_WAS_ROW})"
+        is_version = f"({_IS_ROW} or {ORDER} = -1 or {_WAS_ROW})"
     return (
-        f"select {_version_columns(rows)}, {_ORDER} = -1 as {_OPEN} from ({versions})"
+        f"select {_version_columns(rows)}, {ORDER} = -1 as {_OPEN} from ({versions})"
         f" where case when {_VALID} > 1 then {_raise_several(rows)}"
         f" when {_TAKEN} then {raise_taken_sql(rows.model, rows.keys)}"
-        f" else {is_version} and not ({_ORDER} = -1 and {_END} is null and not {_FOLLOWS}) end"
+        f" else {is_version} and not ({ORDER} = -1 and {_END} is null and not {_FOLLOWS}) end"
     )
 
 
@@ -229,21 +230,21 @@ def _line(
         of_keys = f"(select distinct {sql_names(rows.keys)} from {events})"
         conditions.append(f"exists (select {hint}1 from {of_keys} as {SOURCE} where {same})")
     valid = (
-        f"select {sql_names(rows.names, TARGET)}, -1 as {_ORDER}, {rows.is_row} as {_IS_ROW},"
+        f"select {sql_names(rows.names, TARGET)}, -1 as {ORDER}, {rows.is_row} as {_IS_ROW},"
         f" false as {IS_NEW}, {sql_name(meta.dbt_valid_from)} as {_BEGIN}, {sql_name(meta.dbt_scd_id)} as {_ID},"
         f" {sql_name(meta.dbt_updated_at)} as {_UPDATED} from {table} as {TARGET} where {' and '.join(conditions)}"
     )
-    made = f"{rows.time(_ORDER)} as {_BEGIN}, {rows.id_at(_ORDER)} as {_ID}, {rows.time(_ORDER)} as {_UPDATED}"
+    made = f"{rows.time(ORDER)} as {_BEGIN}, {rows.id_at(ORDER)} as {_ID}, {rows.time(ORDER)} as {_UPDATED}"
     # If all rows are compared, or deletions are ignored, a new row may replace one that was not removed.
     is_new = "false" if compares or rows.config.hard_deletes is HardDeletes.IGNORE else IS_NEW
-    parts = [valid, f"select {names}, {_ORDER}, {IS_KEPT} as {_IS_ROW}, {is_new} as {IS_NEW}, {made} from {events}"]
+    parts = [valid, f"select {names}, {ORDER}, {IS_KEPT} as {_IS_ROW}, {is_new} as {IS_NEW}, {made} from {events}"]
     if compares and rows.config.hard_deletes is not HardDeletes.IGNORE:
         nothing = ", ".join(
             f"{TARGET}.{sql_name(each)}" if each in rows.keys else f"null as {sql_name(each)}" for each in rows.names
         )
         same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
         gone = (
-            f"select {nothing}, 0 as {_ORDER}, false as {_IS_ROW}, false as {IS_NEW} from ({valid}) as {TARGET}"
+            f"select {nothing}, 0 as {ORDER}, false as {_IS_ROW}, false as {IS_NEW} from ({valid}) as {TARGET}"
             f" where {TARGET}.{_IS_ROW} and not exists (select 1 from {events} as {SOURCE} where {same})"
         )
         parts.append(f"select *, {made} from ({gone})")
@@ -252,7 +253,7 @@ def _line(
 
 def _version_columns(rows: HistoryRows) -> str:
     """The values of the table's columns. A version that marks a deletion has the values of the deleted row."""
-    values = f"if({_IS_ROW} or {_ORDER} = -1, {_VALUES}, {_WAS_VALUES})" if rows.has_deleted else _VALUES
+    values = f"if({_IS_ROW} or {ORDER} = -1, {_VALUES}, {_WAS_VALUES})" if rows.has_deleted else _VALUES
     meta = rows.config.names
     found = [f"{values}.{sql_name(name)} as {sql_name(name)}" for name in rows.names]
     found += [

@@ -22,6 +22,7 @@ from .columns import Typed
 from .held_changes import HeldChanges
 from .history import (
     COPIES,
+    ORDER,
     HistoryRows,
     built_sql,
     counts_sql,
@@ -34,7 +35,7 @@ from .history import (
     versions_sql,
 )
 from .replacement import Replacement
-from .versioned import note_end
+from .versioned import compared, note_end
 
 _MILLISECONDS = 1000
 _DAY = 24 * 60 * 60
@@ -100,7 +101,8 @@ class HistoryWriter:
         rows, view = self.rows(columns, added), f"{plan.branch}_events"
         with ExitStack() as held:
             held.enter_context(holding(self._spark, view, events_sql(log, rows, view)))
-            changes = ChangesView(view, Replacement(rows.keys, rows.key_types), copies=COPIES)
+            deciding = (ORDER, compared(rows.columns))
+            changes = ChangesView(view, Replacement(rows.keys, rows.key_types), copies=COPIES, deciding=deciding)
             found = self._changes.summary(changes)
             if found.most_copies > 1:
                 repeated = self._spark.rows(repeated_sql(view, rows))

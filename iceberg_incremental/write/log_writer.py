@@ -13,6 +13,7 @@ from ..capture.history_run import require_log
 from ..capture.run import Run
 from ..explain import history_errors, wording
 from ..metadata import MetadataReader
+from ..plan.ranges import CHANGE_TYPE
 from ..publish.fence import Fence
 from ..spark.port import Spark, holding
 from ..table.history import MAIN
@@ -36,7 +37,7 @@ from .log_history import (
 )
 from .replacement import Replacement
 from .sequence import flawed_sql, flaws_sql
-from .versioned import note_end
+from .versioned import compared, note_end
 
 
 class LogWriter:
@@ -105,7 +106,8 @@ class LogWriter:
         events, known, line = (f"{plan.branch}_{each}" for each in ("events", "known", "line"))
         with ExitStack() as held:
             held.enter_context(holding(self._spark, events, events_sql(log, rows, events)))
-            changes = ChangesView(events, Replacement(rows.keys, rows.key_types))
+            replacement = Replacement(rows.keys, rows.key_types)
+            changes = ChangesView(events, replacement, deciding=(CHANGE_TYPE, compared(rows.columns)))
             found = self._changes.summary(changes)
             bounds = useful(found.bounds, self._changes.files_at(before, before.current_snapshot_id))
 

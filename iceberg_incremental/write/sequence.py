@@ -24,9 +24,10 @@ from ..plan.ranges import CHANGE_TYPE
 from ..sql import sql_name, sql_names, sql_string
 from ..table.checkpoint import Deletions
 from ..table.history import MAIN, TableName
-from ..table.types import is_comparable
+from ..table.spark_types import parsed
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
+from .comparable import comparable_sql
 from .deletions import pinned_sql, recorded_sql
 from .ordered import Ordered, cast_sql, has_null
 from .replacement import TARGET
@@ -281,12 +282,9 @@ def distinct_sql(rows: str, columns: Sequence[Typed], *more: str, marks: Sequenc
     values, groups = [*more, *marks], [*more]
     for column in columns:
         name = sql_name(column.name)
-        if is_comparable(str(column.dtype)):
-            values.append(name)
-            groups.append(name)
-        else:
-            values.append(f"any_value({name}) as {name}")
-            groups.append(f"to_json(struct({name}), {JSON_OPTIONS})")
+        form = comparable_sql(name, parsed(str(column.dtype)))
+        values.append(name if form == name else f"any_value({name}) as {name}")
+        groups.append(form)
     return f"select {', '.join(values)} from {rows} group by {', '.join(groups)}"
 
 

@@ -10,8 +10,9 @@ from ..capture.run import Run
 from ..plan.history_config import HardDeletes, HistoryConfig
 from ..spark.port import Spark
 from ..sql import sql_name
-from ..table.types import is_comparable
+from ..table.spark_types import parsed
 from .columns import Typed, key_columns
+from .comparable import comparable_sql
 from .sequence import JSON_OPTIONS
 
 
@@ -96,12 +97,7 @@ class VersionedRows:
 
 def compared(columns: Sequence[Typed]) -> str:
     """The values of columns in a form that can be compared."""
-    return ", ".join(
-        sql_name(each.name)
-        if is_comparable(str(each.dtype)) and "map<" not in str(each.dtype)
-        else f"to_json(struct({sql_name(each.name)}), {JSON_OPTIONS})"
-        for each in columns
-    )
+    return ", ".join(comparable_sql(sql_name(each.name), parsed(str(each.dtype))) for each in columns)
 
 
 def current_end_sql(rows: VersionedRows) -> str:

@@ -9,21 +9,24 @@ from types import MappingProxyType
 from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import StatementError
-from ..explain import group_errors, model_errors, race_errors, wording
+from ..explain import group_errors, model_errors, race_errors, sequence_errors, window_errors, wording
 from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
+from ..plan.policy import Strategy
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
+from ..sql import plain_name
 from ..table.commits import added
 from ..table.history import History, Snapshot
 from ..table.types import has_floats
 from . import changelog
-from .apply_changes import IS_KEPT_SQL
+from .apply_changes import IS_KEPT_SQL, unordered_sql
 from .changelog import repeated_sql, useful
 from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
 from .history_writer import HistoryWriter
 from .log_writer import LogWriter
+from .ordered import has_null
 from .replacement import (
     Inserted,
     Replacement,
@@ -95,6 +98,8 @@ class Writer:
         if isinstance(self.history, LogWriter):  # a key has several versions
             self.history.remember_built(log or rows, columns)
             return f"select * from {in_key_order_sql(rows, keys) if sorts else rows}"
+        if log is not None and plan.policy.strategy is Strategy.APPLY_CHANGES:
+            self._require_order(log)
         ordered = None
         if plan.policy.sequence_by:
             rows, ordered = self.changes.newest_rows(log or rows, columns, IS_KEPT_SQL)
@@ -117,9 +122,14 @@ class Writer:
         """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.
 
         ``source``: the relation of the new rows, or of the changelog if replaced rows are deleted. Raises the errors of
-        ``Publisher.apply``; ConfigError for rows that Spark would compute twice, and for rows of unchanged groups;
-        DuplicateKeyError; SequenceError; and ConcurrentRunError if held rows have changed.
+        ``Publisher.apply``; ConfigError for rows that Spark would compute twice, for rows of unchanged groups, and for
+        rows of an event-time window without a key; DuplicateKeyError; SequenceError; and ConcurrentRunError if held
+        rows have changed.
         """
+        if self._plan.window is not None:
+            self._require_keys(source)
+        if self._plan.policy.strategy is Strategy.APPLY_CHANGES:
+            self._require_order(source)
         if given.then is Then.DELETE_CHANGED:
             return self._apply_changelog(given, source)
         if given.then is Then.MERGE_VERSIONS:
@@ -133,6 +143,22 @@ class Writer:
     def finish(self) -> Published | None:
         """End a run that writes no rows. Moves the checkpoint if the sources have commits without rows."""
         return self._publisher.advance(self._run) if self._plan.action is Action.ADVANCE else None
+
+    def _require_keys(self, rows: str) -> None:
+        """Raise ConfigError if rows of an event-time window have NULL in the key, and replace no groups."""
+        plan, keys = self._plan, [plain_name(name) for name in self._plan.policy.unique_key]
+        if not plan.policy.strategy.is_keyed or plan.groups is not None:
+            return
+        if self._spark.rows(f"select 1 from {rows} where {has_null(keys)} limit 1"):
+            raise window_errors.rows_without_key(plan.model, keys)
+
+    def _require_order(self, log: str) -> None:
+        """Raise SequenceError if a key of a log has a new row and a deletion, and their order is unknown."""
+        plan, keys = self._plan, [plain_name(name) for name in self._plan.policy.unique_key]
+        if plan.may_lack_order:
+            found = self._spark.rows(unordered_sql(log, keys))
+            if found:
+                raise sequence_errors.unordered(plan.model, keys, wording.duplicates(found))
 
     def note_own_rows(self) -> None:
         """Record the target's current state, if its rows will become part of held rows."""

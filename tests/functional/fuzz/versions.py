@@ -33,6 +33,8 @@ _BEFORE_RUN = ("expire", "replace", "crash", "refresh")
 LONGEST_END = "timestamp '9999-12-31 00:00:00'"
 BYTES = "cast(unhex(hex(128 + k)) as string) as t"
 """A column that identifies the same rows as k, as text that is not UTF-8."""
+MAPPED = "map('x', cast(unhex(hex(128 + a)) as string)) as m"
+"""A column that changes together with a, as a map of text that is not UTF-8."""
 
 
 class WrongVersionsError(AssertionError):
@@ -81,6 +83,8 @@ class Kept:
         more = ""
         if choose([True, False, False]):
             more, config["unique_key"] = f", {BYTES}", ["t", *self.keys[1:]]
+        if check_cols == ("a",) and choose([True, False]):
+            more, config["check_cols"] = f"{more}, {MAPPED}", ["m"]
         self.shop.model(
             f"of_{self.name}",
             f"select *{more} from {{{{ ip_changelog(source('raw', '{self.name}')) }}}} {self.where}",
@@ -224,7 +228,7 @@ class Kept:
         """Compare the table with the oracle. Raises WrongVersionsError."""
         built = self.shop.built(f"of_{self.name}")
         columns = self.shop.frame(f"select * from {built}").columns
-        names = [each for each in columns if each != "t" and not each.startswith("dbt_")]
+        names = [each for each in columns if each not in ("t", "m") and not each.startswith("dbt_")]
         deleted = "dbt_is_deleted = 'True'" if self.versions.hard_deletes == "new_record" else "false"
         end = f"if(dbt_valid_to = {LONGEST_END}, null, unix_millis(dbt_valid_to))"
         found = self.shop.sql(

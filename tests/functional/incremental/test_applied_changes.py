@@ -249,6 +249,42 @@ def test_a_table_that_changes_while_a_server_applies_its_rows_is_an_error_and_th
     assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "a"), (2, 2, "b"), (3, 30, "c")])
 
 
+@pytest.mark.parametrize("config", [KEYED, MERGED], ids=["two statements", "one statement"])
+@pytest.mark.parametrize("deletion", ["DELETE", "UPDATE_BEFORE"])
+def test_a_log_does_not_show_whether_a_deletion_is_newer_than_an_inserted_row(shop, config, deletion):
+    """If the deletion were read in a later run, it would delete the row."""
+    log = shop.source("log", "n int, id int, v string, _change_type string")
+    shop.model("mirror", LOG, **config)
+    shop.insert(log, "(1, 1, 'a', 'INSERT')")
+    shop.run()
+    before = shop.head(shop.built("mirror"))
+    shop.insert(log, "(2, 2, 'b', 'INSERT')", "(3, 1, 'a', 'UPDATE_BEFORE')", "(4, 1, 'A', 'UPDATE_AFTER')")
+    shop.insert(log, f"(5, 2, 'b', '{deletion}')")
+    for options in ([], ["--full-refresh"]):
+        message = shop.fails(*options)
+        assert "it is unknown which is newer" in message and '{"id":2} (2 times)' in message
+        assert shop.head(shop.built("mirror")) == before
+    shop.sql(f"delete from {log} where id = 2")
+    shop.model("mirror", LOG, **config, on_source_rewrite="upserts")
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == Counter([(1, "A")])
+
+
+def test_changes_by_commit_do_not_show_it_either(shop):
+    events = shop.source("events", "id int, v string")
+    changes = "ip_changelog(source('raw', 'events'), 'id', per='commit')"
+    shop.model("mirror", f"select id, v, _change_type from {{{{ {changes} }}}}", **KEYED)
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    shop.insert(events, "(2, 'b')")
+    shop.sql(f"update {events} set v = 'A' where id = 1")
+    shop.sql(f"delete from {events} where id = 2")
+    assert "it is unknown which is newer" in shop.fails()
+    shop.model("mirror", f"select id, v, _change_type from {{{{ {changes.replace('commit', 'range')} }}}}", **KEYED)
+    shop.run()
+    assert shop.rows(shop.built("mirror")) == shop.rows(events)
+
+
 @pytest.mark.parametrize("server", [False, True])
 def test_sql_that_is_not_deterministic_is_computed_once(shop, monkeypatch, server):
     """A server would compute the SQL again for each statement, so there the package uses one MERGE."""

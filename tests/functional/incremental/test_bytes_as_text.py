@@ -93,6 +93,32 @@ def test_versions_of_keys_that_are_not_utf8_are_told_apart(shop, mode):
         assert shop.sql(f"select count(distinct dbt_scd_id) from {shop.built(name)}") == [(3,)], name
 
 
+MAPS = "select id, s, map('x', t) as m from"
+OF_BYTES = {
+    "of_table": (f"{MAPS} {{{{ ip_changelog(source('raw', 'events'), 'id') }}}}", {"incremental_strategy": "history"}),
+    "newest": (
+        f"{MAPS} {{{{ ip_changes(source('raw', 'events')) }}}}",
+        {"incremental_strategy": "merge", "sequence_by": "s", "on_source_rewrite": "upserts"},
+    ),
+}
+
+
+def test_maps_of_text_that_is_not_utf8_are_told_apart(shop):
+    """JSON has the same text for both values."""
+    one, other = (f"cast(X'{each}' as string)" for each in ("80", "81"))
+    events = shop.source("events", "id int, s int, t string")
+    for name, (sql, config) in OF_BYTES.items():
+        returned = sql.replace("as m from", "as m, _change_type, _commit_order from") if name == "of_table" else sql
+        shop.model(name, returned, unique_key="id", **config)
+    shop.insert(events, f"(1, 1, {one})", f"(2, 1, {one})")
+    shop.run()
+    shop.sql(f"update {events} set t = {other} where id = 1")
+    found = shop.dbt("run")
+    versions = shop.rows(shop.built("of_table"), "id, hex(m['x']), dbt_valid_to is null")
+    assert versions == {(1, "80", False): 1, (1, "81", True): 1, (2, "80", True): 1}
+    assert "new rows have the same unique_key, id, and the same sequence_by, s" in found.message("newest")
+
+
 def test_a_range_that_no_text_bounds_is_refused(shop, events):
     shop.insert(events, "(cast(X'FF00' as string), 1)")
     message = shop.fails()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from iceberg_incremental.errors import StatementError
+from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.write import history_writer
 
@@ -136,6 +137,32 @@ def test_two_rows_of_a_key_that_separate_commits_insert_are_an_error(shop, mode,
     assert shop.rows(shop.built("kept"), "id, v, dbt_valid_to is null") == {(0, "a", True): 1, (1, "a", True): 1}
 
 
+MOVES = {
+    "by a filter": "update {} set v = 'b' where n = 2",
+    "from another key": "update {} set id = 1 where n = 3",
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_row_that_an_update_moves_to_the_key_of_another_row_is_an_error(shop, move):
+    """The changelog has no old version of the row under this key, so the row cannot replace the valid version."""
+    table = shop.source("customers", "n int, id int, v string")
+    changes = "select id, v, _change_type, _commit_order from {{ ip_changelog(source('raw', 'customers'), 'n') }}"
+    shop.model("kept", f"{changes} where v <> 'hidden'", **HISTORY)
+    shop.insert(table, "(1, 1, 'a')", "(2, 1, 'hidden')", "(3, 3, 'c')")
+    shop.run()
+    before = shop.rows(shop.built("kept"))
+    shop.sql(MOVES[move].format(table))
+    message = shop.fails()
+    assert "has the same unique_key, id, as an existing row" in message and '{"id":1}' in message
+    assert shop.rows(shop.built("kept")) == before
+    shop.sql(f"delete from {table} where n = 1")
+    assert "has the same unique_key, id, as an existing row" in shop.fails()
+    shop.run("--full-refresh")
+    valid = shop.rows(f"(select * from {shop.built('kept')} where dbt_valid_to is null)", "v")
+    assert valid == shop.rows(f"(select * from {table} where v <> 'hidden')", "v")
+
+
 def test_ignored_deletions_allow_a_row_to_be_inserted_again(shop):
     shop.model("kept", SOURCE, **HISTORY, hard_deletes="ignore")
     table = shop.source("customers")
@@ -162,6 +189,32 @@ def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, m
     assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", True): 1}
     shop.run()
     assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", False): 1, (1, "b", True): 1}
+
+
+def test_a_joined_table_that_changes_while_a_server_writes_versions_is_an_error(shop, monkeypatch):
+    """The keys and kinds of the changes remain the same, but a row then has another version."""
+    hold_as_a_server(monkeypatch)
+    table, names = shop.source("customers", "id int, c string"), shop.source("names", "c string, name string")
+    changes = "{{ ip_changelog(source('raw', 'customers'), 'id') }}"
+    sql = f"select d.id, n.name, _change_type, _commit_order from {changes} d left join {names} n on n.c = d.c"
+    shop.model("kept", sql, **HISTORY)
+    shop.insert(names, "('a', 'x')", "('b', 'x')", "('c', 'y')")
+    shop.insert(table, "(1, 'a')", "(2, 'a')")
+    shop.run()
+    shop.sql(f"update {table} set c = if(id = 1, 'b', 'c')")
+    before, staged_commits = shop.rows(shop.built("kept")), Fence.staged_commits
+
+    def move(self: Any, *args: Any, **more: Any) -> Any:
+        shop.sql(f"update {names} set name = 'z' where c = 'b'")
+        return staged_commits(self, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Fence, "staged_commits", move)
+        assert "differed when they were recomputed" in shop.fails()
+    assert shop.rows(shop.built("kept")) == before
+    shop.run()
+    expected = {(1, "x", False): 1, (1, "z", True): 1, (2, "x", False): 1, (2, "y", True): 1}
+    assert shop.rows(shop.built("kept"), "id, name, dbt_valid_to is null") == expected
 
 
 def test_a_repeated_run_writes_the_same_versions(shop, customers):

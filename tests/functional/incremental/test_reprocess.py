@@ -91,6 +91,19 @@ def test_windows_that_cannot_be_processed(shop, plays):
     assert shop.rows(shop.built("copied")) == before
 
 
+@pytest.mark.parametrize("config", [{}, {"merge_exclude_columns": ["seconds"]}, {"sequence_by": "seconds"}], ids=str)
+def test_rows_without_a_key_are_not_added_twice(shop, plays, config):
+    shop.model("copied", SQL, event_time="day", **MERGE, **config)
+    shop.insert(plays, "(null, date'2026-01-03', 1)", "(null, date'2026-01-05', 1)")
+    shop.run()
+    before = shop.rows(shop.built("copied"))
+    assert "rows of the window have NULL in unique_key, account, day" in shop.fails(*WINDOW)
+    assert shop.rows(shop.built("copied")) == before
+    shop.model("copied", f"{SQL} where account is not null", event_time="day", **MERGE, **config)
+    shop.run(*WINDOW)
+    assert shop.rows(shop.built("copied")) == before
+
+
 def test_sums_that_are_added_to_are_not_counted_twice(shop, plays):
     added = """
     with new as (select account, day, sum(seconds) seconds from {{ ip_changes(source('raw', 'plays')) }} group by all)

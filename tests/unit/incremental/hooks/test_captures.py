@@ -210,6 +210,27 @@ def test_whether_the_changes_include_old_rows(macros, shows):
     assert run.plan.shows_old_rows is shows
 
 
+@pytest.mark.parametrize(
+    ("macros", "lacks"),
+    [
+        ([("ip_changes", {})], True),
+        ([("ip_changelog", {"unique_key": "id", "per": "commit"})], True),
+        ([CHANGELOG], False),
+        ([SIGNED], False),
+        ([("ip_changes", {}), CHANGELOG], False),
+        ([("ip_as_of", {})], False),
+    ],
+)
+def test_whether_a_deletion_may_be_newer_than_a_row(macros, lacks):
+    adapter = lake(h.history(*h.chain(3)), position=3)
+    found, run = opened(adapter)
+    for macro, arguments in macros:
+        READS[macro].captured(captures_of(macro, adapter, found, run), [h.FLIGHTS], arguments)
+    assert run.plan.may_lack_order is lacks
+    ordered = replace(run.plan.policy, sequence_by=("at",))
+    assert not replace(run.plan, policy=ordered).may_lack_order
+
+
 def test_each_macro_that_reads_a_relation_is_listed():
     captured = {macro for macro, arguments in ARGUMENTS.items() if arguments[0] == "relation"}
     assert set(READS) == captured - {"ip_history_as_of"}

@@ -89,6 +89,14 @@ def test_rows_that_represent_several_copies_are_counted():
     assert summary_of(CHANGES, (4, 3, 1, 1, 2, 0, 10, "77", "1", "2", 10)).most_copies == 1
 
 
+def test_deciding_values_are_part_of_the_digest():
+    changes = ChangesView("`v`", Replacement(("id",), ("int",)), deciding=("a", "b, c"))
+    sql = summary_sql(changes)
+    assert "bit_xor(xxhash64(a, b, c)) as DBT_INTERNAL_DECIDING" in sql
+    assert "xxhash64(`id`, DBT_INTERNAL_KEPT, DBT_INTERNAL_IS_NEW, DBT_INTERNAL_DECIDING)" in sql
+    assert "DBT_INTERNAL_DECIDING" not in summary_sql(replace(changes, deciding=()))
+
+
 def test_fixed_columns_also_bound_the_search():
     changes = ChangesView("`v`", Replacement(("id",), ("int",), ("day",)), ("date",))
     row = (1, 1, 1, 0, 0, 0, 1, "7", "1", "1", 1, "20454", "20454", 1)

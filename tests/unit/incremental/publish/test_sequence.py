@@ -96,8 +96,8 @@ def test_a_deletion_of_ip_changelog_has_the_sequence_of_the_row_that_it_deletes(
 
 def test_rows_are_equal_if_all_columns_are_equal():
     sql = differing_sql("`c`", MIRROR, KNOWN)
-    assert "any_value(`m`) as `m`" in sql and "group by `id`, `at`, `n`, to_json(struct(`m`), " in sql
-    assert "SSSSSS" in sql
+    assert "any_value(`m`) as `m`" in sql
+    assert "group by `id`, `at`, `n`, array_sort(transform(map_entries(`m`), " in sql
     assert "DBT_INTERNAL_DEST.`at` <=> DBT_INTERNAL_CHANGED.`at`" in sql
     assert "from `lake`.`ops`.`flights`.`branch_main` as" in sql
 

@@ -8,8 +8,7 @@ import pytest
 from sqlglot import parse_one
 
 from iceberg_incremental.plan.policy import Policy, Strategy
-from iceberg_incremental.table.spark_types import parsed
-from iceberg_incremental.verify.columns import comparable_sql, compared_columns, kept_columns
+from iceberg_incremental.verify.columns import compared_columns, kept_columns
 from iceberg_incremental.verify.difference import Comparison
 
 
@@ -48,27 +47,6 @@ def test_columns_are_compared_with_the_tables_types():
 )
 def test_columns_whose_old_values_a_merge_keeps(strategy, config, kept):
     assert kept_columns(Policy(strategy=strategy, unique_key=("id",)), config, TABLE) == kept
-
-
-@pytest.mark.parametrize(
-    ("dtype", "sql"),
-    [
-        ("array<struct<a:int>>", "c"),
-        ("variant", "to_json(c)"),
-        (
-            "map<string,int>",
-            "array_sort(transform(map_entries(c), `_ip_0` -> "
-            "named_struct('key', `_ip_0`.key, 'value', `_ip_0`.value)))",
-        ),
-    ],
-)
-def test_values_are_converted_to_types_that_can_be_grouped(dtype, sql):
-    assert comparable_sql("c", parsed(dtype)) == sql
-
-
-def test_nested_maps_are_also_converted():
-    found = comparable_sql("c", parsed("struct<m:array<map<int,map<int,int>>>>"))
-    assert found.count("map_entries") == 2 and found.startswith("if(c is null, null, named_struct('m', transform(c.`m`")
 
 
 @pytest.mark.parametrize(
