@@ -44,7 +44,7 @@ def totals(sql):
         (f"select count(*) as n from {NEW}", ["count(*)"]),
         (f"select k, max(v) as v from {NEW} as e group by k", ["max(v)"]),
         (f"select k, every(v) as v, try_sum(w) as w from {NEW} as e group by k", ["every(v)", "try_sum(w)"]),
-        (f"select k, count_min_sketch(v, 0.1d, 0.9d, 1) as v from {NEW} group by k", ["count_min_sketch(v, 0.1, 0.9, 1)"]),
+        (f"select k, theta_sketch_agg(v) as v from {NEW} group by k", ["theta_sketch_agg(v)"]),
         (f"select k, coalesce(round(avg(v), 2), 0) as v from {NEW} group by k", ["avg(v)"]),
         (f"select k, max_by(v, ts) as v, count(*) as n from {NEW} group by k", ["count(*)"]),
         (f"select k, sum(v) as v from {LOG} group by k", ["sum(v)"]),
