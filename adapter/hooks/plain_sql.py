@@ -29,9 +29,10 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
-from ..project.plain_sql import PlainSql, View, plain_sql
+from ..project.plain_sql import PlainSql, View, by_name, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
+from ..spark.checks import SESSION_CATALOG
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
@@ -111,9 +112,12 @@ class PlainSqlHooks(Room):
         spark = self._adapter.spark
         described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
         ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
-        catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
+        details = dict(described[ends:])
+        catalog, _, namespace = details["View Catalog and Namespace"].partition(".")
         created = str(spark.rows(f"show create table {name.sql}")[0][0])
         _, _, query = created.partition("\nAS\n")
+        if name.catalog == SESSION_CATALOG:
+            query = by_name(query, details.get("View Query Output Columns", ""))
         return View(query, dict(described[:ends]), catalog, namespace)
 
     def query(self, node: Node, compiled_code: str) -> str:
