@@ -89,6 +89,17 @@ def test_sql_that_is_not_kept_up_is_rebuilt_when_a_view_has_changed(auto, sql): 
     assert rows[0] != rows[1]
 
 
+def test_a_table_without_source_is_read_in_every_run(auto):  # noqa: F811
+    other = auto.shop.raw("hidden")
+    auto.shop.sql(f"create table {other} using iceberg as select 100 as id")
+    sql = f"select id from {{orders}} union all select id from {other}"
+    auto.model("both", sql, on_not_incremental="full_refresh")
+    auto.shop.run()
+    auto.shop.insert(other, "(101)")
+    auto.shop.run()
+    assert auto.differs("both", sql) == [[], []]
+
+
 @pytest.mark.parametrize(
     ("sql", "instead"),
     [
