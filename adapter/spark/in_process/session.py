@@ -20,7 +20,7 @@ from traceback import FrameSummary
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from iceberg_incremental.spark.java import java_class
 from iceberg_incremental.spark.one_partition import known_as_one
