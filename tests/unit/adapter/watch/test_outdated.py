@@ -10,7 +10,7 @@ from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.own_names import BEGUN_KEY
 
-from ...incremental.histories import APPEND, EPOCH_MS, history, snapshot
+from ...incremental.histories import APPEND, EMPTY_APPEND, EPOCH_MS, history, snapshot
 
 PARENT, CHILD = "model.shop.parent", "model.shop.child"
 
@@ -59,6 +59,8 @@ def began(second):
         (at(8), at(9), set()),  # a table of an earlier version, without the start of its build
         (at(5), at(4, **began(7)), {CHILD}),  # rolled back to an earlier build
         (at(5), at(9, **{BEGUN_KEY: "soon"}), set()),
+        (history(snapshot(8, None, "append", EMPTY_APPEND)), at(5), {CHILD}),  # the parent was replaced without rows
+        (history(snapshot(4, None), snapshot(8, 4, "append", EMPTY_APPEND)), at(5), set()),
     ],
 )
 def test_tables_that_are_older_than_their_inputs(parent, child, expected):
