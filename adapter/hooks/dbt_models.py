@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
@@ -13,8 +16,10 @@ from iceberg_incremental.spark.port import under
 from iceberg_incremental.sql import statements
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.history import History
+from iceberg_incremental.table.own_names import BEGUN_KEY
 
 from ..project.graph import Node
+from ..relations.lookup import ICEBERG
 from . import report
 from .invocation import Room
 
@@ -23,6 +28,16 @@ logger = AdapterLogger("SparkIceberg")
 
 class DbtModelHooks(Room):
     """The methods for the materializations ``incremental``, ``table`` and ``seed``: ``adapter.ip.dbt_models``."""
+
+    def begin(self, node: Node) -> None:
+        """Note the time at which the build of a table begins."""
+        self._invocations.current().begun[node["unique_id"]] = int(time.time() * 1000)
+
+    def begun(self, node: Node) -> Mapping[str, str]:
+        """The property of a new table with the time at which its build began. Empty if this was not noted."""
+        found = self._invocations.current().begun.get(node["unique_id"])
+        is_iceberg = (node["config"].get("file_format") or ICEBERG) == ICEBERG
+        return {BEGUN_KEY: str(found)} if found is not None and is_iceberg else {}
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.

@@ -62,7 +62,7 @@ class Invocation:
     """One invocation. Each model runs in one thread. ``scope``: the Jinja scope, once it has been requested.
 
     ``columns``: the columns of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
-    ``snapshots``: the runs of dbt's snapshots.
+    ``snapshots``: the runs of dbt's snapshots. ``begun``: the times in ms at which builds of tables began.
     """
 
     invocation_id: str
@@ -71,6 +71,7 @@ class Invocation:
     scope: JinjaScope | None = None
     columns: dict[str, Mapping[str, str]] = field(default_factory=dict)
     snapshots: dict[str, SnapshotRun] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
 
 
 class Invocations:

@@ -20,7 +20,7 @@ from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.refusal import OtherRelation, Refusal
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
@@ -29,9 +29,11 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
-from ..project.plain_sql import PlainSql, View, plain_sql
+from ..project.own_table import reads_itself
+from ..project.plain_sql import PlainSql, View, by_name, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
+from ..spark.checks import SESSION_CATALOG
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
@@ -87,10 +89,12 @@ class PlainSqlHooks(Room):
         """The action of a run. ``action``: the action that the captured ranges require.
 
         If they have no new rows, but the SQL, a view or the columns of a source have changed, the action is ``apply``.
+        So it is if the SQL names a relation whose changes are not captured.
         """
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
-        return Action.APPLY.value if idle and (text_has_changed(found) or _evolved(found)) else action
+        may_differ = idle and (text_has_changed(found) or _evolved(found) or _reads_others(found, node))
+        return Action.APPLY.value if may_differ else action
 
     @property
     def _catalog(self) -> str:
@@ -111,9 +115,12 @@ class PlainSqlHooks(Room):
         spark = self._adapter.spark
         described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
         ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
-        catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
+        details = dict(described[ends:])
+        catalog, _, namespace = details["View Catalog and Namespace"].partition(".")
         created = str(spark.rows(f"show create table {name.sql}")[0][0])
         _, _, query = created.partition("\nAS\n")
+        if name.catalog == SESSION_CATALOG:
+            query = by_name(query, details.get("View Query Output Columns", ""))
         return View(query, dict(described[:ends]), catalog, namespace)
 
     def query(self, node: Node, compiled_code: str) -> str:
@@ -296,6 +303,12 @@ def _compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], column
     """
     known = {column.name.lower(): column.dtype for column in columns}
     return [name for name in kept.key if not compares_alike(types[name], known[name.lower()])]
+
+
+def _reads_others(found: ModelRun, node: Node) -> bool:
+    """Whether a model's SQL names a relation that is neither its own table nor one of ref() and source()."""
+    is_other = found.plain is not None and isinstance(found.plain.refusal, OtherRelation)
+    return is_other and not reads_itself(node, found.run.plan.name)
 
 
 def _evolved(found: ModelRun) -> list[TableName]:

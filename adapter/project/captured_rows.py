@@ -179,7 +179,7 @@ class _QueryReader:
         else:
             found = self._aliased(node, names)
         for pivot in node.args.get("pivots") or ():
-            captured = next(iter(found.changes), None)
+            captured = next(iter((*found.changes, *found.keys)), None)
             if captured is not None and not pivot.args.get("unpivot"):
                 found = _Relation(totals={_ANY: Total(_shown(pivot.expressions[0]), captured)}, tables=found.tables)
         yield node.alias_or_name.lower(), found
@@ -236,7 +236,11 @@ class _Scope:
     """The relations in the FROM clause of one SELECT."""
 
     def __init__(self, sources: Sequence[tuple[str, _Relation]]) -> None:
-        """``sources``: the relations by alias. Changes that are joined with their own table only filter it."""
+        """``sources``: the relations by alias. Changes that are joined with their own table only filter it.
+
+        An expression that names their alias reads the changes nevertheless.
+        """
+        self._arrived = [(alias, each.changes) for alias, each in sources]
         tables = {table for _, each in sources for table in each.tables}
         self._sources = [
             (alias, replace(each, changes=frozenset(c for c in each.changes if _key(c.table) not in tables)))
@@ -265,6 +269,10 @@ class _Scope:
     def captured_by(self, aggregate: exp.Expr) -> Captured | None:
         """The changes that an aggregate combines. None without any."""
         columns = [node for node in own_nodes(aggregate) if isinstance(node, exp.Column)]
+        aliases = {column.parts[0].name.lower() for column in columns if len(column.parts) > 1}
+        named = (captured for alias, changes in self._arrived if alias in aliases for captured in changes)
+        if (found := next(named, None)) is not None:
+            return found
         meant = [each for column in columns for each in self._meant(column)] or [each for _, each in self._sources]
         arrived = (captured for each in meant for captured in (*each.changes, *(each.keys & self.keys)))
         return next(arrived, None)

@@ -11,7 +11,7 @@ from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.query.dialect import PlainSpark
 from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.refusal import OtherRelation, Refusal
 from iceberg_incremental.query.supported import require_supported
 from iceberg_incremental.sql import sql_names
 from iceberg_incremental.table.history import TableName
@@ -89,6 +89,18 @@ def plain_sql(
     return found
 
 
+def by_name(query: str, listed: str) -> str:
+    """The query of a view in Spark's own catalog, which finds the columns of the query by their names.
+
+    Views of Iceberg find them by position. ``listed``: the names when the view was created, as Spark shows them.
+    Expressions without an alias have names that only Spark knows. Such a query is not changed.
+    """
+    names = listed.strip("[]").split(", ")
+    if not all(name.isidentifier() for name in names):
+        return query
+    return f"select {sql_names(names)}\nfrom (\n{query}\n) as ip_view"
+
+
 class _Inliner:
     """Replaces views with their queries, and names with full names."""
 
@@ -109,7 +121,7 @@ class _Inliner:
         alike = exact or [each for each in self._parents if str(each).lower() == str(mention.relation).lower()]
         if len(alike) != 1:
             line = sql.count("\n", 0, mention.start) + 1
-            raise Refusal(f"the relation {mention.relation}", line, "refer to it with ref() or source()")
+            raise OtherRelation(f"the relation {mention.relation}", line, "refer to it with ref() or source()")
         return alike[0]
 
     def _text(self, relation: TableName, level: int) -> str:

@@ -178,7 +178,7 @@ class Loop:
             self._running, self._is_busy = None, False
             self._reporter.wake()
 
-    def _look(self, built: Collection[str] = ()) -> None:
+    def _look(self, built: Collection[str] = (), outcome: Outcome | None = None) -> None:
         """Check for changes, and record models whose next run would fail. ``built``: nodes that were just built.
 
         If another process has built a model, its downstream nodes must be built, as after a build of this process.
@@ -188,8 +188,9 @@ class Loop:
         self._watched.look(again={name for name in foreseen if not self._failures.waits(name, now)})
         statuses = self._watched.statuses
         epochs = {model: status.epoch for model, status in statuses.items()}
-        moved = {model for model, epoch in self._epochs.items() if epochs.get(model, epoch) != epoch}
-        by_others = self._dag.reach(moved.difference(built)).nodes
+        made: Mapping[str, int] = {} if outcome is None else outcome.epochs  # a later epoch is that of another process
+        moved = {model for model, epoch in {**self._epochs, **made}.items() if epochs.get(model, epoch) != epoch}
+        by_others = self._dag.reach(moved - (set(built) - made.keys())).nodes
         self._owed |= by_others - statuses.keys()
         self._passed -= by_others
         self._epochs = epochs
@@ -268,15 +269,16 @@ class Loop:
         if self._stop.asked:
             self._ended("stopped", took, reach, outcome)
             return
-        self._look(reach.nodes)
+        self._owed -= outcome.done
+        self._passed = ((self._passed - reach.nodes) | outcome.passed) - outcome.failed.keys()
+        self._look(reach.nodes, outcome)  # another process may have built a model again since
         self._take(reach, outcome, before)
         self._ended("failure" if outcome.failed or outcome.stopped else "success", took, reach, outcome)
 
     def _behind(self, reach: Reach) -> frozenset[str]:
         """The downstream nodes of a run that are never due by themselves, and must be built.
 
-        If an upstream node fails, such a node waits. Without this record, no later run would include the waiting node
-        if another process fixes the upstream node.
+        Otherwise, no later run would include a node that waits for an upstream node, if another process fixes this one.
         """
         return self._dag.reach(reach.due).nodes - self._watched.statuses.keys()
 
@@ -285,8 +287,6 @@ class Loop:
         now, statuses = self._clock(), self._watched.statuses
         hooks = {name for name in self._failures.nodes if name.startswith(_HOOK) and not outcome.stopped}
         self._failures = self._failures.drop(outcome.done | (hooks - outcome.failed.keys()))
-        self._owed -= outcome.done
-        self._passed = ((self._passed - reach.nodes) | outcome.passed) - outcome.failed.keys()
         for node, message in outcome.failed.items():
             self._failed(node, message, now)
         unbuilt = sorted(reach.due - outcome.done - self._dag.downstream(outcome.failed))

@@ -16,13 +16,14 @@ class Outcome:
     """The result of a build. ``done``: the nodes that were built without a failure. ``failed``: the errors, by node.
 
     ``passed``: the nodes that were built or tested, and whose tests have all run and passed. ``stopped``: why the
-    command ended early; None if it completed.
+    command ended early; None if it completed. ``epochs``: the epochs of the tables after the runs of their models.
     """
 
     done: frozenset[str] = frozenset()
     failed: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
     passed: frozenset[str] = frozenset()
+    epochs: Mapping[str, int] = field(default_factory=dict)
 
 
 def outcome_of(results: Iterable[Any], wanted: Collection[str], half_judged: Collection[str] = ()) -> Outcome:
@@ -34,6 +35,7 @@ def outcome_of(results: Iterable[Any], wanted: Collection[str], half_judged: Col
     done: set[str] = set()
     judged: set[str] = set()
     failed: dict[str, str] = {}
+    epochs: dict[str, int] = {}
     for result in results:
         status, node = str(result.status), result.node
         if status in _FAILED:
@@ -44,8 +46,10 @@ def outcome_of(results: Iterable[Any], wanted: Collection[str], half_judged: Col
             judged.update(_held_by(node, wanted))
         elif status in _DONE and node.unique_id in wanted:
             done.add(node.unique_id)
+            epoch = ((getattr(result, "adapter_response", None) or {}).get("ip") or {}).get("epoch")
+            epochs |= {} if epoch is None else {node.unique_id: int(epoch)}
     passed = frozenset((done | judged) - failed.keys() - {*half_judged})
-    return Outcome(frozenset(done - failed.keys()), failed, passed=passed)
+    return Outcome(frozenset(done - failed.keys()), failed, passed=passed, epochs=epochs)
 
 
 def _held_by(node: Any, wanted: Collection[str]) -> list[str]:

@@ -9,6 +9,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.table.commits import Effect, effect
 from iceberg_incremental.table.history import History
+from iceberg_incremental.table.own_names import BEGUN_KEY
 
 from ..project import graph as project
 
@@ -19,8 +20,9 @@ _COMPACTED = "replace"
 def outdated_tables(tables: project.ProjectTables, names: Iterable[str], reader: MetadataReader) -> frozenset[str]:
     """The models with ``materialized='table'`` whose tables are missing, or older than a model that they read.
 
-    The age is determined from the commit times of Iceberg tables. It is unknown for other materializations, because a
-    view has no rows, and an ``incremental`` model may have had nothing to write.
+    The age is determined from the commit times of Iceberg tables, and from the time at which the build of the table
+    began. It is unknown for other materializations, because a view has no rows, and an ``incremental`` model may have
+    had nothing to write.
     """
     nodes = tables.graph["nodes"]
 
@@ -57,12 +59,21 @@ def _stored_parents(nodes: Mapping[str, project.Node], name: str) -> set[str]:
 
 
 def _built(history: History) -> int:
-    """The time in ms of a table's last write, without compactions."""
+    """The time in ms up to which a table has the rows of its inputs: that of its last write, without compactions.
+
+    If the start of the build is known, it counts, because inputs may have changed during the build.
+    """
     chain = history.ancestors(history.current_snapshot_id)
-    return max((each.timestamp_ms for each in chain if each.operation != _COMPACTED), default=0)
+    written = max((each.timestamp_ms for each in chain if each.operation != _COMPACTED), default=0)
+    began = history.properties.get(BEGUN_KEY, "")
+    return min(written, int(began)) if began.isdecimal() else written
 
 
 def _changed(history: History) -> int:
-    """The time in ms at which a table's rows last changed. 0 if no known commit has changed any."""
+    """The time in ms at which a table's rows last changed. 0 if no known commit has changed any.
+
+    The first commit counts even without rows, because it may have replaced a table with rows.
+    """
     chain = history.ancestors(history.current_snapshot_id)
-    return max((each.timestamp_ms for each in chain if effect(each) is not Effect.NONE), default=0)
+    changing = (each for each in chain if effect(each) is not Effect.NONE or each.parent_id is None)
+    return max((each.timestamp_ms for each in changing), default=0)

@@ -40,7 +40,7 @@ class Cuts:
         self._changed: dict[tuple[TableName, int, int], ChangedFiles] = {}
         self._files: dict[tuple[TableName, int, tuple[int, ...], int | None], ChangedFiles | None] = {}
         self._added: dict[tuple[TableName, int], ChangedFiles | None] = {}
-        self._completed: dict[tuple[TableName, Position], History] = {}
+        self._completed: dict[tuple[TableName, Position, int | None], History] = {}
         self._together = threading.Lock()
         self._begun = False
         self._renewed: set[TableName] = set()
@@ -128,12 +128,12 @@ class Cuts:
 
         Raises MetadataAccessError, as the reader does.
         """
-        table = broken.history.table
+        table, end = broken.history.table, broken.end
+        key = (table, broken.position, None if end is None else end.snapshot_id)
         with self._lock_of(table):
-            if (table, broken.position) not in self._completed:
-                known = completed(broken, self._reader().older(broken.history))
-                self._completed[table, broken.position] = known
-            return self._completed[table, broken.position]
+            if key not in self._completed:
+                self._completed[key] = completed(broken, self._reader().older(broken.history))
+            return self._completed[key]
 
     def added_files(self, found: Recovered) -> ChangedFiles | None:
         """The data files that were added since a position and still exist at the end. None if they cannot be listed.

@@ -148,8 +148,13 @@ class JobRun:
     def publish(self) -> None:
         """Write and publish the rows and the position. Called at the end of the block.
 
-        Raises StagingError if the run captured rows but called no method that writes.
+        Other jobs in threads of the same session wait meanwhile. Raises StagingError if the run captured rows but
+        called no method that writes.
         """
+        with self._spark.alone():
+            self._publish()
+
+    def _publish(self) -> None:
         plan = self.plan
         if not plan.captured:
             if self._write is not None:

@@ -23,6 +23,10 @@ class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into a
         return f"{self.construct}{where}"
 
 
+class OtherRelation(Refusal):
+    """The name of a relation that is not among those of the query, so that its changes are not known."""
+
+
 def refused(construct: str, node: exp.Expr | None = None, instead: str = "") -> Refusal:
     """The refusal of a construct. ``node``: its node, which determines the line."""
     return Refusal(construct, None if node is None else line_of(node), instead)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
+from ..plan.session_settings import SUMMARY_SETTING
 from .one_partition import known_as_one
 from .scans import ExactScans
 from .table_commits import TableCommits
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .staged_scans import StagedScans
+
+
+_locks: dict[object, threading.RLock] = {}
 
 
 class SessionSpark:
@@ -44,6 +49,10 @@ class SessionSpark:
         """Whether Spark's driver runs in this process, which can then access the same services."""
         return self._scans is not None
 
+    def alone(self) -> AbstractContextManager[object]:
+        """A lock of the session, which all jobs in its threads share. A setting of one job applies to all of them."""
+        return _locks.setdefault(_identity(self._session), threading.RLock())
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
         with _statement():
@@ -71,11 +80,15 @@ class SessionSpark:
         return dict(self._session.conf.getAll)
 
     def configure(self, key: str, value: str | None) -> None:
-        """Set a setting. None restores the value that it had when it was last set here."""
+        """Set a setting. None restores the value that it had when it was last set here.
+
+        A summary property had no value before, because a run refuses one. Another run must not restore it.
+        """
         conf = self._session.conf
         with _statement():
             if value is not None:
-                self._before.setdefault(key, conf.get(key, None))
+                if not key.startswith(SUMMARY_SETTING):
+                    self._before.setdefault(key, conf.get(key, None))
                 conf.set(key, value)
             elif (before := self._before.pop(key, None)) is not None:
                 conf.set(key, before)
@@ -102,6 +115,14 @@ class SessionSpark:
             self.let_go(view)
         if self._scans is not None:
             self._scans.close()
+
+
+def _identity(session: SparkSession) -> object:
+    """A value that is the same for all Python objects of a session."""
+    if hasattr(session, "_jvm"):
+        found: object = session._jvm.System.identityHashCode(session._jsparkSession)
+        return found
+    return session.session_id  # Spark Connect
 
 
 def _staged_scans(session: SparkSession) -> StagedScans | None:

@@ -10,6 +10,9 @@ from .history import TableName
 AUDIT_KEY = "ip.audit-of"
 """The property of an audit table that names the audited table. In the summary of a commit to the audit table, the value
 is the branch of the run that wrote it."""
+BEGUN_KEY = "ip.build-began"
+"""The property of a table of dbt's materialization ``table`` with the time in ms at which its build began, by the clock
+of the machine that runs dbt. The table may lack rows that were committed later."""
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 

@@ -5,6 +5,7 @@
 {% materialization table, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
+    {%- do adapter.ip.dbt_models.begin(model) -%}
     {{ run_hooks(pre_hooks) }}
 
     {%- set query = _model_query(compiled_code) -%}

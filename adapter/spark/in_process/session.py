@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from traceback import FrameSummary
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from iceberg_incremental.spark.java import java_class
 from iceberg_incremental.spark.one_partition import known_as_one
@@ -45,8 +46,12 @@ logger = AdapterLogger("Spark")
 # Default settings. dbt shows errors, and this package shows the progress.
 _START = {"spark.app.name": "dbt", "spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
 
+_HADOOP = "spark.hadoop."
+_SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
+
 _lock = threading.Lock()
 _job_groups = itertools.count(1)
+_started_with: dict[str, str] = {}  # the settings of the profile that started Spark; empty if another program did
 
 
 def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
@@ -67,7 +72,9 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
             catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
         root = _root(wanted, credentials)
         began = time.monotonic()
+        _require_same_storage(wanted)
         session = root.newSession()
+        _reset_others(session, wanted)
         settings = configure(session, wanted)
         checks.require_catalog(credentials.catalog, settings)
         load_jdbc(session, credentials.catalog, settings)
@@ -103,6 +110,37 @@ def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]
     return catalog_file.alone(file.parent)
 
 
+def _require_same_storage(wanted: Mapping[str, str]) -> None:
+    """Raise DbtRuntimeError if Spark was started for a profile with other settings of file systems.
+
+    Such settings cannot change, so the tables would be read and written in the storage of the other profile. Secrets
+    may differ, because they may be valid for a short time only.
+    """
+    known, now = (
+        {key: value for key, value in each.items() if key.startswith(_HADOOP) and _SECRET.search(key) is None}
+        for each in (_started_with, wanted)
+    )
+    if _started_with and known != now:
+        names = sorted(key for key in known.keys() | now if known.get(key) != now.get(key))
+        raise DbtRuntimeError(
+            "The Spark of this process cannot use the profile's settings of file systems.\n"
+            "  Expected: the values with which an earlier dbt command in this process started Spark, since they cannot "
+            "change while Spark is running.\n"
+            f"  Found: other values of {', '.join(names)}.\n"
+            "  To fix: run dbt in a separate process for each profile or target."
+        )
+
+
+def _reset_others(session: SparkSession, wanted: Mapping[str, str]) -> None:
+    """Reset the settings in a new session that only the profile which started Spark has."""
+    from pyspark.errors import AnalysisException
+
+    for key in _started_with.keys() - wanted.keys():
+        if key.startswith("spark.sql."):
+            with suppress(AnalysisException):  # a static setting, which cannot change
+                session.conf.unset(key)
+
+
 def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> SparkSession:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -113,6 +151,8 @@ def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> Sp
             _start({**_START, **wanted}, credentials)
         except Exception as error:
             raise checks.start_error(error, _log_file(credentials.folder)) from error
+        _started_with.clear()
+        _started_with.update(wanted)
     root = SparkSession.builder.getOrCreate()
     checks.require_iceberg(root)
     return root

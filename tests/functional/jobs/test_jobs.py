@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.sql.functions import count, expr
@@ -18,6 +19,7 @@ from iceberg_incremental.errors import (
     StagingError,
     StatementError,
 )
+from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
 from iceberg_incremental.publish.publisher import Publisher
 
 from ..incremental.conftest import outside, shop  # noqa: F401 (fixtures)
@@ -301,6 +303,23 @@ def test_only_one_of_two_runs_from_the_same_position_can_publish(lake, monkeypat
         appended(lake)
     assert lake.rows("id") == Counter([(1,), (2,)])
     assert lake.branches() == {"main"}
+
+
+def test_jobs_in_threads_of_one_session_do_not_affect_each_other(lake):
+    targets = [f"{lake.schema}.staged_{number}" for number in range(3)]
+
+    def run(target):
+        with Job(lake.session, target).run() as run:
+            run.append(run.changes(lake.source))
+
+    for number in range(3):
+        lake.insert((number, "a", 1))
+        with ThreadPoolExecutor(len(targets)) as pool:
+            list(pool.map(run, targets))
+    for target in targets:
+        assert sorted(lake.sql(f"select id from {target}")) == [(0,), (1,), (2,)]
+    left = [key for key in lake.session.conf.getAll if key.startswith(SUMMARY_SETTING)]
+    assert left == []
 
 
 def test_a_model_of_dbt_continues_a_job_and_the_job_the_model(shop):  # noqa: F811

@@ -89,6 +89,17 @@ def test_sql_that_is_not_kept_up_is_rebuilt_when_a_view_has_changed(auto, sql): 
     assert rows[0] != rows[1]
 
 
+def test_a_table_without_source_is_read_in_every_run(auto):  # noqa: F811
+    other = auto.shop.raw("hidden")
+    auto.shop.sql(f"create table {other} using iceberg as select 100 as id")
+    sql = f"select id from {{orders}} union all select id from {other}"
+    auto.model("both", sql, on_not_incremental="full_refresh")
+    auto.shop.run()
+    auto.shop.insert(other, "(101)")
+    auto.shop.run()
+    assert auto.differs("both", sql) == [[], []]
+
+
 @pytest.mark.parametrize(
     ("sql", "instead"),
     [
@@ -141,6 +152,23 @@ def test_views_are_read_through(auto):  # noqa: F811
     auto.shop.write("models/v_orders.sql", orders.format(25))
     auto.shop.run()
     assert auto.shop.rows(auto.shop.built("kept")) == auto.shop.rows(f"({query})") != rows
+
+
+def test_a_view_of_sparks_own_catalog_finds_columns_by_name(auto):  # noqa: F811
+    pairs, view = auto.shop.raw("pairs"), f"{auto.shop.schema}_pairs"
+    auto.shop.sql(f"create table {pairs} (a string, b string) using iceberg")
+    auto.shop.insert(pairs, "('a1', 'b1')")
+    auto.shop.sql(f"create view spark_catalog.default.{view} as select * from {pairs}")
+    tables = {"name": "own", "database": "spark_catalog", "schema": "default", "tables": [{"name": view}]}
+    auto.shop.write("models/own.yml", yaml.safe_dump({"version": 2, "sources": [tables]}))
+    auto.shop.model("copied", f"select * from {{{{ source('own', '{view}') }}}}", **AUTO)
+    auto.shop.run()
+    auto.change(f"alter table {pairs} alter column b first")
+    auto.shop.insert(pairs, "('b2', 'a2')")
+    auto.shop.run()
+    expected = {("a1", "b1"): 1, ("a2", "b2"): 1}
+    assert auto.shop.rows(f"spark_catalog.default.{view}") == expected
+    assert auto.shop.rows(auto.shop.built("copied")) == expected
 
 
 def test_a_value_that_jinja_computes_in_each_run(auto):  # noqa: F811

@@ -85,6 +85,19 @@ def test_a_table_that_a_run_left_out_is_due(shop):
     assert pending(shop.folder, **NO_JAVA).returncode == 99
 
 
+def test_a_table_whose_input_changed_during_its_build_is_due(shop):
+    source = three_stages(shop)
+    shop.insert(source, "(1, 'a')")
+    sql = "select count(*) as n from {{ ref('mirror') }}"
+    shop.model("counted", sql, materialized="table", pre_hook=f"insert into {shop.built('mirror')} values (2, 'b')")
+    assert shop.dbt("build").success
+    due = pending(shop.folder, **NO_JAVA)
+    assert (due.returncode, due.stdout) == (0, "shop.counted\n")
+    shop.model("counted", sql, materialized="table")
+    assert shop.dbt("build", "--select", *due.stdout.split()).success
+    assert pending(shop.folder, **NO_JAVA).returncode == 99
+
+
 def test_a_model_that_would_fail_is_an_error_and_not_hidden(shop):
     good, rewritten = shop.source("good"), shop.source("rewritten")
     shop.model("good", CHANGES.format("good"))

@@ -190,6 +190,25 @@ def test_nodes_downstream_of_a_model_that_another_process_built_are_built():
     assert world.built == [{VIEW}]
 
 
+def test_nodes_are_built_again_if_another_process_built_their_model_after_this_run_read_it():
+    world = World()
+    world.commit(A)
+    build = world.build
+
+    def overtaken(reach, passed):
+        outcome = build(reach, passed)
+        made = {name: world.statuses[name].epoch for name in outcome.done & world.statuses.keys()}
+        if len(world.built) == 1:
+            world.statuses[A] = up_to_date(A, made[A] + 1)
+        return replace(outcome, passed=outcome.done, epochs=made)
+
+    world.build = overtaken
+    world.loop._versions.current = world.version()
+    assert [world.step(), world.step(), world.step(60)] == [True, True, False]
+    assert world.built == [{A, B, VIEW}, {VIEW}]
+    assert A not in world.passed  # its tests have not seen the rows of the other process
+
+
 def test_an_error_of_a_whole_run_is_logged_once():
     world = World()
     world.commit(A)

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from dbt.adapters.spark_iceberg.watch.outcome import Outcome, outcome_of
 
 
-def result(name, status, kind="model", reads=(), message=None):
+def result(name, status, kind="model", reads=(), message=None, response=None):
     depends = SimpleNamespace(nodes=list(reads))
     node = SimpleNamespace(unique_id=f"{kind}.shop.{name}", name=name, resource_type=kind, depends_on=depends)
-    return SimpleNamespace(node=node, status=status, message=message)
+    return SimpleNamespace(node=node, status=status, message=message, adapter_response=response)
 
 
 A, B, C = "model.shop.a", "model.shop.b", "model.shop.c"
@@ -42,6 +42,14 @@ def test_a_failing_test_that_also_reads_a_node_that_was_not_built():
     found = outcome_of([result("a", "success"), result("relationships", "fail", "test", [A, C], "2")], {A})
 
     assert found == Outcome(frozenset(), {A: "relationships: 2"})
+
+
+def test_the_epochs_of_built_models():
+    results = [result("a", "success", response={"ip": {"epoch": 7}}), result("b", "success", response={"code": "OK"})]
+    failing = result("t", "fail", "test", [A], "2")
+
+    assert outcome_of(results, {A, B}).epochs == {A: 7}
+    assert outcome_of([*results, failing], {A, B}).epochs == {A: 7}
 
 
 def test_a_warning_is_not_a_failure():

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.errors import MetadataAccessError
+from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import plan_changes, plan_whole
+from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.data_files import file
@@ -38,6 +40,10 @@ class Reader:
     def data_files(self, history, asked):
         self.reads.append((asked.snapshot_id, asked.added_by, asked.since))
         return ChangedFiles((), ())
+
+
+    def older(self, history):
+        yield hist(SOURCE, *(snap(number, number - 1 or None) for number in range(1, 5)))
 
 
 def cuts_of(**tables):
@@ -91,6 +97,15 @@ def test_a_table_without_a_cut_is_not_read_ahead_by_its_readers():
     assert cuts.of(SOURCE).end.snapshot_id == 1
     cuts.renew([SOURCE])
     assert cuts.of(SOURCE).end.snapshot_id == 1
+
+
+def test_a_history_is_completed_again_for_a_cut_that_was_renewed():
+    cuts, _ = cuts_of()
+    for last in (5, 6):
+        history = hist(SOURCE, *(snap(number, number - 1) for number in range(4, last + 1)))
+        broken = Break(Cause.EXPIRED, history, h.at(1), history.current, Reason.COMMITS_EXPIRED)
+        commits = cuts.completed(broken).commits_since(1, history.current)
+        assert [commit.snapshot_id for commit in commits] == list(range(2, last + 1))
 
 
 def test_an_unreadable_table_does_not_affect_other_tables():

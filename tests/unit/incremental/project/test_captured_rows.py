@@ -44,6 +44,7 @@ def totals(sql):
         (f"select count(*) as n from {NEW}", ["count(*)"]),
         (f"select k, max(v) as v from {NEW} as e group by k", ["max(v)"]),
         (f"select k, every(v) as v, try_sum(w) as w from {NEW} as e group by k", ["every(v)", "try_sum(w)"]),
+        (f"select k, theta_sketch_agg(v) as v from {NEW} group by k", ["theta_sketch_agg(v)"]),
         (f"select k, coalesce(round(avg(v), 2), 0) as v from {NEW} group by k", ["avg(v)"]),
         (f"select k, max_by(v, ts) as v, count(*) as n from {NEW} group by k", ["count(*)"]),
         (f"select k, sum(v) as v from {LOG} group by k", ["sum(v)"]),
@@ -65,6 +66,9 @@ def totals(sql):
         (f"select d.name, sum(f.v) from {NEW} f left join {DIM} d on f.k = d.k group by d.name", ["sum(f.v)"]),
         (f"select name, sum(v) from ({NEW} f join {DIM} d using (k)) group by name", ["sum(v)"]),
         (f"select name, sum(v) from {NEW} f, {DIM} d where f.k = d.k group by name", ["sum(v)"]),
+        # also if the changes are joined with other rows of their own table
+        (f"select f.k, sum(f.v) from {NEW} f left join {WHOLE} p on p.id = f.parent group by f.k", ["sum(f.v)"]),
+        (f"select p.k, count(F.id) as n from {WHOLE} p join {NEW} f on p.id = f.parent group by p.k", ["count(F.id)"]),
         # the aggregated rows are distinct new rows, or the newest new row of each key
         (f"select day, count(*) as n from (select distinct day, k from {NEW}) group by day", ["count(*)"]),
         (
@@ -80,6 +84,7 @@ def totals(sql):
         (f"select k, (select max(v) from {NEW}) as top from {DIM}", ["max(v)"]),
         (f"select k from {NEW} group by k having count(*) > 1", ["count(*)"]),
         (f"select * from {NEW} pivot (sum(v) for d in (1, 2))", ["sum(v)"]),
+        (f"select * from (select distinct k, d, v from {NEW}) pivot (sum(v) for d in (1, 2))", ["sum(v)"]),
         # windows
         (
             f"select k, sum(v) over (partition by k order by ts) as s from {NEW}",

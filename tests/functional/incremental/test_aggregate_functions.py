@@ -1,0 +1,28 @@
+"""The aggregate functions of Spark, which SQL over captured changes must not use, are all recognized."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_iceberg.project.aggregates import is_aggregate
+from dbt.adapters.spark_iceberg.project.sqlglot_dialect import SparkIceberg
+from iceberg_incremental.spark.java import java_class
+
+_GROUP = "agg_funcs"
+"""The name of the group in the documentation of Spark's functions."""
+_OF_GROUPING_SETS = {"grouping", "grouping_id"}
+"""Functions of the group that depend only on the query, and not on the rows."""
+
+
+def test_every_aggregate_function_of_spark(outside):
+    session = outside.session
+    registry = java_class(session, "org.apache.spark.sql.catalyst.analysis.FunctionRegistry$")
+    builtin = getattr(registry, "MODULE$").builtin()
+    listed = builtin.listFunction()
+    infos = [builtin.lookupFunction(listed.apply(place)).get() for place in range(listed.size())]
+    names = {each.getName() for each in infos if each.getGroup() == _GROUP} - _OF_GROUPING_SETS
+    assert {"sum", "listagg", "count_min_sketch"} <= names
+
+    def is_known(name):
+        (query,) = SparkIceberg().parse(f"select {name}(a, b) as value from t")
+        return any(is_aggregate(node) for node in query.walk())
+
+    assert sorted(name for name in names if not is_known(name)) == []
