@@ -52,6 +52,10 @@ REFUSED = {
     "select t > 1 as b, count(*) as n from (select k, (select sum(d) from db.a t where t.k = a.k) as t from db.a) u "
     "group by t > 1": "sum() of floating-point numbers",
     "select hash(* except (d)) as h from db.a": "* EXCEPT as an argument",
+    "select a.k, to_json(arrays_zip(array(1), (b.s))) as j from db.b right join db.a on a.k = b.k": "arrays_zip() in a "
+    "SELECT whose columns are renamed",
+    "select to_json(arrays_zip(s, s)) as j, count(*) over (partition by k) as n, max(x) over (partition by s) as m "
+    "from db.a": "arrays_zip() in a SELECT whose columns are renamed",
     # equal rows may have different positions in different orders
     "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
     "row_number() over (partition by k order by s, x) as m from db.a) t group by s, n, m": "row_number(), which",
