@@ -10,6 +10,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import StatementError
+from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.spark.scans import ExactScans
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.sql import sql_name
@@ -60,12 +61,16 @@ class DbtSpark:
         return [(str(name), str(type_)) for name, type_, *_ in self.rows(f"describe query {query}")]
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """The current values of the session's settings in ``keys``. On a server, this requires one statement."""
+        """The current values of the session's settings in ``keys``. On a server, this requires a statement or two."""
         if session := self._connections.own_session():
-            found = {key: session.setting(key) for key in keys}
-            return {key: value for key, value in found.items() if value is not None}
+            conf = session.session.conf
+            of_session = {key: conf.get(key) if key == TIME_ZONE else session.setting(key) for key in keys}
+            return {key: value for key, value in of_session.items() if value is not None}
         with _statement():
-            return {str(key): str(value) for key, value, *_ in self._connections.rows("set") if key in keys}
+            found = {str(key): str(value) for key, value, *_ in self._connections.rows("set") if key in keys}
+            if TIME_ZONE in keys and TIME_ZONE not in found:
+                found[TIME_ZONE] = str(self._connections.rows("select current_timezone()")[0][0])
+            return found
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores its previous value or, on a server, resets it."""

@@ -12,6 +12,8 @@ from ..plan import session_settings
 from ..spark.scans import ExactScans
 from ..spark.table_commits import TableCommits
 
+TIME_ZONE = "spark.sql.session.timeZone"
+
 
 class Spark(Protocol):
     """A connection to Spark, used by one thread. Methods that execute SQL convert all errors to StatementError.
@@ -44,7 +46,10 @@ class Spark(Protocol):
         """The names and SQL types of the columns of a SELECT, which is not executed."""
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
-        """The current values of settings of the session. Settings without a value are omitted."""
+        """The current values of settings of the session. Settings without a value are omitted.
+
+        ``TIME_ZONE`` always has a value, which is by default the time zone of the computer on which Spark runs.
+        """
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores its previous value."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
 from .one_partition import known_as_one
+from .port import TIME_ZONE
 from .scans import ExactScans
 from .table_commits import TableCommits
 
@@ -61,7 +62,8 @@ class SessionSpark:
 
     def settings(self, keys: Collection[str]) -> Mapping[str, str]:
         """The current values of settings of the session. Settings without a value are omitted."""
-        found = {key: self._session.conf.get(key, None) for key in keys}
+        conf = self._session.conf
+        found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
         return {key: value for key, value in found.items() if value is not None}
 
     def all_settings(self) -> Mapping[str, str]:

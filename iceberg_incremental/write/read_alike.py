@@ -9,7 +9,7 @@ from importlib.metadata import version
 from ..explain import plain_sql_errors
 from ..query import plans
 from ..query.incremental_query import IncrementalQuery
-from ..spark.port import Spark, under
+from ..spark.port import TIME_ZONE, Spark, under
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 SETTINGS = (
@@ -24,7 +24,7 @@ SETTINGS = (
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.mapKeyDedupPolicy",
     "spark.sql.parser.escapedStringLiterals",
-    "spark.sql.session.timeZone",
+    TIME_ZONE,
     "spark.sql.timestampType",
 )
 """The settings that affect a query's result. If one of them changes, all rows of the table are replaced."""

@@ -208,6 +208,21 @@ def test_another_time_zone_rebuilds(auto):  # noqa: F811
         auto.shop.sql("reset spark.sql.session.timeZone")
 
 
+def test_another_time_zone_of_the_computer_rebuilds(auto, outside):  # noqa: F811
+    sql = "select id, cast(ordered_at as string) as at from {orders}"
+    auto.model("texts", sql, rebuild_above=1)
+    auto.shop.run()
+    zones = outside.session._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    zones.setDefault(zones.getTimeZone("Asia/Tokyo"))
+    try:
+        auto.change(ORDER.format(9))
+        auto.shop.run()
+        assert auto.differs("texts", sql) == [[], []]
+    finally:
+        zones.setDefault(before)
+
+
 def test_a_model_over_a_model_stays_incremental_after_a_rebuild(auto):  # noqa: F811
     auto.model("lines", LINES, rebuild_above=0)
     sql = "select region, count(*) as n from {{ ref('lines') }} group by region"
