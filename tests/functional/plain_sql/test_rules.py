@@ -181,6 +181,19 @@ def test_a_source_that_gets_a_column(auto):  # noqa: F811
     assert auto.differs("copied", sql) == [[], []]
 
 
+def test_a_source_that_gets_a_column_which_the_table_does_not_get(auto):  # noqa: F811
+    auto.model("copied", "select * from {orders}", rebuild_above=1)
+    auto.shop.run()
+    columns = "id, customer_id, amount, items, ordered_at"
+    auto.change("alter table {orders} add column note string", "update {orders} set note = 'x' where id = 1")
+    auto.shop.run()
+    assert auto.differs("copied", f"select {columns} from {{orders}}") == [[], []]
+    auto.change("update {orders} set note = 'y', amount = 11 where id = 1", "delete from {orders} where id = 2")
+    found = auto.shop.run()
+    assert logged(found, "affected rows are replaced")
+    assert auto.differs("copied", f"select {columns} from {{orders}}") == [[], []]
+
+
 def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F811
     sql = "select id, amount from {orders}"
     auto.model("copied", sql, rebuild_above=1)
