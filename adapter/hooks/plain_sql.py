@@ -176,6 +176,8 @@ class PlainSqlHooks(Room):
         on_schema_change.
         """
         kept = self._kept(found, types)
+        if kept is not None:  # with on_schema_change: ignore, the table may lack new columns
+            kept = kept.keyed_by([column.name for column in synced["written"]])
         reason = self._reason_to_rebuild(found, kept, types, synced)
         if kept is None or reason is not None:
             yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))

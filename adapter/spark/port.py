@@ -10,6 +10,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import StatementError
+from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.spark.scans import ExactScans
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.sql import sql_name
@@ -60,17 +61,19 @@ class DbtSpark:
         return [(str(name), str(type_)) for name, type_, *_ in self.rows(f"describe query {query}")]
 
     def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
-        """The current values of settings of the session, as in the protocol. A server needs one statement."""
+        """The current values of settings of the session, as in the protocol. A server needs a statement or two."""
         if session := self._connections.own_session():
-            found = {key: session.setting(key) for key in keys}
+            conf = session.session.conf
+            of_session = {key: conf.get(key) if key == TIME_ZONE else session.setting(key) for key in keys}
             if prefix is not None:
-                found |= {key: value for key, value in session.settings().items() if key.startswith(prefix)}
-            return {key: value for key, value in found.items() if value is not None}
+                of_session |= {key: value for key, value in session.settings().items() if key.startswith(prefix)}
+            return {key: value for key, value in of_session.items() if value is not None}
         with _statement():
             rows = {str(key): str(value) for key, value, *_ in self._connections.rows("set")}
-        return {
-            key: value for key, value in rows.items() if key in keys or (prefix is not None and key.startswith(prefix))
-        }
+            found = {key: value for key, value in rows.items() if key in keys or (prefix and key.startswith(prefix))}
+            if TIME_ZONE in keys and TIME_ZONE not in found:
+                found[TIME_ZONE] = str(self._connections.rows("select current_timezone()")[0][0])
+            return found
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores its previous value or, on a server, resets it."""

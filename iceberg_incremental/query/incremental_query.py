@@ -104,6 +104,12 @@ class IncrementalQuery:
             keys += [tuple(names) for names in by_source.values() if 1 < len(names) < len(self.key)]
         return [replace(self, key=key, alone=()) for key in keys]
 
+    def keyed_by(self, columns: Collection[str]) -> IncrementalQuery:
+        """The query with those columns of its key that are among some columns, such as those of the table."""
+        known = {name.lower() for name in columns}
+        key, alone = (tuple(name for name in names if name.lower() in known) for names in (self.key, self.alone))
+        return replace(self, key=key, alone=alone)
+
     def affected(self, changes: Changes, name: str) -> list[KeyView]:
         """The views of a run, in the order of their creation. The last view, ``name``, has the affected keys."""
         if self.choosing:

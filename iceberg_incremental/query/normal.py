@@ -10,6 +10,7 @@ from sqlglot import exp
 from .reading import own_nodes
 from .refusal import refused
 from .relations import clauses_of, is_nested
+from .stars import require_no_field_names
 from .subqueries import subqueries
 
 Names = Callable[[str], Sequence[str]]
@@ -151,6 +152,7 @@ def _rename(select: exp.Select, derived: exp.Subquery, renamed: Renamed) -> None
     for column in list(select.find_all(exp.Column)):
         found = renamed.get((column.table.lower(), column.name.lower()))
         if found is not None and not _is_within(column, derived):
+            require_no_field_names(column)
             column.replace(found.copy())
 
 
@@ -190,7 +192,7 @@ def grouped_by(select: exp.Select) -> list[exp.Expr] | None:
         inner = each.unnest()
         if isinstance(inner, exp.Literal) and not inner.is_string:
             inner = select.expressions[int(inner.name) - 1].unalias()
-        found += inner.expressions if isinstance(inner, exp.Tuple) else [inner]
+        found += [each.unalias() for each in inner.expressions] if isinstance(inner, exp.Tuple) else [inner]
     return [each.copy() for each in found]
 
 

@@ -16,7 +16,7 @@ from .dialect import PlainSpark, with_units
 from .refusal import OtherRelation, line_of, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
-from .stars import without_stars
+from .stars import with_field_names, without_stars
 from .supported import is_aggregate, require_supported
 
 Columns = Mapping[str, str]
@@ -204,6 +204,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
         )
         without_stars(tree, schema)
+        with_field_names(tree)
     except (SqlglotError, RecursionError, ValueError, TypeError) as error:
         raise refused(
             f"names that cannot be resolved: {str(error).splitlines()[0]}",

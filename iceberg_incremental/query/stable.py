@@ -18,7 +18,7 @@ from .blocks import ROOT, Block
 from .reading import own_nodes
 from .refusal import Refusal, refused
 from .restricted import Relations, held_by_source, within
-from .supported import window_of
+from .supported import is_generator, window_of
 from .together import aggregates_of
 from .types import Types, tells_apart
 
@@ -40,7 +40,7 @@ class Unstable:
 
 def inexact(select: exp.Select, types: Types) -> Iterator[tuple[exp.Expr, bool]]:
     """The nodes of a SELECT whose value can differ between computations, and whether they choose among rows."""
-    calls = [node for part in normal.parts(select) for node in own_nodes(part) if isinstance(node, exp.Anonymous)]
+    calls = [node for node in _own_nodes(select) if isinstance(node, exp.Anonymous)]
     by_order = {id(node): window for node in calls if (window := window_of(node)) is not None and _reads_order(node)}
     if is_decided(select, list(by_order.values()), types):
         calls = [node for node in calls if id(node) not in by_order]
@@ -64,8 +64,8 @@ def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) 
         for each in windows
         if each.args.get("order") is not None
     ]
-    if len(distinguishing) < len(windows):
-        return False
+    if len(distinguishing) < len(windows) or any(map(is_generator, _own_nodes(select))):
+        return False  # the rows that a generator returns for one row have the same values of all columns
     groups = normal.grouped_by(select)
     if groups is not None or aggregates_of(select):  # no two groups are equal
         return all(group in each or isinstance(group, exp.Literal) for each in distinguishing for group in groups or ())
@@ -74,6 +74,11 @@ def is_decided(select: exp.Select, windows: Sequence[exp.Window], types: Types) 
     return all(each == orders[0] for each in orders) and all(
         column in each and tells_apart(types.of(column)) for each in distinguishing for column in columns
     )
+
+
+def _own_nodes(select: exp.Select) -> list[exp.Expr]:
+    """The nodes of the expressions that a SELECT itself computes."""
+    return [node for part in normal.parts(select) for node in own_nodes(part)]
 
 
 def _varying(node: exp.Expr) -> str:

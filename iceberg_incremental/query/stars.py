@@ -1,4 +1,7 @@
-"""Stars in the arguments of functions, as in ``to_json(struct(*))``, which sqlglot does not expand."""
+"""Stars and names in the arguments of functions, as in ``to_json(struct(*))``.
+
+sqlglot does not expand these stars. Later steps rename columns, but the fields of a struct keep their names.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ from sqlglot.schema import ensure_schema
 
 from .dialect import PlainSpark
 from .refusal import refused
+
+_COMPARED = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Values,
+)  # fmt: skip
+"""The nodes that compare or list tuples, so that the names of their fields do not matter."""
 
 
 def without_stars(tree: exp.Expr, schema: Mapping[str, object]) -> None:
@@ -30,10 +38,31 @@ def without_stars(tree: exp.Expr, schema: Mapping[str, object]) -> None:
             names = [node.table] if isinstance(node, exp.Column) else list(scope.selected_sources)
             columns = [(name, column) for name in names for column in resolver.get_source_columns(name)]
             node.replace([exp.column(column, name, quoted=True) for name, column in columns])
-    for call in tree.find_all(exp.Anonymous):
-        if call.name.lower() == "struct":  # its fields keep their names if later steps rename the columns
-            for value in [each for each in call.expressions if isinstance(each, exp.Column)]:
-                value.replace(exp.alias_(value.copy(), value.name, quoted=True))
+
+
+def with_field_names(tree: exp.Expr) -> None:
+    """Write the names of the fields of ``struct(a, b)`` and ``(a, b)``, which are those of the columns."""
+    for found in [node for node in tree.find_all(exp.Anonymous, exp.Tuple) if _is_struct(node)]:
+        for value in [each for each in found.expressions if isinstance(each.unnest(), exp.Column)]:
+            value.replace(exp.alias_(value.unnest().copy(), value.unnest().name, quoted=True))
+
+
+def require_no_field_names(column: exp.Column) -> None:
+    """Raise Refusal for a column whose name is that of a field of ``arrays_zip()``, before the column is renamed."""
+    call = column.parent
+    while isinstance(call, exp.Paren):
+        call = call.parent
+    if isinstance(call, exp.Anonymous) and call.name.lower() == "arrays_zip":
+        raise refused("arrays_zip() in a SELECT whose columns are renamed", column, "compute it in a CTE")
+
+
+def _is_struct(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() == "struct"
+    above = node.parent
+    while isinstance(above, (exp.Tuple, exp.Paren)):
+        above = above.parent
+    return not isinstance(above, _COMPARED)
 
 
 def _counts_rows(node: exp.Expr) -> bool:

@@ -236,7 +236,8 @@ def _derived(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr | None:
     names = set(known.values())
     for each in own_nodes(found):
         if (
-            isinstance(each, (exp.Query, exp.Filter))
+            # the variable of a lambda may have the name of a column
+            isinstance(each, (exp.Query, exp.Filter, exp.Lambda))
             or is_aggregate(each)
             or (isinstance(each, exp.Column) and (each.table or each.name not in names))
         ):

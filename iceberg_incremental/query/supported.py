@@ -14,7 +14,7 @@ from .relations import is_nested
 
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     # clauses
-    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Aliases, exp.CTE, exp.With, exp.Subquery,
+    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.CTE, exp.With, exp.Subquery,
     exp.Union, exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Distinct, exp.Order, exp.Ordered, exp.Lateral,
     exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Hint, exp.Values,
     # names and values
@@ -38,6 +38,9 @@ MOMENT = re.compile(
     r"\s*(?i:now|today|tomorrow|yesterday)\s*(?:[A-Z]{1,4}[-+:\d]*|[-+]\S+|\w+/\S+)?\s*"  # with an optional time zone
 )
 """A whole text that Spark interprets as the time of the statement if it is cast to a date or a timestamp."""
+
+_VARIABLE = re.compile(r"\$\{\S+?\}")
+"""A variable, which Spark replaces by the value of a setting in the whole text of a statement, also within literals."""
 
 _OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
 _ADVICE = {
@@ -104,9 +107,27 @@ _KNOWN = (
 def _cast(node: exp.Cast) -> Refusal | None:
     """Refuse ``timestamp 'now'``, a CAST in the tree, because its value differs between statements."""
     value = node.this
-    if isinstance(value, exp.Literal) and MOMENT.fullmatch(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
+    is_text = isinstance(value, (exp.Literal, exp.RawString))
+    if is_text and MOMENT.fullmatch(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
         return refused(f"{value.name}, whose value does not depend only on the sources' rows", node)
     return None
+
+
+def _text(node: exp.Literal | exp.RawString) -> Refusal | None:
+    found = _VARIABLE.search(node.name)
+    return (
+        None
+        if found is None
+        else refused(
+            f"the variable {found[0]} of Spark",
+            node,
+            "insert its value with Jinja, and refer to groups of a pattern by number",
+        )
+    )
+
+
+def _several_names(node: exp.Aliases) -> Refusal | None:
+    return refused(f"AS with several names: {node.sql(PlainSpark)[:60]}", node, "use LATERAL VIEW")
 
 
 def _column(node: exp.Column) -> Refusal | None:
@@ -158,7 +179,10 @@ def _relation(node: exp.Expr) -> Refusal | None:
 
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.Anonymous: _function,
+    exp.Aliases: _several_names,
     exp.Cast: _cast,
+    exp.Literal: _text,
+    exp.RawString: _text,
     exp.TryCast: _cast,
     exp.Column: _column,
     exp.Join: _join,

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from . import normal
 from .reading import own_nodes
+from .stars import require_no_field_names
 from .supported import is_generator
 from .together import aggregates_of, windows_of
 
@@ -40,6 +41,7 @@ def without_mixed_windows(select: exp.Select, numbers: count[int]) -> None:
         name = names.setdefault(window.copy(), f"c{len(names)}")
         window.replace(exp.column(name, derived.name, quoted=True))
     for column in _own_columns(select):
+        require_no_field_names(column)
         name = names.setdefault(column.copy(), f"c{len(names)}")
         column.replace(exp.column(name, derived.name, quoted=True))
     inner.set("expressions", [exp.alias_(each, name, quoted=True) for each, name in names.items()])

@@ -12,6 +12,8 @@ from ..plan import session_settings
 from ..spark.scans import ExactScans
 from ..spark.table_commits import TableCommits
 
+TIME_ZONE = "spark.sql.session.timeZone"
+
 
 class Spark(Protocol):
     """A connection to Spark, used by one thread. Methods that execute SQL convert all errors to StatementError.
@@ -46,6 +48,7 @@ class Spark(Protocol):
     def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
         """The current values of settings of the session. Settings without a value are omitted.
 
+        ``TIME_ZONE`` always has a value, which is by default the time zone of the computer on which Spark runs.
         ``prefix``: also returns the settings whose names start with it and that the session or its configuration sets.
         """
 

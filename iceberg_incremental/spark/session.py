@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StatementError
 from ..plan.session_settings import SUMMARY_SETTING
 from .one_partition import known_as_one
+from .port import TIME_ZONE
 from .scans import ExactScans
 from .table_commits import TableCommits
 
@@ -70,7 +71,8 @@ class SessionSpark:
 
     def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol."""
-        found = {key: self._session.conf.get(key, None) for key in keys}
+        conf = self._session.conf
+        found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
         if prefix is not None:
             found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefix)}
         return {key: value for key, value in found.items() if value is not None}

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from ..explain import plain_sql_errors
 from ..query import plans
 from ..query.incremental_query import IncrementalQuery
-from ..spark.port import Spark, under
+from ..spark.port import TIME_ZONE, Spark, under
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 _SETTINGS = (
@@ -22,7 +22,7 @@ _SETTINGS = (
     "spark.sql.icu.caseMappings.enabled",
     "spark.sql.jsonGenerator.ignoreNullFields",
     "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.session.timeZone",
+    TIME_ZONE,
     "spark.sql.timestampType",
 )
 """The settings that affect a query's result, except those that a run refuses."""

@@ -14,6 +14,11 @@ QUERIES = {
     "texts": "select a.k, to_json(struct(*)) as j, rank() over (partition by k order by x) as r, "
     "max(x) over (partition by s) as m from {a} a",
     "fields": "select a.k, to_json(struct(b.y, b.s)) as j from {b} b right join {a} a on a.k = b.k",
+    "pairs": "select a.k, to_json((b.y, (b.s))) as j from {b} b right join {a} a on a.k = b.k",
+    "ranked_pairs": "select k, to_json((x, s)) as j, rank() over (partition by k order by x) as r, "
+    "max(x) over (partition by s) as m from {a} a",
+    "grouped_pairs": "select to_json((b.y, b.s)) as j, count(*) as n from {b} b right join {a} a on a.k = b.k "
+    "group by (b.y, b.s)",
     "exploded": "select t.k, e from (select k, max(x) as m from {a} a group by k) t "
     "lateral view explode(array(m, 7)) u as e",
 }

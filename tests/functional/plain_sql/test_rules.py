@@ -209,6 +209,19 @@ def test_a_source_that_gets_a_column(auto):  # noqa: F811
     assert auto.differs("copied", sql) == [[], []]
 
 
+def test_a_source_that_gets_a_column_which_the_table_does_not_get(auto):  # noqa: F811
+    auto.model("copied", "select * from {orders}", rebuild_above=1)
+    auto.shop.run()
+    columns = "id, customer_id, amount, items, ordered_at"
+    auto.change("alter table {orders} add column note string", "update {orders} set note = 'x' where id = 1")
+    auto.shop.run()
+    assert auto.differs("copied", f"select {columns} from {{orders}}") == [[], []]
+    auto.change("update {orders} set note = 'y', amount = 11 where id = 1", "delete from {orders} where id = 2")
+    found = auto.shop.run()
+    assert logged(found, "affected rows are replaced")
+    assert auto.differs("copied", f"select {columns} from {{orders}}") == [[], []]
+
+
 def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F811
     sql = "select id, amount from {orders}"
     auto.model("copied", sql, rebuild_above=1)
@@ -238,6 +251,21 @@ def test_another_setting_that_affects_values_rebuilds(auto, key, value):  # noqa
         assert auto.differs("texts", sql) == [[], []]
     finally:
         auto.shop.sql(f"reset {key}")
+
+
+def test_another_time_zone_of_the_computer_rebuilds(auto, outside):  # noqa: F811
+    sql = "select id, cast(ordered_at as string) as at from {orders}"
+    auto.model("texts", sql, rebuild_above=1)
+    auto.shop.run()
+    zones = outside.session._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    zones.setDefault(zones.getTimeZone("Asia/Tokyo"))
+    try:
+        auto.change(ORDER.format(9))
+        auto.shop.run()
+        assert auto.differs("texts", sql) == [[], []]
+    finally:
+        zones.setDefault(before)
 
 
 def test_a_model_over_a_model_stays_incremental_after_a_rebuild(auto):  # noqa: F811

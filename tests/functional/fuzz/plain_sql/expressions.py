@@ -181,9 +181,13 @@ class Expressions:
             f"{self.leaf(Kind.DEC)}::string",
             f"left({a}, 1)",
             f"nullif({a}, '')",
+            f"to_json(({self.leaf(Kind.STR)}, {self.leaf(Kind.INT)}))",
+            f"to_json(struct({self.leaf(Kind.INT)}, {self.leaf(Kind.DATE)}))",
         ]
         if self.has(Kind.INFO):
             forms += [f"{self.leaf(Kind.INFO)}.b"] * 2
+        if self.has(Kind.INTS):
+            forms.append(f"to_json(arrays_zip({self.leaf(Kind.INTS)}, {self.leaf(Kind.INTS)}))")
         return rng.choice(forms)
 
     def date(self, depth: int) -> str:

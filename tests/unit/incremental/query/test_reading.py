@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental.query.blocks import blocks_of
+from iceberg_incremental.query.dialect import PlainSpark
 from iceberg_incremental.query.reading import mentions, read, replaced, spark_text
 from iceberg_incremental.table.history import TableName
 
-from .kept_tables import COLUMNS
+from .kept_tables import COLUMNS, SCHEMA
 
 MENTIONS = {
     "select * from lake.db.a": ["lake.db.a"],
@@ -91,3 +93,11 @@ def test_qualified(sql: str) -> None:
     found = read(sql, COLUMNS, "lake")
     assert found.qualified == QUALIFIED[sql]
     assert {*found.tables.values()} <= {TableName("lake", "db", name) for name in "abc"}
+
+
+@pytest.mark.parametrize("fields", ["struct(b.s, (y), 1)", "(b.s, (y), 1)"])
+def test_fields_keep_their_names_if_columns_are_renamed(fields: str) -> None:
+    tree = read(f"select {fields} as f from db.b right join db.a on b.k = a.k", COLUMNS, "lake").tree
+    tables = {"ip_table_0": list(SCHEMA["b"]), "ip_table_1": list(SCHEMA["a"])}
+    found = blocks_of(tree, tables)[-1].query.sql(PlainSpark)
+    assert "(`ip_left_0`.`c2` AS `s`, `ip_left_0`.`c1` AS `y`, 1)" in found

@@ -63,6 +63,8 @@ OTHERS = {
     "a choice": "select k, count(*) as n from (select k, first(x) as x from db.a group by k) t where x > 0 group by k",
     "several rows of a group": "select k, count(*) as n, explode(array(1, 2)) as e from db.a group by k",
     "rows made of sums": "select k, count(*) as n, explode(array(count(*))) as e from db.a group by k",
+    "a variable with the name of a sum": "select k, sum(x) as s, transform(array(k), s -> s + sum(x)) as t from db.a "
+    "group by k",
     "distinct groups": "select distinct k, count(*) as n from db.a group by k",
 }
 

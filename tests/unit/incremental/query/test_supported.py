@@ -26,6 +26,10 @@ REFUSED = {
     "select k from db.a tablesample (10 percent)": "TABLESAMPLE",
     "select k from db.a version as of 3": "time travel",
     "select id from range(10)": "the function range()",
+    "select k, '${spark.app.id}' as app from db.a": "the variable ${spark.app.id} of Spark",
+    "select k from db.a where s rlike r'${env:NAME}'": "the variable ${env:NAME} of Spark",
+    "select k, try_cast(r'today' as date) as d from db.a": "today, whose value",
+    "with e as (select k, posexplode(array(x)) as (p, v) from db.a) select k, p, v from e": "AS with several names",
     "select k from db.a except select k from db.b": "EXCEPT",
     "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
     "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
@@ -52,12 +56,19 @@ REFUSED = {
     "select t > 1 as b, count(*) as n from (select k, (select sum(d) from db.a t where t.k = a.k) as t from db.a) u "
     "group by t > 1": "sum() of floating-point numbers",
     "select hash(* except (d)) as h from db.a": "* EXCEPT as an argument",
+    "select a.k, to_json(arrays_zip(array(1), (b.s))) as j from db.b right join db.a on a.k = b.k": "arrays_zip() in a "
+    "SELECT whose columns are renamed",
+    "select to_json(arrays_zip(s, s)) as j, count(*) over (partition by k) as n, max(x) over (partition by s) as m "
+    "from db.a": "arrays_zip() in a SELECT whose columns are renamed",
     # equal rows may have different positions in different orders
     "select s, n, m from (select k, x, s, row_number() over (partition by k order by x, s) as n, "
     "row_number() over (partition by k order by s, x) as m from db.a) t group by s, n, m": "row_number(), which",
     # ORDER BY considers 0.0 and -0.0 equal
     "select n, count(*) as m from (select d, row_number() over (partition by k order by d) as n from db.a) t "
     "group by n": "row_number(), which may choose",
+    # the rows that explode() returns for one row are equal in the order
+    "select e, n, count(*) as m from (select k, explode(array(x, k)) as e, row_number() over (partition by k order by "
+    "x) as n from db.a) t group by e, n": "row_number(), which may choose",
     # the order does not determine the count of the subquery
     "select n, count(*) as m from (select k, (select count(*) from db.b where b.k = a.x) as c, row_number() over "
     "(partition by k order by s) as n from db.a) t group by n, c": "row_number(), which may choose",
