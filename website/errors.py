@@ -98,8 +98,8 @@ _HEAD = """# Errors
 Most errors state what is wrong, what was expected, what was found, and how to fix it. When an error is raised, the run
 has published neither rows nor a checkpoint. There are two exceptions:
 
-- The messages of some errors about [staged commits](#staged-commits), and of errors in steps after the publication,
-  such as `grants`, state which rows are in the table.
+- Some errors about [staged commits](#staged-commits), and errors in steps after the publication, such as `grants`, are
+  raised when rows are already in the table. Their messages state which rows these are.
 - If the connection or the [response to a commit](#services-and-disks) is lost, it is unknown whether the commit was
   completed. The next run continues from the last commit.
 

@@ -45,7 +45,7 @@ def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError
     listed = ", ".join(keys)
     return ConfigError(
         f"{model} returns rows of groups in which nothing changed.\n"
-        f"  Expected: {listed} as returned by ip_changed_groups(), since the rows of other groups are not all read.\n"
+        f"  Expected: {listed} as returned by ip_changed_groups(), since not all rows of other groups are read.\n"
         f"  Found: {found}.\n"
         f"  To fix: return {listed} unchanged. If the groups depend on an expression, such as coalesce(k, 'none') or "
         "date_trunc('month', day), compute it in an upstream model, and pass its column to ip_changed_groups()."
