@@ -17,6 +17,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
+from dbt.adapters.spark_iceberg.hooks.reads import READS
 from dbt.adapters.spark_iceberg.project.captured import Captured, Total
 from dbt.adapters.spark_iceberg.project.data_tests import Audit, DataTest
 from dbt.adapters.spark_iceberg.status.ledger import Finding, Line
@@ -286,7 +287,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "unknown_columns": {"macro": "ip_changelog"},
     "unknown_function": {
         "macro": "ip_change",
-        "known": ("ip_as_of", "ip_changed_groups", "ip_changelog", "ip_changes"),
+        "known": tuple(READS),
     },
     "unknown_epoch": {"epoch": 12, "known": (3, 4, 5, 6, 7)},
     "unknown_format": {"found": "yaml", "known": ("text", "json")},

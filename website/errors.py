@@ -95,19 +95,23 @@ _ELSEWHERE = "Connections, seeds and other checks"
 
 _HEAD = """# Errors
 
-Each error states what is wrong, what was expected, what was found, and how to fix it. When an error is raised, the run
-has published neither rows nor a checkpoint. The exceptions are some errors about [staged commits](#staged-commits), and
-errors of steps after the publication, such as `grants`. Their messages state which rows are in the table.
+Most errors state what is wrong, what was expected, what was found, and how to fix it. When an error is raised, the run
+has published neither rows nor a checkpoint. There are two exceptions:
 
-The last line of a run's error names the command that prints its entry on this page, for example
+- Some errors about [staged commits](#staged-commits), and errors in steps after the publication, such as `grants`, are
+  raised when rows are already in the table. Their messages state which rows these are.
+- If the connection or the [response to a commit](#services-and-disks) is lost, it is unknown whether the commit was
+  completed. The next run continues from the last commit.
+
+If an error has an entry on this page, its last line names the command that prints the entry, for example
 `More: dbt-spark-iceberg explain lost-race`. The command needs no network. Without a name, it lists all entries.
 
 This page is generated from the code. The messages on this page refer to a sample project about flights.
 """
-_INLINE = """## Before a model runs
+_INLINE = """## Errors of the adapter
 
-The profile, the connection and the catalogs are checked before a model runs. In these messages, `‹name›` and `…` are
-placeholders.
+These errors are about the profile, connections, catalogs, Python models and seeds. Most of them are raised before a
+model runs. In the messages, `‹name›` and `…` are placeholders.
 """
 _STATEMENTS = """## While a statement runs
 

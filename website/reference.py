@@ -35,7 +35,8 @@ Unless its entry states otherwise, a macro is for models with `materialized='ice
 - To qualify columns, add an alias: `from {{ ip_changes(ref('a')) }} as a`.
 - With `--empty` or `--sample`, and in unit tests, the macros return the relation as dbt does. In a unit test,
   `ip_range` is empty, so override it in the test.
-- In a [Python model](python-models.md), the macros are methods of `dbt`.
+- In a [Python model](python-models.md), the macros are methods of `dbt`, except for `ip_history_as_of`, which is only
+  for SQL, and `is_incremental`, which is an attribute.
 """
 _OPERATIONS = """## Operations
 

@@ -29,7 +29,7 @@ def not_a_fraction(found: str) -> ConfigError:
     """The argument ``sample`` is not a fraction."""
     return ConfigError(
         f"sample is {found!r}.\n  Expected: a number above 0 and at most 1.\n"
-        f"  To fix: {command('ip_verify', sample=0.05)} compares 5% of the keys."
+        f"  To fix: to compare 5% of the keys, run `{command('ip_verify', sample=0.05)}`."
     )
 
 

@@ -38,8 +38,8 @@ def no_capture_in_python(model: str) -> ConfigError:
     """The model's code does not capture a source."""
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its code captures no source.\n"
-        "  Expected: at least one of dbt.ip_changes(), dbt.ip_changelog() and dbt.ip_as_of() around a dbt.ref() or "
-        "dbt.source().\n"
+        "  Expected: at least one of dbt.ip_changes(), dbt.ip_changelog(), dbt.ip_signed_changes(), "
+        "dbt.ip_changed_groups(), dbt.ip_range() and dbt.ip_as_of() around a dbt.ref() or dbt.source().\n"
         "  To fix: read the source that drives the model with dbt.ip_changes(dbt.ref('…')), or use another "
         "materialization."
     )

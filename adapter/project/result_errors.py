@@ -34,7 +34,7 @@ def aggregated_changes(model: str, policy: Policy, totals: Sequence[Total]) -> C
         *([days, groups] if policy.strategy is Strategy.INSERT_OVERWRITE else [groups, days]),
         "add the new sums to the existing sums: under is_incremental(), union all the rows of {{ this }}, and sum "
         "both (docs/patterns.md has the SQL)",
-        "if all rows of a group always arrive in one run: set aggregates_of_changes='allow'",
+        "if all rows of a group always arrive in one run, set aggregates_of_changes='allow'",
     ]
     return ConfigError(
         f"{model} aggregates captured changes, which contain only the new rows in later runs.\n"

@@ -134,7 +134,7 @@ def require_connect_client(version: str) -> None:
             "Spark's Connect client is too old for `method: connect`.\n"
             f"  Expected: {oldest} or later; the server may be older.\n"
             f"  Found: {version}.\n"
-            f"  To fix: pip install 'pyspark-client>={oldest},<4.2', or if PySpark is installed: "
+            f"  To fix: pip install 'pyspark-client>={oldest},<4.2', or, if PySpark is installed, "
             f"pip install 'pyspark[connect]>={oldest},<4.2'."
         )
 

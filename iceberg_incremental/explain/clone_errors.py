@@ -23,8 +23,8 @@ def no_origin(origin: TableName, clone: TableName) -> SourceMissingError:
 def origin_changed(origin: TableName, clone: TableName) -> ConcurrentRunError:
     """Other writers committed to the table during each attempt to clone it."""
     return ConcurrentRunError(
-        f"{clone} could not be cloned from {origin}, because other writers committed to it during each attempt.\n"
-        "  Expected: no commit between two statements.\n"
+        f"{clone} could not be cloned from {origin}, because other writers committed to {origin} during each attempt.\n"
+        f"  Expected: no commit to {origin} while it is cloned.\n"
         "  Found: a newer snapshot each time.\n"
         "  To fix: clone again, or set clone_as to 'table', which copies the rows."
     )
@@ -58,7 +58,8 @@ def no_longer_kept(origin: TableName, clone: TableName, first: TableName) -> Con
     return ConfigError(
         f"{clone} cannot be cloned from {origin}.\n"
         f"  Expected: a table whose files are kept.\n"
-        f"  Found: a clone of {first}, which no longer keeps its files, so they can be deleted at any time.\n"
+        f"  Found: a clone of {first}. This origin no longer keeps the clone's files, so they can be deleted at any "
+        "time.\n"
         f"  To fix: clone {first} instead, or first create the clone {origin} again."
     )
 

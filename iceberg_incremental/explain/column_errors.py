@@ -56,7 +56,8 @@ def columns_missing(
     found = f"no {', '.join(missing)}"
     if len(missing) == len(added) == 1:
         old, new = sql_name(missing[0]), sql_name(added[0])
-        found += f"; but {added[0]}, which the table does not have (was {missing[0]} renamed to {added[0]}?)"
+        found += f". The SQL returns {added[0]}, which the table does not have "
+        found += f"(was {missing[0]} renamed to {added[0]}?)"
         ways = [
             f"if it was renamed, write `{added[0]} as {missing[0]}` in the model's SQL to keep the table's name",
             f"if it was renamed, also rename it in the table: ALTER TABLE {target.sql} RENAME COLUMN {old} TO {new}",
@@ -64,7 +65,7 @@ def columns_missing(
         ]
     else:
         if added:
-            found += f"; but {', '.join(added)}, which the table does not have"
+            found += f". The SQL returns {', '.join(added)}, which the table does not have"
         ways = ["if columns were renamed upstream, restore their names with AS in the model's SQL", *ways]
     return ConfigError(
         f"The SQL of {model} returns no value for {counted(len(missing), 'column')} of {target}. The new rows would "
@@ -84,7 +85,7 @@ def values_do_not_fit(
     ``found``: (name, model's type, table's type). ``promotable``: whether Iceberg can change all of them to the
     model's types.
     """
-    widen = "set on_schema_change: sync_all_columns, which widens the columns of the table by metadata alone"
+    widen = "set on_schema_change: sync_all_columns, which widens the columns of the table without rewriting files"
     ways = [
         *([widen] if promotable else []),
         "keep the table's types: cast in the model's SQL, and handle the values that do not fit there",

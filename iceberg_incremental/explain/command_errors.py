@@ -7,7 +7,7 @@ from ..table.history import History, TableName
 from .entries import indexed
 from .wording import described
 
-_AGAIN = "This run published nothing. To fix: call capture again, and write its rows to the new branch"
+_AGAIN = "This run published nothing. To fix: call capture again, and write the job's rows to the new branch"
 
 
 @indexed

@@ -9,7 +9,7 @@ from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
 from ..table.history import TableName
 from .entries import indexed
-from .wording import short
+from .wording import full_refresh
 
 
 @indexed
@@ -17,9 +17,9 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
     """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
     return ConfigError(
         f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
-        "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (they identify "
-        "the table's rows of a group), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
-        "sequence_by.\n"
+        "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (which "
+        "identify the rows of a group in the table), and no merge_update_columns, merge_exclude_columns, "
+        "incremental_predicates or sequence_by.\n"
         f"  Found: incremental_strategy '{policy.strategy.value}'; "
         f"{'unique_key ' + ', '.join(policy.unique_key) if policy.unique_key else 'no unique_key'}; groups by "
         f"{', '.join(keys)}{'' if policy.replaces_rows else '; rows that are not replaced as a whole'}"
@@ -45,7 +45,7 @@ def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError
     listed = ", ".join(keys)
     return ConfigError(
         f"{model} returns rows of groups in which nothing changed.\n"
-        f"  Expected: {listed} as returned by ip_changed_groups(), since the rows of other groups are not all read.\n"
+        f"  Expected: {listed} as returned by ip_changed_groups(), since not all rows of other groups are read.\n"
         f"  Found: {found}.\n"
         f"  To fix: return {listed} unchanged. If the groups depend on an expression, such as coalesce(k, 'none') or "
         "date_trunc('month', day), compute it in an upstream model, and pass its column to ip_changed_groups()."
@@ -76,7 +76,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
         f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.\n"
         "  Expected: a column that was neither renamed nor dropped and added again since the last run.\n"
         "  To fix: if the column was renamed, correct the model's SQL. Then rebuild the model, since its groups are "
-        f"those of the old column: dbt run --full-refresh --select {short(model)}"
+        f"those of the old column: {full_refresh(model)}"
     )
 
 

@@ -124,7 +124,7 @@ def own_columns(model: str, columns: Sequence[str]) -> ConfigError:
     """The SQL of a history model returns a column that the history adds."""
     return ConfigError(
         f"{model} keeps a history, but its SQL returns {', '.join(columns)}, which the history adds.\n"
-        "  Expected: other names.\n"
+        "  Expected: no column with a name that the history uses.\n"
         "  To fix: rename the column in the SQL, or rename the history's column with snapshot_meta_column_names."
     )
 
@@ -134,7 +134,7 @@ def other_history(
     table: TableName, model: str, differing: Mapping[str, tuple[str, str]], *, from_log: bool = False
 ) -> ConfigError:
     """The table's history was built with different configs."""
-    found = "; ".join(f"{name} is {now}, and was {was}" for name, (was, now) in differing.items())
+    found = "; ".join(f"{name} is {now}, but was {was}" for name, (was, now) in differing.items())
     ways = ["set the config back to what it was"]
     if from_log:
         ways.append(f"if the log still has all events, rebuild all versions with the new config: {full_refresh(model)}")

@@ -14,7 +14,7 @@ from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import DETERMINISTIC, argument, full_refresh, short
+from .wording import DETERMINISTIC, argument, full_refresh
 
 if TYPE_CHECKING:
     from ..plan.session_settings import Refused
@@ -120,14 +120,15 @@ def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
         return ConfigError(
             f"{model} calls ip_ macros only under is_incremental(), so this run, which builds its whole table, "
             "captures no source.\n"
-            "  Expected: the macro in every run. In a first build or full refresh it returns the whole relation, "
+            "  Expected: the macro in every run. In a first build or full refresh, it returns the whole relation, "
             "pinned at the snapshot from which the next run continues.\n"
             "  Found: calls only under {% if is_incremental() %}.\n"
             f"{_MOVE_OUT}"
         )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
-        "  Expected: at least one of ip_changes(), ip_changelog() and ip_as_of() around a ref() or source().\n"
+        "  Expected: at least one of ip_changes(), ip_changelog(), ip_signed_changes(), ip_changed_groups(), "
+        "ip_range() and ip_as_of() around a ref() or source().\n"
         "  To fix: read the source that drives the model with {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )
@@ -225,7 +226,7 @@ def other_columns(columns: Sequence[str], source: TableName, model: str) -> Conf
         "  Expected: each name refers to the same column as in the last run, or is new.\n"
         f"  Found: {listed}: another column was renamed to this name, or the column was dropped and added again.\n"
         "  To fix: if a column was renamed, correct the model's SQL. Then rebuild the model: "
-        f"dbt run --full-refresh --select {short(model)}"
+        f"{full_refresh(model)}"
     )
 
 

@@ -28,7 +28,7 @@ def no_range(column: str, kind: str) -> ConfigError:
     """``ip_range`` was called with a column whose values cannot be bounded by literals."""
     return ConfigError(
         f"ip_range() was called with {column}, whose type is {kind}.\n"
-        "  Expected: a column of strings, numbers, dates, times or booleans.\n"
+        "  Expected: a column of strings, numbers, dates, timestamps or booleans.\n"
         "  To fix: choose another column."
     )
 

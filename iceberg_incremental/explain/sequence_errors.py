@@ -84,7 +84,7 @@ def null_in_sequence(model: str, keys: Sequence[str], sequence: Sequence[str], f
     """A new row or deletion has NULL in a column of ``sequence_by``."""
     return SequenceError(
         f"New rows of {model} have NULL in sequence_by, {', '.join(sequence)}, so their order is unknown.\n"
-        "  Expected: a value in each of these columns, also in deletions.\n"
+        "  Expected: a value in each of these columns, including in deletions.\n"
         f"  Found: NULL in rows with this {', '.join(keys)}: {found}.\n"
         "  To fix: return a value from the model's SQL, for example coalesce(updated_at, created_at), or filter these "
         "rows out."

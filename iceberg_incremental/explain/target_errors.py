@@ -45,7 +45,7 @@ def net_set_back(target: TableName, model: str, source: TableName, before: Posit
         f"{model} reads the net changes of {source}, so it cannot be set back to an earlier snapshot.\n"
         f"  Expected: a position that is not before {described(before)}.\n"
         "  A row that changed after the earlier snapshot and then changed back is not a net change, but the table has "
-        "the value from in between.\n"
+        "the intermediate value.\n"
         f"  To fix: rebuild the model with {full_refresh(model)}. To set {target} itself back, roll it back: this also "
         "restores its earlier checkpoint."
     )
@@ -101,7 +101,10 @@ def _few_metadata_files(keeps_metadata: int) -> str:
     """The reason why older metadata files do not prove a checkpoint. Empty if the table keeps enough of them."""
     if keeps_metadata >= FEW_METADATA_FILES:
         return ""
-    return f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed the older metadata files that would also prove it"
+    return (
+        f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed from the metadata log the older files that would "
+        "also prove it"
+    )
 
 
 @indexed
@@ -123,8 +126,8 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
     return CheckpointError(
         f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
         f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.\n"
-        "  Found: the snapshot has expired, and the commits of this run have removed the last metadata file that has "
-        f"it, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
+        "  Found: the snapshot has expired, and the commits of this run have removed the last file that has it from "
+        f"the metadata log, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
         f"  This run published nothing. To fix, one of:\n{numbered(ways)}"
     )
 
@@ -200,7 +203,7 @@ def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> Checkpo
     ]
     return CheckpointError(
         f"{model} reads the changes of {source}, but its checkpoint has no position for this source.\n"
-        f"  Expected: a source of the last commit: {known}.\n"
+        f"  Expected: a source that is in the checkpoint: {known}.\n"
         f"  Found: a source that was added to {where} or renamed.\n"
         f"  To fix, one of:\n{numbered(ways)}"
     )
@@ -225,8 +228,8 @@ def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
         "  To fix, one of:\n"
         f"    1. replace the table and all its rows: {full_refresh(model)}\n"
         "    2. keep the table, and set a different alias for the model\n"
-        "    3. keep its rows: migrate it to Iceberg first (CALL <catalog>.system.migrate), then adopt it with "
-        "`dbt run-operation ip_set_checkpoint`"
+        "    3. keep its rows: convert it to Iceberg first, then adopt it with `dbt run-operation ip_set_checkpoint`. "
+        "CALL <catalog>.system.migrate converts Parquet, ORC and Avro tables"
     )
 
 

@@ -87,7 +87,7 @@ def depends_on_own_rows(model: str) -> IncomparableError:
     """A model reads its own table, so its rows depend on its earlier runs."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: it reads its own table.\n"
-        "  Expected: code that reads its sources alone.\n"
+        "  Expected: code that reads only its sources.\n"
         "  Found: {{ this }} in the code.\n"
         "  To fix: exclude the model."
     )

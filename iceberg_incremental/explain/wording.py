@@ -21,7 +21,7 @@ from .caller import by_caller, is_dbt
 def again() -> str:
     """The advice to repeat a run."""
     return by_caller(
-        "run the model again", "run the job again", "call capture again, and write its rows to the new branch"
+        "run the model again", "run the job again", "call capture again, and write the job's rows to the new branch"
     )
 
 

@@ -41,15 +41,15 @@ REFUSED = (
         "spark.sql.parser.escapedStringLiterals",
         ("true",),
         "false",
-        "with this setting, a backslash no longer escapes a character in a string literal, so text with quotes or "
-        "backslashes would be misread",
+        "otherwise a backslash does not escape a character in a string literal, and text with quotes or backslashes "
+        "would be misread",
         everywhere=True,
     ),
     Refused(
         "spark.sql.parser.quotedRegexColumnNames",
         ("true",),
         "false",
-        "with this setting, a back-quoted name in a SELECT is a pattern, which may match other columns too",
+        "otherwise a back-quoted name in a SELECT is a pattern, which may match other columns too",
         everywhere=True,
     ),
     Refused(

@@ -231,7 +231,7 @@ def test_a_clone_after_its_retention(lake, shop):
     lake.make()
     (branch,) = [each for each in shop.branches(lake.origin.sql) if each.startswith("ip_cloned_by.")]
     shop.sql(f"alter table {lake.clone.sql} set tblproperties ('ip.files-kept-until' = '1')")
-    with pytest.raises(ConfigError, match="no longer keeps its files"):
+    with pytest.raises(ConfigError, match="no longer keeps the clone's files"):
         lake.make(origin=lake.clone, to=TableName(CATALOG, lake.clone.namespace, "second"))
     shop.sql(f"alter table {lake.origin.sql} drop branch `{branch}`")
     shop.sql(f"alter table {lake.origin.sql} drop tag kept")

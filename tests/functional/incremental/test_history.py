@@ -277,7 +277,7 @@ def test_a_deletion_can_make_a_version(shop, customers):
 def test_names_of_the_columns(shop, customers):
     names = {"dbt_valid_from": "began", "dbt_valid_to": "ended"}
     shop.model("kept", SOURCE, **HISTORY, snapshot_meta_column_names=names)
-    assert "dbt_valid_from is began, and was dbt_valid_from" in shop.fails()
+    assert "dbt_valid_from is began, but was dbt_valid_from" in shop.fails()
     shop.run("--full-refresh", *DROP)
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.run()
@@ -361,12 +361,12 @@ def test_dropped_versions_are_logged(shop, customers):
 
 def test_other_configs_are_an_error(shop, customers):
     shop.model("kept", SOURCE, **HISTORY, check_cols=["v"])
-    assert "check_cols is v, and was all" in shop.fails()
+    assert "check_cols is v, but was all" in shop.fails()
     before = shop.rows(shop.built("kept"))
     shop.run("--full-refresh")
     assert shop.rows(shop.built("kept")) == before
     shop.model("kept", SOURCE, incremental_strategy="history", unique_key=["id", "v"], check_cols=["v"])
-    assert "unique_key is id, v, and was id" in shop.fails("--full-refresh")
+    assert "unique_key is id, v, but was id" in shop.fails("--full-refresh")
 
 
 def test_other_columns_follow_and_new_ones_are_no_reason(shop):

@@ -114,7 +114,7 @@ def test_deletions_can_be_ignored(shop, events):
     shop.run()
     assert versions(shop) == Counter([(1, "a", "x", 10, None)])
     shop.model("kept", SQL, **HISTORY)
-    assert "hard_deletes is invalidate, and was ignore" in shop.fails()
+    assert "hard_deletes is invalidate, but was ignore" in shop.fails()
     shop.run("--full-refresh")
     assert versions(shop) == Counter([(1, "a", "x", 10, 30)])
 
@@ -222,18 +222,18 @@ def test_other_configs_are_an_error_until_all_versions_are_rebuilt(shop, events)
     shop.run()
     shop.model("kept", SQL, **HISTORY, check_cols=["v"])
     message = shop.fails()
-    assert "check_cols is v, and was all" in message
+    assert "check_cols is v, but was all" in message
     assert "rebuild all versions with the new config" in message
     shop.model("kept", SQL, **{**HISTORY, "unique_key": ["id", "w"]})
-    assert "unique_key is id, w, and was id" in shop.fails()
+    assert "unique_key is id, w, but was id" in shop.fails()
     shop.model("kept", SQL.replace("s, ", "s, s + 1 as z, "), **{**HISTORY, "sequence_by": "z"})
-    assert "sequence_by is z, and was s" in shop.fails()
+    assert "sequence_by is z, but was s" in shop.fails()
     shop.model("kept", SQL, **HISTORY, check_cols=["v"])
     shop.run("--full-refresh")
     assert versions(shop) == Counter([(1, "a", "y", 10, None)])
     sql = "select id, v from {{ ip_changelog(source('raw', 'events')) }}"
     shop.model("kept", sql, incremental_strategy="history", unique_key="id", check_cols=["v"])
-    assert "sequence_by is NULL, and was s" in shop.fails("--full-refresh")
+    assert "sequence_by is NULL, but was s" in shop.fails("--full-refresh")
 
 
 def test_versions_whose_events_have_left_the_log_are_not_lost(shop, events):

@@ -55,7 +55,7 @@ def test_the_spark_connect_client_is_too_old():
         "Spark's Connect client is too old for `method: connect`.\n"
         "  Expected: 4.1 or later; the server may be older.\n"
         "  Found: 4.0.2.\n"
-        "  To fix: pip install 'pyspark-client>=4.1,<4.2', or if PySpark is installed: "
+        "  To fix: pip install 'pyspark-client>=4.1,<4.2', or, if PySpark is installed, "
         "pip install 'pyspark[connect]>=4.1,<4.2'."
     )
 

@@ -136,7 +136,7 @@ OTHERS = {
 @pytest.mark.parametrize("full_refresh", [False, True])
 @pytest.mark.parametrize("name", OTHERS)
 def test_changed_configs_are_an_error(name, full_refresh):
-    with pytest.raises(ConfigError, match=f"{name} is .*, and was .*"):
+    with pytest.raises(ConfigError, match=f"{name} is .*, but was .*"):
         opened(
             hist(TARGET, carrying(100, None, kept(OTHERS[name]))),
             full_refresh=full_refresh,
@@ -145,7 +145,7 @@ def test_changed_configs_are_an_error(name, full_refresh):
 
 def test_changed_check_cols_require_a_full_refresh():
     target = hist(TARGET, carrying(100, None, kept(HistoryConfig(("id",), check_cols=("a",)))))
-    with pytest.raises(ConfigError, match="check_cols is all, and was a"):
+    with pytest.raises(ConfigError, match="check_cols is all, but was a"):
         opened(target)
     assert opened(target, full_refresh=True).keeps_versions
 

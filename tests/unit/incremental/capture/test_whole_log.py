@@ -123,10 +123,10 @@ def test_a_source_that_is_no_longer_read_cannot_be_complete():
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"check_cols": ["v"]}, "check_cols is v, and was all"),
-        ({"unique_key": ["id", "v"]}, "unique_key is id, v, and was id"),
-        ({"sequence_by": "n"}, "sequence_by is n, and was at"),
-        ({"hard_deletes": "ignore"}, "hard_deletes is ignore, and was invalidate"),
+        ({"check_cols": ["v"]}, "check_cols is v, but was all"),
+        ({"unique_key": ["id", "v"]}, "unique_key is id, v, but was id"),
+        ({"sequence_by": "n"}, "sequence_by is n, but was at"),
+        ({"hard_deletes": "ignore"}, "hard_deletes is ignore, but was invalidate"),
     ],
 )
 def test_a_changed_config_is_an_error_until_all_versions_are_rebuilt(config, said):
@@ -142,7 +142,7 @@ def test_the_history_of_a_table_is_not_continued_from_a_log():
     found = reader(snap(1, None), snap(2, 1), checkpoint=kept(config=HistoryConfig(("id",))))
     with pytest.raises(ConfigError) as raised:
         opened(found, config=CONFIG)
-    assert "sequence_by is at, and was NULL" in str(raised.value)
+    assert "sequence_by is at, but was NULL" in str(raised.value)
     assert "rebuild all versions with the new config" not in str(raised.value)
 
 
