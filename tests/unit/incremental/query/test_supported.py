@@ -30,6 +30,11 @@ REFUSED = {
     "select k from db.a where s rlike r'${env:NAME}'": "the variable ${env:NAME} of Spark",
     "select k, try_cast(r'today' as date) as d from db.a": "today, whose value",
     "with e as (select k, posexplode(array(x)) as (p, v) from db.a) select k, p, v from e": "AS with several names",
+    # a group has the key 'p' or 'P'
+    "select cast(g as string) as g, n from (select collate(s, 'utf8_lcase') as g, count(*) as n from db.a group by 1) "
+    "t": "the function collate()",
+    "select k from db.a where s collate utf8_lcase = 'p'": "COLLATE",
+    "select cast(s as string collate utf8_lcase) as s from db.a": "names that cannot be resolved",
     "select k from db.a except select k from db.b": "EXCEPT",
     "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
     "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
