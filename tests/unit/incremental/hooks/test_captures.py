@@ -214,7 +214,7 @@ def test_whether_the_changes_include_old_rows(macros, shows):
     ("macros", "lacks"),
     [
         ([("ip_changes", {})], True),
-        ([("ip_changelog", {"per": "commit"})], True),
+        ([("ip_changelog", {"unique_key": "id", "per": "commit"})], True),
         ([CHANGELOG], False),
         ([SIGNED], False),
         ([("ip_changes", {}), CHANGELOG], False),
