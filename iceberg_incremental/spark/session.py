@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .staged_scans import StagedScans
 
 
-_locks: dict[object, threading.RLock] = {}
+_locks: dict[int | str, threading.RLock] = {}
 
 
 class SessionSpark:
@@ -119,12 +119,11 @@ class SessionSpark:
             self._scans.close()
 
 
-def _identity(session: SparkSession) -> object:
+def _identity(session: Any) -> int | str:
     """A value that is the same for all Python objects of a session."""
     if hasattr(session, "_jvm"):
-        found: object = session._jvm.System.identityHashCode(session._jsparkSession)
-        return found
-    return session.session_id  # Spark Connect
+        return int(session._jvm.System.identityHashCode(session._jsparkSession))
+    return str(session.session_id)  # Spark Connect
 
 
 def _staged_scans(session: SparkSession) -> StagedScans | None:
