@@ -9,7 +9,7 @@ Restricting the sources is an optimization. The rows of the result are compared 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,14 +79,20 @@ def restricted_sql(query: exp.Select, keys: Keys, relations: Relations, state: S
 
 
 def restricted_block_sql(
-    block: Block, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State
+    block: Block,
+    columns: Mapping[str, str],
+    keys: Keys,
+    relations: Relations,
+    state: State,
+    converted: Collection[str] = (),
 ) -> str:
     """A block's query whose sources are restricted. Its result may also contain rows with other keys.
 
-    ``columns``: the key columns, by the names of the block's columns that hold their values.
+    ``columns``: the key columns, by the names of the block's columns that hold their values. ``converted``: as in
+    ``held_by_source``.
     """
     return " union all ".join(
-        _restricted(select, wanted, keys, relations, state).sql(PlainSpark)
+        _restricted(select, wanted, keys, relations, state, converted).sql(PlainSpark)
         for select, wanted in within(block, of_one_type(block, columns, relations))
     )
 
@@ -132,21 +138,38 @@ def _splits_all(select: exp.Select, column: exp.Expr) -> bool:
     return all(column in (window.args.get("partition_by") or []) for window in windows_of(select))
 
 
-def _restricted(query: exp.Select, wanted: Wanted, keys: Keys, relations: Relations, state: State) -> exp.Select:
+def _restricted(
+    query: exp.Select,
+    wanted: Wanted,
+    keys: Keys,
+    relations: Relations,
+    state: State,
+    converted: Collection[str] = (),
+) -> exp.Select:
     """The SELECT with its relations in a state, restricted to their rows with the keys where possible."""
     select = query.copy()
-    held = held_by_source(select, wanted, relations)
+    held = held_by_source(select, wanted, relations, converted)
+    exact = held_by_source(select, wanted, relations, converted, exact=True)
     for table in list(select.find_all(exp.Table)):
         if not isinstance(table.this, exp.Var):
-            table.replace(_source(table, held.get(id(table), {}), keys, relations, state))
+            columns = held.get(id(table), {})
+            others = {key for column, key in columns.items() if column not in exact[id(table)]}
+            table.replace(_source(table, columns, others, keys, relations, state))
     return select
 
 
-def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations: Relations, state: State) -> exp.Table:
+def _source(
+    table: exp.Table,
+    columns: Mapping[str, str],
+    converted: Collection[str],
+    keys: Keys,
+    relations: Relations,
+    state: State,
+) -> exp.Table:
     """A source in a state, restricted to its rows with the keys. ``columns``: those that hold the keys' values."""
     block = relations.block(table.name)
     if block is not None and columns:
-        text = f"({restricted_block_sql(block, columns, keys, relations, state)})"
+        text = f"({restricted_block_sql(block, columns, keys, relations, state, converted)})"
     else:
         text = relations.sql(table.name, state) or ""
         if columns:
@@ -161,13 +184,14 @@ def _source(table: exp.Table, columns: Mapping[str, str], keys: Keys, relations:
 
 
 def held_by_source(
-    select: exp.Select, wanted: Wanted, relations: Relations, *, exact: bool = False
+    select: exp.Select, wanted: Wanted, relations: Relations, converted: Collection[str] = (), *, exact: bool = False
 ) -> dict[int, dict[str, str]]:
     """The columns of each source that hold values of a key, by the ``id()`` of the source.
 
     Sources of subqueries are included. Equality is not transitive if types differ, so a column with another type ends a
-    chain of equal columns. ``exact``: whether to leave out columns with another type, because their values may differ
-    from the equal values of the key, for example if they are text.
+    chain of equal columns. ``converted``: the key columns of which ``wanted`` has values of another type. ``exact``:
+    whether to leave out columns with another type, because their values may differ from the equal values of the key,
+    for example if they are text.
     """
     sources = {alias: relation for alias, relation, _ in normal.clauses(select) if isinstance(relation, exp.Table)}
 
@@ -179,7 +203,9 @@ def held_by_source(
     held: Held = {}
     for each, key in wanted:
         if isinstance(each, exp.Column):
-            for column, same in _equal_to(_column(each), equal, type_of).items():
+            first = _column(each)
+            columns = {first: False} if key in converted else _equal_to(first, equal, type_of)
+            for column, same in columns.items():
                 if column[0] not in optional:
                     held.setdefault(column, (key, same))
     for alias, _, join in normal.clauses(select):

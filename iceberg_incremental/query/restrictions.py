@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -60,9 +60,15 @@ class _Restrictions:
         for select, wanted in within(root, key):
             yield from self._of_select(select, wanted, {})
 
-    def _of_select(self, select: exp.Select, wanted: Wanted, outer: Mapping[str, str]) -> Iterator[SourceRows]:
-        """The rows of a SELECT's sources. ``outer``: the conditions of outer queries on the key columns, by column."""
-        held = held_by_source(select, wanted, self._relations)
+    def _of_select(
+        self, select: exp.Select, wanted: Wanted, outer: Mapping[str, str], converted: Collection[str] = ()
+    ) -> Iterator[SourceRows]:
+        """The rows of a SELECT's sources. ``outer``: the conditions of outer queries on the key columns, by column.
+
+        ``converted``: as in ``held_by_source``.
+        """
+        held = held_by_source(select, wanted, self._relations, converted)
+        exact = held_by_source(select, wanted, self._relations, converted, exact=True)
         tables = list(select.find_all(exp.Table))
         own = {(each.table, each.name) for each, _ in wanted if isinstance(each, exp.Column)}
         known = {(table.alias_or_name, column) for table in tables for column in held.get(id(table), {})}
@@ -78,8 +84,9 @@ class _Restrictions:
                 yield SourceRows(self._tables[table.name], tuple(by))
                 continue
             inner = {key: through[column] for column, key in columns.items()}
+            others = {key for column, key in columns.items() if column not in exact[id(table)]}
             for each, inside in within(block, of_one_type(block, columns, self._relations)):
-                yield from self._of_select(each, inside, inner)
+                yield from self._of_select(each, inside, inner, others)
 
     def _through(self, select: exp.Select, column: Column, own: set[Column], known: set[Column]) -> str:
         """The condition that equates a column with another column with values of a key. Empty if there is none."""

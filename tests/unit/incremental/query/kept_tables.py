@@ -21,8 +21,8 @@ from iceberg_incremental.table.history import TableName
 
 SCHEMA = {
     "a": {"k": "int", "x": "int", "s": "string", "d": "double"},
-    "b": {"k": "int", "y": "int", "s": "string"},
-    "c": {"y": "int", "z": "int", "s": "string"},
+    "b": {"k": "int", "y": "int", "s": "string", "num": "string"},
+    "c": {"y": "int", "z": "int", "s": "string", "num": "string"},
 }
 COLUMNS = {TableName("lake", "db", name): columns for name, columns in SCHEMA.items()}
 _VALUES: Mapping[str, Sequence[Any]] = {
@@ -30,6 +30,8 @@ _VALUES: Mapping[str, Sequence[Any]] = {
     "string": ("0", "1", "01", "p", "q", None),
     "double": (0.0, -0.0, 1.5, math.nan, None),
 }
+_NUMBERS = ("0", "1", "01", "2", "02", None)
+"""The values of ``num``, which can be compared with numbers."""
 _TYPES = {
     "INTEGER": "int",
     "BIGINT": "bigint",
@@ -75,7 +77,10 @@ class Tables:
         self._publish()
 
     def _row(self, name: str) -> Row:
-        return tuple(self.rng.choice(_VALUES[type_]) for type_ in SCHEMA[name].values())
+        return tuple(self._value(name, column) for column in SCHEMA[name])
+
+    def _value(self, name: str, column: str) -> Any:
+        return self.rng.choice(_NUMBERS if column == "num" else _VALUES[SCHEMA[name][column]])
 
     def change(self) -> None:
         """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows."""
@@ -91,7 +96,7 @@ class Tables:
                 new = list(row)
                 if chance < 0.3:
                     at = self.rng.randrange(len(new))
-                    new[at] = self.rng.choice(_VALUES[list(SCHEMA[name].values())[at]])
+                    new[at] = self._value(name, list(SCHEMA[name])[at])
                 found += [tuple(new)] * (2 if chance > 0.95 else 1)
             self.rows[name] = [*found, *(self._row(name) for _ in range(self.rng.choice((0, 1, 2))))]
         self._publish()

@@ -17,13 +17,20 @@ _BLOCKS = (
     "(select k, x as y, s from db.a union all select y, z, s from db.c)",
     "(select b.k, c.z as y, c.s from db.b left join db.c on b.y <=> c.y)",
     "(select b.k, c.z as y, b.s from db.b join db.c on b.y = c.y where c.z > 0)",
+    "(select b.k, c.y, c.num from db.b join db.c on b.k = c.num)",
     "(select k, count(*) as y, max(s) as s, sequence(1, count(*)) as l from db.a group by k)",
     "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
     "(select 1 as k, 2 as y, 'p' as s union all select 2, 3, 'q')",
     "(select k, y, s from (values (1, 2, 'p'), (2, 3, 'q'), (3, null, '1')) v(k, y, s))",
 )
-_COLUMNS = (("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 7)
-_WITH_LIST = 7
+_COLUMNS = (
+    ("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3, ("k", "y", "num"),
+    *[("k", "y", "s")] * 4,
+)  # fmt: skip
+_WITH_LIST = 8
+_INTS, _TEXT, _NUMBERS = ("k", "x", "y", "z"), ("s",), ("num",)
+_COMPARED = ((_INTS, _INTS), (_TEXT, _TEXT), (_NUMBERS, _INTS), (_INTS, _NUMBERS), (_NUMBERS, _NUMBERS))
+"""The names of columns that are compared with each other. ``num`` is text, which is converted to be compared."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def random_join(seed: int) -> str:
     if rng.random() < 0.6:
         names += f", {_condition(rng, seen)} as is_it" if rng.random() < 0.2 else ""
         return f"select {names} from {sql}"
-    value, groups = _column(rng, seen, ("k", "x", "y", "z")), list(dict.fromkeys(listed))
+    value, groups = _column(rng, seen, _INTS), list(dict.fromkeys(listed))
     having = f" having {_having(rng, groups)}" if rng.random() < 0.3 else ""
     return f"select {names}, count(*) as n, sum({value}) as v from {sql} group by {', '.join(groups)}{having}"
 
@@ -76,27 +83,28 @@ def _on(rng: random.Random, seen: Sequence[_Relation], other: _Relation, *, simp
     if rng.random() < 0.25:
         parts.append(_filter(rng, rng.choice(([other], [*seen], [*seen, other])), simple=simple))
     if rng.random() < 0.1:
-        parts = [f"{_column(rng, seen, ('k', 'x', 'y', 'z'))} < {_column(rng, [other], ('k', 'x', 'y', 'z'))}"]
+        parts = [f"{_column(rng, seen, _INTS)} < {_column(rng, [other], _INTS)}"]
     return " and ".join(parts)
 
 
 def _equality(rng: random.Random, seen: Sequence[_Relation], other: _Relation) -> str:
-    kinds = rng.choices((("k", "x", "y", "z"), ("s",)), (5, 1))[0]
-    return f"{_column(rng, seen, kinds)} {rng.choice(('=', '=', '=', '<=>'))} {_column(rng, [other], kinds)}"
+    possible = [each for each in _COMPARED if _named(seen, each[0]) and _named([other], each[1])]
+    mine, others = rng.choices(possible, [5 if each == (_INTS, _INTS) else 1 for each in possible])[0]
+    return f"{_column(rng, seen, mine)} {rng.choice(('=', '=', '=', '<=>'))} {_column(rng, [other], others)}"
 
 
 def _filter(rng: random.Random, seen: Sequence[_Relation], *, simple: bool = False) -> str:
-    column = _column(rng, seen, ("k", "x", "y", "z"))
+    column = _column(rng, seen, _INTS)
     forms = [f"{column} > 1", f"{column} is null", f"({column} < 3 or {column} is null)", f"coalesce({column}, 2) = 2"]
     if not simple:
         forms += [
-            f"{column} = {_column(rng, seen, ('k', 'x', 'y', 'z'))}",
+            f"{column} = {_column(rng, seen, _INTS)}",
             f"{column} = (select max(y) from db.b)",
             f"({column} = 1 or exists (select 1 from db.b where b.y = 3))",
             f"{column} in (select z from db.c)",
-            f"{column} not in (select k from db.b where y = {_column(rng, seen, ('k', 'x', 'y', 'z'))})",
-            f"({column}, {_column(rng, seen, ('k', 'x', 'y', 'z'))}) in (select k, y from db.b)",
-            f"{column} < (select count(*) from db.b where b.k = {_column(rng, seen, ('k', 'x', 'y', 'z'))})",
+            f"{column} not in (select k from db.b where y = {_column(rng, seen, _INTS)})",
+            f"({column}, {_column(rng, seen, _INTS)}) in (select k, y from db.b)",
+            f"{column} < (select count(*) from db.b where b.k = {_column(rng, seen, _INTS)})",
             f"{column} in (1, (select max(y) from db.b where b.k = {column}))",
             f"(select max(y) from db.b where b.k = {column}) in (1, 2)",
             f"exists (select 1 from db.b right join db.c on b.y = c.y where c.z = {column} and b.k is not null)",
@@ -137,6 +145,10 @@ def _having(rng: random.Random, groups: Sequence[str]) -> str:
     return rng.choice((subquery, f"not ({subquery} and count(*) > 1)", f"count(*) > 2 or not {subquery}"))
 
 
-def _column(rng: random.Random, seen: Sequence[_Relation], names: Sequence[str] = ("k", "x", "y", "z", "s")) -> str:
-    found = [f"{each.alias}.{name}" for each in seen for name in each.columns if name in names]
-    return rng.choice(found)
+def _column(rng: random.Random, seen: Sequence[_Relation], names: Sequence[str] = (*_INTS, *_TEXT, *_NUMBERS)) -> str:
+    return rng.choice(_named(seen, names))
+
+
+def _named(seen: Sequence[_Relation], names: Sequence[str]) -> list[str]:
+    """The columns of relations that have one of these names."""
+    return [f"{each.alias}.{name}" for each in seen for name in each.columns if name in names]

@@ -96,6 +96,12 @@ QUERIES = {
     "((select k, y as n from db.b where y in (select t.x from db.a t)) t left join (db.c c) on n = c.y) on a.k = t.k",
     # equality that is not transitive
     "strings and numbers": "select a.s, b.y from db.a a join db.b b on cast(a.s as int) = b.y where a.s in ('1', '01')",
+    "text and numbers in a table": "select b.num, count(*) as n from db.b join (select a.k from db.a join db.c "
+    "on a.k = c.num) t on b.num = t.k group by b.num",
+    "text and numbers in a union": "select b.num, count(*) as n from db.b join (select a.k from db.a join db.c "
+    "on a.k = c.num union all select y from db.c) u on b.num = u.k group by b.num",
+    "text and numbers in a subquery": "select b.num, (select count(*) from (select a.k from db.a join db.c "
+    "on a.k = c.num) t where t.k = b.num) as n from db.b",
     "a column equal to two": "select b.k, a.s from db.a a join db.b b on a.k = b.k and a.k = b.y",
     # subqueries in expressions
     "exists": "select k, x from db.a where exists (select 1 from db.b where b.k = a.k and b.y > 0)",
@@ -312,8 +318,8 @@ QUERIES = {
     "select k, x from q qualify rank() over (partition by k order by s) = 1",
     "a deduplication": "with r as (select *, row_number() over (partition by k order by x, s, d) as n from "
     "db.a) select k, x, s from r where n = 1",
-    "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s) as "
-    "n from db.b), "
+    "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s, num) "
+    "as n from db.b), "
     "l as (select k, y, s from r where n = 1) select l.k, l.y, c.z from l left join db.c c on l.y = c.y",
     "a running sum": "select k, x, sum(x) over (partition by k order by x range between unbounded preceding and "
     "current row) as r from db.a",
