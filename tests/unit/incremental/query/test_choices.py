@@ -78,6 +78,13 @@ def test_a_choice_does_not_compare_text_with_numbers() -> None:
         Tables(1).kept(f"select a.s, t.k from db.a join {chosen} t on a.s = t.y where t.n = 1")
 
 
+def test_a_choice_is_not_followed_through_a_union_of_several_types() -> None:
+    """0.0 and -0.0 are in one partition, but are different texts."""
+    chosen = "(select d, k, row_number() over (partition by d order by s) as n from db.a)"
+    with pytest.raises(Refusal, match="row_number"):
+        Tables(1).kept(f"select d, k from {chosen} t where t.n = 1 union all select s, y from db.b")
+
+
 class Choosing(Tables):
     """Tables whose rows have another order in each statement, and ``ip_target``, which is the table of a query."""
 
