@@ -19,11 +19,14 @@ WITHOUT_PARENTHESES = _names("current_date current_time current_timestamp curren
 """Volatile functions that can be called without parentheses, unless a column has the same name."""
 
 UNSUPPORTED = _names("""
-    aes_encrypt approx_top_k approx_top_k_accumulate approx_top_k_combine assert_true bitmap_construct_agg collations
-    count_min_sketch java_method python_worker_logs raise_error range reflect session_window sql_keywords stack
-    try_reflect window window_time grouping grouping_id
+    aes_encrypt approx_top_k approx_top_k_accumulate approx_top_k_combine assert_true bitmap_construct_agg collate
+    collations count_min_sketch java_method python_worker_logs raise_error range reflect session_window sql_keywords
+    stack try_reflect window window_time grouping grouping_id
 """)
-"""Functions that Spark does not consider deterministic, or whose meaning depends on the clause around them."""
+"""Functions that Spark does not consider deterministic, or whose meaning depends on the clause around them.
+
+Texts that are equal by a collation can differ, so that a group has several possible keys.
+"""
 
 EXACT_AGGREGATES = _names("""
     any approx_count_distinct bit_and bit_or bit_xor bitmap_and_agg bitmap_or_agg bool_and bool_or count count_if every
@@ -70,7 +73,7 @@ SCALARS = _names("""
     array_position array_prepend array_remove array_repeat array_size array_sort array_union arrays_overlap arrays_zip
     ascii asin asinh atan atan2 atanh base64 bigint bin binary bit_count bit_get bit_length bitmap_bit_position
     bitmap_bucket_number bitmap_count boolean bround btrim cardinality cast cbrt ceil ceiling char char_length
-    character_length chr coalesce collate collation concat concat_ws contains conv convert_timezone cos cosh cot crc32
+    character_length chr coalesce collation concat concat_ws contains conv convert_timezone cos cosh cot crc32
     csc date date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc dateadd datediff datepart
     day dayname dayofmonth dayofweek dayofyear decimal decode degrees div double e element_at elt encode endswith
     equal_null exists exp expm1 extract factorial filter find_in_set flatten float floor forall format_number

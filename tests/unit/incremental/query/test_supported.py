@@ -26,6 +26,11 @@ REFUSED = {
     "select k from db.a tablesample (10 percent)": "TABLESAMPLE",
     "select k from db.a version as of 3": "time travel",
     "select id from range(10)": "the function range()",
+    # a group has the key 'p' or 'P'
+    "select cast(g as string) as g, n from (select collate(s, 'utf8_lcase') as g, count(*) as n from db.a group by 1) "
+    "t": "the function collate()",
+    "select k from db.a where s collate utf8_lcase = 'p'": "COLLATE",
+    "select cast(s as string collate utf8_lcase) as s from db.a": "names that cannot be resolved",
     "select k from db.a except select k from db.b": "EXCEPT",
     "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
     "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
