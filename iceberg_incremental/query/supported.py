@@ -14,8 +14,8 @@ from .relations import is_nested
 
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     # clauses
-    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Aliases, exp.CTE, exp.With, exp.Subquery,
-    exp.Union, exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Distinct, exp.Order, exp.Ordered, exp.Lateral,
+    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.CTE, exp.With, exp.Subquery, exp.Union,
+    exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Distinct, exp.Order, exp.Ordered, exp.Lateral,
     exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Hint, exp.Values,
     # names and values
     exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.DataTypeParam,
@@ -64,6 +64,8 @@ def _refusal_of(node: exp.Expr) -> Refusal | None:
         return check(node)
     if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
         return refused("ANY", node, "write bool_or(…), or IN")
+    if isinstance(node, exp.Aliases):
+        return refused("a function with several columns in a SELECT list", node, "call it in LATERAL VIEW")
     if isinstance(node, exp.With) and node.args.get("recursive"):
         return refused("WITH RECURSIVE", node)
     if isinstance(node, exp.Union) and node.args.get("by_name"):

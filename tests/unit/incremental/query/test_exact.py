@@ -68,7 +68,7 @@ QUERIES = {
     "a join of groups by another": "select t.n, count(*) as m from db.a a join "
     "(select y, count(*) as n from db.b group by y) t on a.x = t.y group by t.n",
     "a join with values": "select a.k, v.n from db.a a join (values (1, 'one'), (2, 'two')) as v(k, n) on a.k = v.k",
-    "an alias in a semi join": "select k, x from db.a left semi join db.b as u (p, q, r) on x = q and s = u.r",
+    "an alias in a semi join": "select k, x from db.a left semi join db.b as u (p, q, r, n) on x = q and s = u.r",
     "unqualified names in an anti join": "select k, d from db.a left anti join db.c on x = z",
     "a semi join between joins": "select a.k, b.y from db.a left semi join db.c on x = z join db.b on a.k = b.k "
     "left anti join db.c c2 on c2.z = b.y and c2.y > 0 where a.x = 1 or b.y = 2",
@@ -85,7 +85,7 @@ QUERIES = {
     "parentheses first": "select a.k, t.y, c.z from (db.a left join db.b t on a.k = t.k) left join db.c on t.y = c.y",
     "parentheses in parentheses": "select a.k, t.y, c.z from ((db.a left join db.b t on a.k = t.k) left join db.c "
     "on t.y = c.y)",
-    "right join of parentheses": "select a.x, t.y, u.q from db.a right join (db.b t join db.c as u (p, q, r) on "
+    "right join of parentheses": "select a.x, t.y, u.q from db.a right join (db.b t join db.c as u (p, q, r, n) on "
     "t.y = u.p) on a.k = t.k where exists (select 1 from db.a t where t.k = u.q)",
     "parentheses around one table": "select a.k from db.a join (db.b) on a.k = b.k",
     "groups in parentheses": "with t as (select k, count(*) as n from db.b group by k) select a.k, n, c.z from db.a "
@@ -228,7 +228,7 @@ QUERIES = {
     "nested ctes of one name": "with t as (select k from db.a), u as (with t as (select y as k from db.b) "
     "select k from t) select t.k, count(*) as n from t join u on t.k = u.k group by t.k",
     "columns of a cte": "with t(p, q) as (select k, x from db.a) select p, max(q) as m from t group by p",
-    "columns of an alias": "select t.x, t.k from db.b as t(x, k, s) where t.k > 1",
+    "columns of an alias": "select t.x, t.k from db.b as t(x, k, s, n) where t.k > 1",
     "an alias that is a column": "select k.x as k, x.k as x from db.a k join db.a x on k.k = x.x",
     "one alias in each query": "select t.k from db.a t where exists (select 1 from db.b t where t.y = 1 and t.k in "
     "(select t.z from db.c t))",

@@ -31,6 +31,8 @@ REFUSED = {
     "t": "the function collate()",
     "select k from db.a where s collate utf8_lcase = 'p'": "COLLATE",
     "select cast(s as string collate utf8_lcase) as s from db.a": "names that cannot be resolved",
+    "select p, count(*) as n from (select k, posexplode(array(x)) as (p, e) from db.a) t group by p": "a function with "
+    "several columns",
     "select k from db.a except select k from db.b": "EXCEPT",
     "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
     "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
