@@ -21,8 +21,8 @@ from iceberg_incremental.table.history import TableName
 
 SCHEMA = {
     "a": {"k": "int", "x": "int", "s": "string", "d": "double"},
-    "b": {"k": "int", "y": "int", "s": "string", "n": "string"},
-    "c": {"y": "int", "z": "int", "s": "string", "n": "string"},
+    "b": {"k": "int", "y": "int", "s": "string", "num": "string"},
+    "c": {"y": "int", "z": "int", "s": "string", "num": "string"},
 }
 COLUMNS = {TableName("lake", "db", name): columns for name, columns in SCHEMA.items()}
 _VALUES: Mapping[str, Sequence[Any]] = {
@@ -31,7 +31,7 @@ _VALUES: Mapping[str, Sequence[Any]] = {
     "double": (0.0, -0.0, 1.5, math.nan, None),
 }
 _NUMBERS = ("0", "1", "01", "2", "02", None)
-"""The values of ``n``, which can be compared with numbers."""
+"""The values of ``num``, which can be compared with numbers."""
 _TYPES = {
     "INTEGER": "int",
     "BIGINT": "bigint",
@@ -80,7 +80,7 @@ class Tables:
         return tuple(self._value(name, column) for column in SCHEMA[name])
 
     def _value(self, name: str, column: str) -> Any:
-        return self.rng.choice(_NUMBERS if column == "n" else _VALUES[SCHEMA[name][column]])
+        return self.rng.choice(_NUMBERS if column == "num" else _VALUES[SCHEMA[name][column]])
 
     def change(self) -> None:
         """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows."""

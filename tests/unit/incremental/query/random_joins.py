@@ -17,20 +17,20 @@ _BLOCKS = (
     "(select k, x as y, s from db.a union all select y, z, s from db.c)",
     "(select b.k, c.z as y, c.s from db.b left join db.c on b.y <=> c.y)",
     "(select b.k, c.z as y, b.s from db.b join db.c on b.y = c.y where c.z > 0)",
-    "(select b.k, c.y, c.n from db.b join db.c on b.k = c.n)",
+    "(select b.k, c.y, c.num from db.b join db.c on b.k = c.num)",
     "(select k, count(*) as y, max(s) as s, sequence(1, count(*)) as l from db.a group by k)",
     "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
     "(select 1 as k, 2 as y, 'p' as s union all select 2, 3, 'q')",
     "(select k, y, s from (values (1, 2, 'p'), (2, 3, 'q'), (3, null, '1')) v(k, y, s))",
 )
 _COLUMNS = (
-    ("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3, ("k", "y", "n"),
+    ("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3, ("k", "y", "num"),
     *[("k", "y", "s")] * 4,
 )  # fmt: skip
 _WITH_LIST = 8
-_INTS, _TEXT, _NUMBERS = ("k", "x", "y", "z"), ("s",), ("n",)
+_INTS, _TEXT, _NUMBERS = ("k", "x", "y", "z"), ("s",), ("num",)
 _COMPARED = ((_INTS, _INTS), (_TEXT, _TEXT), (_NUMBERS, _INTS), (_INTS, _NUMBERS), (_NUMBERS, _NUMBERS))
-"""The names of columns that are compared with each other. ``n`` is text, which is converted to be compared."""
+"""The names of columns that are compared with each other. ``num`` is text, which is converted to be compared."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ QUERIES = {
     "a join of groups by another": "select t.n, count(*) as m from db.a a join "
     "(select y, count(*) as n from db.b group by y) t on a.x = t.y group by t.n",
     "a join with values": "select a.k, v.n from db.a a join (values (1, 'one'), (2, 'two')) as v(k, n) on a.k = v.k",
-    "an alias in a semi join": "select k, x from db.a left semi join db.b as u (p, q, r) on x = q and s = u.r",
+    "an alias in a semi join": "select k, x from db.a left semi join db.b as u (p, q, r, n) on x = q and s = u.r",
     "unqualified names in an anti join": "select k, d from db.a left anti join db.c on x = z",
     "a semi join between joins": "select a.k, b.y from db.a left semi join db.c on x = z join db.b on a.k = b.k "
     "left anti join db.c c2 on c2.z = b.y and c2.y > 0 where a.x = 1 or b.y = 2",
@@ -85,7 +85,7 @@ QUERIES = {
     "parentheses first": "select a.k, t.y, c.z from (db.a left join db.b t on a.k = t.k) left join db.c on t.y = c.y",
     "parentheses in parentheses": "select a.k, t.y, c.z from ((db.a left join db.b t on a.k = t.k) left join db.c "
     "on t.y = c.y)",
-    "right join of parentheses": "select a.x, t.y, u.q from db.a right join (db.b t join db.c as u (p, q, r) on "
+    "right join of parentheses": "select a.x, t.y, u.q from db.a right join (db.b t join db.c as u (p, q, r, n) on "
     "t.y = u.p) on a.k = t.k where exists (select 1 from db.a t where t.k = u.q)",
     "parentheses around one table": "select a.k from db.a join (db.b) on a.k = b.k",
     "groups in parentheses": "with t as (select k, count(*) as n from db.b group by k) select a.k, n, c.z from db.a "
@@ -96,12 +96,12 @@ QUERIES = {
     "((select k, y as n from db.b where y in (select t.x from db.a t)) t left join (db.c c) on n = c.y) on a.k = t.k",
     # equality that is not transitive
     "strings and numbers": "select a.s, b.y from db.a a join db.b b on cast(a.s as int) = b.y where a.s in ('1', '01')",
-    "text and numbers in a table": "select b.n, count(*) as m from db.b join (select a.k from db.a join db.c "
-    "on a.k = c.n) t on b.n = t.k group by b.n",
-    "text and numbers in a union": "select b.n, count(*) as m from db.b join (select a.k from db.a join db.c "
-    "on a.k = c.n union all select y from db.c) u on b.n = u.k group by b.n",
-    "text and numbers in a subquery": "select b.n, (select count(*) from (select a.k from db.a join db.c "
-    "on a.k = c.n) t where t.k = b.n) as m from db.b",
+    "text and numbers in a table": "select b.num, count(*) as n from db.b join (select a.k from db.a join db.c "
+    "on a.k = c.num) t on b.num = t.k group by b.num",
+    "text and numbers in a union": "select b.num, count(*) as n from db.b join (select a.k from db.a join db.c "
+    "on a.k = c.num union all select y from db.c) u on b.num = u.k group by b.num",
+    "text and numbers in a subquery": "select b.num, (select count(*) from (select a.k from db.a join db.c "
+    "on a.k = c.num) t where t.k = b.num) as n from db.b",
     "a column equal to two": "select b.k, a.s from db.a a join db.b b on a.k = b.k and a.k = b.y",
     # subqueries in expressions
     "exists": "select k, x from db.a where exists (select 1 from db.b where b.k = a.k and b.y > 0)",
@@ -228,7 +228,7 @@ QUERIES = {
     "nested ctes of one name": "with t as (select k from db.a), u as (with t as (select y as k from db.b) "
     "select k from t) select t.k, count(*) as n from t join u on t.k = u.k group by t.k",
     "columns of a cte": "with t(p, q) as (select k, x from db.a) select p, max(q) as m from t group by p",
-    "columns of an alias": "select t.x, t.k from db.b as t(x, k, s) where t.k > 1",
+    "columns of an alias": "select t.x, t.k from db.b as t(x, k, s, n) where t.k > 1",
     "an alias that is a column": "select k.x as k, x.k as x from db.a k join db.a x on k.k = x.x",
     "one alias in each query": "select t.k from db.a t where exists (select 1 from db.b t where t.y = 1 and t.k in "
     "(select t.z from db.c t))",
@@ -318,9 +318,9 @@ QUERIES = {
     "select k, x from q qualify rank() over (partition by k order by s) = 1",
     "a deduplication": "with r as (select *, row_number() over (partition by k order by x, s, d) as n from "
     "db.a) select k, x, s from r where n = 1",
-    "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s, n) "
-    "as p from db.b), "
-    "l as (select k, y, s from r where p = 1) select l.k, l.y, c.z from l left join db.c c on l.y = c.y",
+    "a deduplication that is joined": "with r as (select *, row_number() over (partition by k order by y, s, num) "
+    "as n from db.b), "
+    "l as (select k, y, s from r where n = 1) select l.k, l.y, c.z from l left join db.c c on l.y = c.y",
     "a running sum": "select k, x, sum(x) over (partition by k order by x range between unbounded preceding and "
     "current row) as r from db.a",
     "a cte that is not read": "with t as (select y from db.c) select max(x) over (partition by k) as m from db.a",

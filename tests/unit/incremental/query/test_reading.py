@@ -74,15 +74,16 @@ QUALIFIED = {
         "CROSS JOIN `ip_cte1` AS `ip_t6`"
     ),
     "select hash(*) as h, count(*) as n, struct(t.*) as t from db.c t left semi join db.b on t.y = b.y group by all": (
-        "SELECT HASH(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`) AS `h`, COUNT(*) AS `n`, "
-        "STRUCT(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`) AS `t` FROM `lake`.`db`.`c` AS `ip_t0` "
+        "SELECT HASH(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`, `ip_t0`.`num`) AS `h`, COUNT(*) AS `n`, "
+        "STRUCT(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`, `ip_t0`.`num`) AS `t` FROM `lake`.`db`.`c` AS `ip_t0` "
         "LEFT SEMI JOIN `lake`.`db`.`b` AS `ip_t1` ON `ip_t0`.`y` = `ip_t1`.`y` GROUP BY "
-        "HASH(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`), STRUCT(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`)"
+        "HASH(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`, `ip_t0`.`num`), "
+        "STRUCT(`ip_t0`.`y`, `ip_t0`.`z`, `ip_t0`.`s`, `ip_t0`.`num`)"
     ),
     "select hash(*) as h from db.b right join (select k, x as z from db.a) t on b.k = t.k": "SELECT "
-    "HASH(`ip_t0`.`k`, `ip_t0`.`y`, `ip_t0`.`s`, `ip_t2`.`k`, `ip_t2`.`z`) AS `h` FROM `lake`.`db`.`b` AS `ip_t0` "
-    "RIGHT JOIN (SELECT `ip_t1`.`k`, `ip_t1`.`x` AS `z` FROM `lake`.`db`.`a` AS `ip_t1`) AS `ip_t2` "
-    "ON `ip_t0`.`k` = `ip_t2`.`k`",
+    "HASH(`ip_t0`.`k`, `ip_t0`.`y`, `ip_t0`.`s`, `ip_t0`.`num`, `ip_t2`.`k`, `ip_t2`.`z`) AS `h` "
+    "FROM `lake`.`db`.`b` AS `ip_t0` RIGHT JOIN (SELECT `ip_t1`.`k`, `ip_t1`.`x` AS `z` "
+    "FROM `lake`.`db`.`a` AS `ip_t1`) AS `ip_t2` ON `ip_t0`.`k` = `ip_t2`.`k`",
     "select 'it''s' as a, 'it\\'s' as b, \"x\" as c from db.a": "SELECT 'it\\'s' AS `a`, 'it\\'s' AS `b`, 'x' AS `c` "
     "FROM `lake`.`db`.`a` AS `ip_t0`",
 }
