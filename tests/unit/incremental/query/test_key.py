@@ -36,6 +36,12 @@ def test_unique_key() -> None:
     assert Tables(1).kept("select k, x, s from db.a", ["S"]).key == ("s",)
 
 
+def test_columns_that_the_table_lacks_are_not_part_of_the_key() -> None:
+    query = Tables(1).kept("select k, x, s from db.a")
+    kept = query.keyed_by(["K", "S"])
+    assert kept.key == kept.alone == ("k", "s") and query.keyed_by(["n"]).key == ()
+
+
 def test_a_unique_key_that_a_choice_does_not_contain_is_not_used() -> None:
     ranked = "select *, row_number() over (partition by k order by x) as n from db.a"
     sql = f"with r as ({ranked}) select k, s from r where n = 1"
