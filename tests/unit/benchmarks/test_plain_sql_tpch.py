@@ -21,10 +21,12 @@ def ran(cpu: float, way: str = REBUILD, keys: int | None = None) -> ModelRun:
     return ModelRun(cpu, cpu, cpu / 2, 4, (), Taken(way, "", key, keys, None, estimated))
 
 
-KEPT_UP = Measurement("q03", CHANGED, 2, ran(1.0, KEPT, 5), ran(4.0, WROTE), ran(5.0), None, 100)
-REBUILT = Measurement("q18", CHANGED, 2, ran(3.0, REBUILD, 90), ran(2.5, WROTE), ran(2.0, KEPT, 90), ran(2.6), 100)
-TOTAL = Measurement("q06", CHANGED, 2, ran(1.0), ran(1.0, WROTE), None, None, None)
-IDLE = Measurement("q02", CHANGED, 2, ran(0.1, NOTHING), ran(1.0, WROTE), None, None, None)
+KEPT_UP = Measurement("q03", CHANGED, 2, ran(5.0, WROTE), ran(1.0, KEPT, 5), ran(3.0, WROTE), ran(5.0), None, 100)
+REBUILT = Measurement(
+    "q18", CHANGED, 2, ran(2.5, WROTE), ran(3.0, REBUILD, 90), ran(2.5, WROTE), ran(2.0, KEPT, 90), ran(2.6), 100
+)
+TOTAL = Measurement("q06", CHANGED, 2, ran(1.0, WROTE), ran(1.0), ran(1.0, WROTE), None, None, None)
+IDLE = Measurement("q02", CHANGED, 2, ran(1.0, WROTE), ran(0.1, NOTHING), ran(1.0, WROTE), None, None, None)
 ALL = (KEPT_UP, REBUILT, TOTAL, IDLE)
 
 
