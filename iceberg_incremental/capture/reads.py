@@ -12,7 +12,7 @@ from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
 from ..plan.groups import ChangedGroups, Changes
 from ..plan.limits import limited
-from ..plan.ranges import NetChanges, Range
+from ..plan.ranges import Appends, NetChanges, Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
@@ -69,7 +69,8 @@ def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
 def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
     """Whether a source has the same columns, by id, at both ends of a range. Raises the errors of the reader.
 
-    A range with only a compaction has no changes, but a column may have been dropped and added again.
+    A range with only a compaction has no changes, but a column may have been dropped and added again. Appended rows are
+    read by the table's current names, which must be those of the end.
     """
     start, end = planned.start, planned.end
     if start is None or start.snapshot_id is None or end is None or start.snapshot_id == end.snapshot_id:
@@ -79,7 +80,7 @@ def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
     if start.snapshot_id not in cut.history.snapshots:
         return False
     changed = cuts.changed_files(cut.history, start.snapshot_id, end.snapshot_id)
-    return changed.start == changed.end
+    return changed.start == changed.end and not (isinstance(planned, Appends) and changed.renamed)
 
 
 def capture_as_of(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:

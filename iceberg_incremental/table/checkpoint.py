@@ -7,6 +7,7 @@ authoritative copy. A copy in a table property survives the expiry of snapshots.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ MAX_LENGTH = 1_048_576
 """Longer texts are rejected without parsing. A checkpoint has about 200 bytes per source."""
 _SHOWN = 40
 """The number of characters of a wrong value that an error shows."""
+_ESCAPED = re.compile(r"\\.|(['`;$]|u(?=rl)|s(?=ecret)|p(?=assword)|t(?=oken)|a(?=ccess\.?key))", re.IGNORECASE)
+"""A character that ``to_json`` escapes, or an existing escape sequence, which it does not change."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ class Checkpoint:
         r"""The JSON text: ASCII only, and without characters that Spark SQL could interpret as syntax.
 
         Quotes, back-quotes, semicolons and dollar signs in names are written as ``\\uXXXX``. The text can therefore be
-        part of a back-quoted SET value, and ``${…}`` is not interpreted as a variable.
+        part of a back-quoted SET value, and ``${…}`` is not interpreted as a variable. The first letter of words for
+        which Spark hides the value is written in the same way.
         """
         document = {
             "version": VERSION,
@@ -150,7 +154,7 @@ class Checkpoint:
             **({} if self.history is None else {"history": recorded_history.to_document(self.history)}),
         }
         text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), sort_keys=False)
-        return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "'`;$"})
+        return _ESCAPED.sub(lambda found: found[0] if found[1] is None else f"\\u{ord(found[1]):04x}", text)
 
     def mirrored(self, target_snapshot_id: int | None) -> Checkpoint:
         """The checkpoint for the table property, with the target's current snapshot at the time of writing."""

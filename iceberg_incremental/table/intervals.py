@@ -21,6 +21,8 @@ _DECIMAL = re.compile(r"decimal\(\s*\d+\s*,\s*(\d+)\s*\)")
 _TRUNCATE = re.compile(r"truncate\[(\d+)\]")
 _SIZES = {"int": (4, 8), "long": (4, 8), "date": (4,), **dict.fromkeys(TIMES, (8,))}
 """The number of bytes of a bound, by type. The bound of an int stays when its column becomes a long."""
+_END_MS = 253_402_300_800_000
+"""The end of the year 9999 in milliseconds, which is in 1978 if it is read as microseconds."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,9 @@ def _of_metrics(file: DataFile, field_id: int, type_: str) -> Interval:
     if nulls is not None and nulls > 0 and nulls == file.values.get(field_id):
         return Interval(has_values=False)
     lower, upper = _decoded(file.lower.get(field_id), type_), _decoded(file.upper.get(field_id), type_)
+    if type_ in TIMES and all(bound is None or abs(bound) < _END_MS for bound in (lower, upper)):
+        # From a Parquet file with times in milliseconds, add_files of Iceberg 1.12 copies the bounds unconverted.
+        lower = upper = None
     return _between(lower, upper, has_nulls=nulls != 0)
 
 

@@ -136,10 +136,13 @@ def test_an_expired_commit_of_the_table():
     assert opened(Tables(s=TWO, t=table)).reads_all
 
 
-def test_changed_columns_of_the_source_are_noticed():
+@pytest.mark.parametrize("changed", [replace(SAME, start=COLUMNS[:1]), replace(SAME, renamed=frozenset({2}))])
+def test_changed_columns_of_the_source_are_noticed(changed):
+    """Also if they were renamed after the last commit: Iceberg reads added rows by the current names."""
+
     class Altered(Tables):
         def changed_files(self, history, start, end):
-            return SAME if history.table == TARGET else replace(SAME, start=COLUMNS[:1])
+            return SAME if history.table == TARGET else changed
 
     assert opened(Altered(s=TWO, t=TAKEN)).reason == reasons.SOURCE_ALTERED
 

@@ -72,7 +72,9 @@ def test_edges_and_tables():
 
 
 def test_commits_with_their_lateness():
-    events = seen().tables[0]
+    commits = (snap(1, None), snap(2, 1), snap(3, 2, operation="replace"))
+    today = [replace(each, timestamp_ms=1_700_000_000_000 + each.timestamp_ms) for each in commits]
+    events = seen(s=hist(SOURCE, *today), t=hist(TARGET, carrying(100, None, cp(1, 1)))).tables[0]
     assert events.event_time == "at"
     assert [(each.snapshot_id, each.effect, each.rows_added, each.late_ms) for each in events.commits] == [
         (1, "append", 1, 10_000),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -77,11 +78,21 @@ def test_shares_are_optional_in_the_text():
     assert parse(json.dumps(document), SUMMARY) == checkpoint(7)
 
 
-@pytest.mark.parametrize("name", ["it's", "a`b", "x;drop", "${env:HOME}", "{{ x }}", "täble ✈", "line\nbreak", '"q"'])
+@pytest.mark.parametrize(
+    "name", ["it's", "a`b", "x;drop", "${env:HOME}", "{{ x }}", "täble ✈", "line\nbreak", '"q"', "\token"]
+)
 def test_names_are_escaped_in_the_text(name):
     text = checkpoint(source=f"lake.ops.{name}").to_json()
     assert text.isascii() and not set(text) & set("'`;$\n")
     assert list(parse(text, SUMMARY).sources) == [f"lake.ops.{name}"]
+
+
+@pytest.mark.parametrize("name", ["short_urls", "Secret", "a\\\\url", "password_tokens", "access.key", "accessKey"])
+def test_spark_does_not_hide_the_text(name):
+    """SHOW TBLPROPERTIES replaces values that contain one of these words, as if they were credentials."""
+    written = checkpoint(source=f"lake.ops.{name}")
+    assert re.search("url|secret|password|token|access[.]?key", written.to_json(), re.IGNORECASE) is None
+    assert parse(written.to_json(), SUMMARY) == written
 
 
 VALID = json.loads(checkpoint().to_json())

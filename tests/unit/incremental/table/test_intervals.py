@@ -20,8 +20,8 @@ from tests.unit.incremental.data_files import file, long, whole
         ("int", b"\x00", None),
         ("date", whole(-1), -1),
         ("date", long(-1), None),
-        ("timestamp", long(DAY_US + 1), DAY_US + 1),
-        ("timestamptz", long(-1), -1),
+        ("timestamp", long(20_000 * DAY_US + 1), 20_000 * DAY_US + 1),
+        ("timestamptz", long(-20_000 * DAY_US), -20_000 * DAY_US),
         ("timestamptz", whole(-1), None),
         ("string", b"it's", "it's"),
         ("string", b"\xff\xfe", None),
@@ -79,8 +79,9 @@ def test_partition_values(type_, transform, value, interval):
 
 
 def test_the_narrower_of_partition_and_metrics_is_used():
-    day = file(partition=[(1, "day", 0)], lower={1: long(5)}, upper={1: long(6)}, nulls={1: 0})
-    assert interval_of(day, 1, "timestamp") == Interval(5, 6, has_nulls=False)
+    low, high = 20_000 * DAY_US + 5, 20_000 * DAY_US + 6
+    day = file(partition=[(1, "day", 20_000)], lower={1: long(low)}, upper={1: long(high)}, nulls={1: 0})
+    assert interval_of(day, 1, "timestamp") == Interval(low, high, has_nulls=False)
     text = file(partition=[(1, "identity", "abcdef")], lower={1: b"abc"}, upper={1: b"abd"})
     assert interval_of(text, 1, "string") == Interval("abcdef", "abcdef", has_nulls=False)
 
@@ -144,10 +145,32 @@ def test_bounds_of_strings(text, lower, upper):
         assert interval_of(found, 1, "string") == Interval(lower, upper, has_nulls=False)
 
 
+NOON_2026 = 1_767_268_800_000_000
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bounds"),
+    [
+        (NOON_2026, NOON_2026, (NOON_2026, NOON_2026)),
+        (0, NOON_2026, (0, NOON_2026)),
+        (NOON_2026 // 1000, NOON_2026 // 1000, (None, None)),
+        (NOON_2026 // 1000, 253_402_300_799_999, (None, None)),  # up to the end of the year 9999
+        (-62_135_596_800_000, NOON_2026 // 1000, (None, None)),  # from the beginning of the year 1
+        (NOON_2026 // 1000, None, (None, None)),
+    ],
+)
+def test_times_that_may_be_in_milliseconds_are_no_bounds(low, high, bounds):
+    """add_files copies the bounds of a Parquet file with times in milliseconds, as if they were microseconds."""
+    lower, upper = ({} if each is None else {3: long(each)} for each in (low, high))
+    for type_ in ("timestamp", "timestamptz"):
+        found = interval_of(file(lower=lower, upper=upper, nulls={3: 0}), 3, type_)
+        assert (found.lower, found.upper) == bounds
+
+
 def test_times_before_1970_in_orc_have_no_bounds():
     """Iceberg reads times within the last second before 1970 from ORC as times in 1970."""
     for path, low, bound in (("a.orc", -1, False), ("a.orc", 0, True), ("a.parquet", -1, True)):
-        each = file(path, lower={3: long(low)}, upper={3: long(5)}, nulls={3: 0})
+        each = file(path, lower={3: long(low)}, upper={3: long(NOON_2026)}, nulls={3: 0})
         assert interval_of(each, 3, "timestamptz").is_bound is bound
     by_day = file("a.orc", partition=[(3, "day", -1)])
     assert not interval_of(by_day, 3, "timestamptz").is_bound

@@ -12,7 +12,8 @@ from iceberg_incremental.table.history import Snapshot
 from iceberg_incremental.table.lateness import CommitLateness, Lateness, lateness_in_all, lateness_of
 
 DAY_MS = 86_400_000
-COMMIT = Snapshot(7, 6, 7, 20 * DAY_MS, "append")
+TODAY = 20_000
+COMMIT = Snapshot(7, 6, 7, TODAY * DAY_MS, "append")
 
 
 def bound(value, type_):
@@ -31,20 +32,21 @@ def added(*files, type_="timestamptz"):
 @pytest.mark.parametrize(
     ("files", "type_", "oldest", "newest"),
     [
-        ([(18, 20)], "timestamptz", 18 * DAY_MS, 20 * DAY_MS),
-        ([(18, 20), (3, 19)], "timestamp", 3 * DAY_MS, 20 * DAY_MS),
-        ([(19, 19)], "date", 20 * DAY_MS - 1, 20 * DAY_MS - 1),  # the end of the day
-        ([(21, 22)], "timestamptz", 21 * DAY_MS, 22 * DAY_MS),  # in the future
+        ([(-2, 0)], "timestamptz", (TODAY - 2) * DAY_MS, TODAY * DAY_MS),
+        ([(-2, 0), (-17, -1)], "timestamp", (TODAY - 17) * DAY_MS, TODAY * DAY_MS),
+        ([(-1, -1)], "date", TODAY * DAY_MS - 1, TODAY * DAY_MS - 1),  # the end of the day
+        ([(1, 2)], "timestamptz", (TODAY + 1) * DAY_MS, (TODAY + 2) * DAY_MS),  # in the future
     ],
 )
 def test_lateness_is_measured_from_the_oldest_event(files, type_, oldest, newest):
     unit = 1 if type_ == "date" else DAY_MS * 1000
-    found = lateness_of(COMMIT, added(*(file(a * unit, b * unit, type_) for a, b in files), type_=type_), "HAPPENED_AT")
-    assert found == CommitLateness(7, oldest, newest, 20 * DAY_MS - oldest)
+    days = [(TODAY + first, TODAY + last) for first, last in files]
+    found = lateness_of(COMMIT, added(*(file(a * unit, b * unit, type_) for a, b in days), type_=type_), "HAPPENED_AT")
+    assert found == CommitLateness(7, oldest, newest, TODAY * DAY_MS - oldest)
 
 
 def test_lateness_is_unknown_without_metadata():
-    known = file(18 * DAY_MS * 1000, 20 * DAY_MS * 1000)
+    known = file((TODAY - 2) * DAY_MS * 1000, TODAY * DAY_MS * 1000)
     assert lateness_of(COMMIT, None, "happened_at") is None
     assert lateness_of(COMMIT, added(), "happened_at") is None
     assert lateness_of(COMMIT, added(known), "another") is None
@@ -55,7 +57,7 @@ def test_lateness_is_unknown_without_metadata():
 
 
 def test_files_without_rows_do_not_count():
-    known = file(18 * DAY_MS * 1000, 20 * DAY_MS * 1000)
+    known = file((TODAY - 2) * DAY_MS * 1000, TODAY * DAY_MS * 1000)
     found = lateness_of(COMMIT, added(known, replace(known, records=0, lower={})), "happened_at")
     assert found is not None
     assert found.late_ms == 2 * DAY_MS
