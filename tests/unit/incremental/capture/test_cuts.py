@@ -41,7 +41,6 @@ class Reader:
         self.reads.append((asked.snapshot_id, asked.added_by, asked.since))
         return ChangedFiles((), ())
 
-
     def older(self, history):
         yield hist(SOURCE, *(snap(number, number - 1 or None) for number in range(1, 5)))
 
