@@ -115,12 +115,12 @@ class SessionSpark:
             self._scans.close()
 
 
-def _identity(session: SparkSession) -> object:
+def _identity(session: Any) -> object:
     """A value that is the same for all Python objects of a session."""
-    if hasattr(session, "_jvm"):
-        found: object = session._jvm.System.identityHashCode(session._jsparkSession)
-        return found
-    return session.session_id  # Spark Connect
+    if not hasattr(session, "_jvm"):
+        return session.session_id  # Spark Connect
+    found: object = session._jvm.System.identityHashCode(session._jsparkSession)
+    return found
 
 
 def _staged_scans(session: SparkSession) -> StagedScans | None:
