@@ -30,10 +30,9 @@ from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
 from ..project.own_table import reads_itself
-from ..project.plain_sql import PlainSql, View, by_name, plain_sql
+from ..project.plain_sql import PlainSql, View, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
-from ..spark.checks import SESSION_CATALOG
 from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
@@ -115,12 +114,9 @@ class PlainSqlHooks(Room):
         spark = self._adapter.spark
         described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
         ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
-        details = dict(described[ends:])
-        catalog, _, namespace = details["View Catalog and Namespace"].partition(".")
+        catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
         created = str(spark.rows(f"show create table {name.sql}")[0][0])
         _, _, query = created.partition("\nAS\n")
-        if name.catalog == SESSION_CATALOG:
-            query = by_name(query, details.get("View Query Output Columns", ""))
         return View(query, dict(described[:ends]), catalog, namespace)
 
     def query(self, node: Node, compiled_code: str) -> str:

@@ -89,18 +89,6 @@ def plain_sql(
     return found
 
 
-def by_name(query: str, listed: str) -> str:
-    """The query of a view in Spark's own catalog, which finds the columns of the query by their names.
-
-    Views of Iceberg find them by position. ``listed``: the names when the view was created, as Spark shows them.
-    Expressions without an alias have names that only Spark knows. Such a query is not changed.
-    """
-    names = listed.strip("[]").split(", ")
-    if not all(name.isidentifier() for name in names):
-        return query
-    return f"select {sql_names(names)}\nfrom (\n{query}\n) as ip_view"
-
-
 class _Inliner:
     """Replaces views with their queries, and names with full names."""
 

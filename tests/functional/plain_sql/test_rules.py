@@ -154,23 +154,6 @@ def test_views_are_read_through(auto):  # noqa: F811
     assert auto.shop.rows(auto.shop.built("kept")) == auto.shop.rows(f"({query})") != rows
 
 
-def test_a_view_of_sparks_own_catalog_finds_columns_by_name(auto):  # noqa: F811
-    pairs, view = auto.shop.raw("pairs"), f"{auto.shop.schema}_pairs"
-    auto.shop.sql(f"create table {pairs} (a string, b string) using iceberg")
-    auto.shop.insert(pairs, "('a1', 'b1')")
-    auto.shop.sql(f"create view spark_catalog.default.{view} as select * from {pairs}")
-    tables = {"name": "own", "database": "spark_catalog", "schema": "default", "tables": [{"name": view}]}
-    auto.shop.write("models/own.yml", yaml.safe_dump({"version": 2, "sources": [tables]}))
-    auto.shop.model("copied", f"select * from {{{{ source('own', '{view}') }}}}", **AUTO)
-    auto.shop.run()
-    auto.change(f"alter table {pairs} alter column b first")
-    auto.shop.insert(pairs, "('b2', 'a2')")
-    auto.shop.run()
-    expected = {("a1", "b1"): 1, ("a2", "b2"): 1}
-    assert auto.shop.rows(f"spark_catalog.default.{view}") == expected
-    assert auto.shop.rows(auto.shop.built("copied")) == expected
-
-
 def test_a_value_that_jinja_computes_in_each_run(auto):  # noqa: F811
     """The value comes from a table that the SQL does not read, so no source has new commits."""
     limits = auto.shop.raw("limits")

@@ -22,7 +22,7 @@ CLASSES = {name for name in vars(tree) if name.endswith("Error")} | {"StatementE
 WRAPPED = {"view", "not_iceberg"}
 """Functions in explain/metadata_errors.py whose errors become parts of other errors, which have an entry."""
 
-CAUGHT = {"Refusal", "StatementError", "ValueError"}
+CAUGHT = {"OtherRelation", "Refusal", "StatementError", "ValueError"}
 """Error classes that users never see, because the adapter catches them."""
 OF_DBT = {"ApproximateMatchError"}
 """Error classes whose messages are from dbt."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.plain_sql import View, by_name, plain_sql
+from dbt.adapters.spark_iceberg.project.plain_sql import View, plain_sql
 from iceberg_incremental.table.history import TableName
 
 A, B, SEEN = (TableName("lake", "shop", name) for name in ("a", "b", "seen"))
@@ -45,17 +45,3 @@ def test_a_view_counts():
 
 def test_a_text_that_cannot_be_parsed_has_a_digest():
     assert digest("select from where") != digest("select from where 1")
-
-
-@pytest.mark.parametrize(
-    ("query", "listed", "expected"),
-    [
-        ("select * from t", "[a, b]", "select `a`, `b`\nfrom (\nselect * from t\n) as ip_view"),
-        ("select count(*) from t", "[count(1)]", "select count(*) from t"),
-        ("select 1", "[1]", "select 1"),
-        ("select a as `x, y` from t", "[`x, y`]", "select a as `x, y` from t"),
-        ("select * from t", "", "select * from t"),
-    ],
-)
-def test_columns_of_a_view_by_name(query, listed, expected):
-    assert by_name(query, listed) == expected
