@@ -11,7 +11,7 @@ from iceberg_incremental.table.checkpoint import KEY
 CHECKPOINT, OTHER = SUMMARY_SETTING + KEY, "spark.sql.sources.partitionOverwriteMode"
 
 
-class Conf(dict):
+class Conf(dict[str, str]):
     def set(self, key, value):
         self[key] = value
 
