@@ -16,8 +16,9 @@ SETTINGS = {
     "spark.sql.maxPlanStringLength": "100000000",
     "spark.sql.iceberg.aggregate-push-down.enabled": "false",
     "spark.sql.optimizer.collapseProjectAlwaysInline": "true",
+    "spark.sql.optimizer.disableHints": "true",
 }
-"""Settings with which Spark shows complete plans, and combines two projections."""
+"""Settings with which Spark shows complete plans, combines two projections, and ignores hints."""
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")

@@ -16,7 +16,7 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
     # clauses
     exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.CTE, exp.With, exp.Subquery, exp.Union,
     exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Distinct, exp.Order, exp.Ordered, exp.Lateral,
-    exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Hint, exp.Values,
+    exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Values,
     # names and values
     exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.DataTypeParam,
     exp.HexString, exp.RawString, exp.Interval, exp.IntervalSpan, exp.Tuple, exp.ColumnDef,

@@ -19,6 +19,7 @@ QUERIES = {
     "max(x) over (partition by s) as m from {a} a",
     "grouped_pairs": "select to_json((b.y, b.s)) as j, count(*) as n from {b} b right join {a} a on a.k = b.k "
     "group by (b.y, b.s)",
+    "hinted": "select /*+ broadcast(b), repartition(2) */ a.k, b.y from {a} a left join {b} b on a.k = b.k",
     "exploded": "select t.k, e from (select k, max(x) as m from {a} a group by k) t "
     "lateral view explode(array(m, 7)) u as e",
 }

@@ -96,6 +96,7 @@ QUERIES = {
     "((select k, y as n from db.b where y in (select t.x from db.a t)) t left join (db.c c) on n = c.y) on a.k = t.k",
     # equality that is not transitive
     "strings and numbers": "select a.s, b.y from db.a a join db.b b on cast(a.s as int) = b.y where a.s in ('1', '01')",
+    "hints": "select /*+ broadcast(b), repartition(2, k) */ a.k, b.y from db.a left join db.b on a.k = b.k",
     "text and numbers in a table": "select b.num, count(*) as n from db.b join (select a.k from db.a join db.c "
     "on a.k = c.num) t on b.num = t.k group by b.num",
     "text and numbers in a union": "select b.num, count(*) as n from db.b join (select a.k from db.a join db.c "
