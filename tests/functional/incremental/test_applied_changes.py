@@ -346,7 +346,7 @@ def test_rows_that_spark_has_lost_are_an_error_and_the_next_run_is_right(shop, m
     with monkeypatch.context() as patched:
         patched.setattr(Fence, "staged_commits", lose)
         message = shop.fails()
-    assert "executor" in message and "run the model again" in message
+    assert "executor" in message and "Run the model again" in message
     assert shop.rows(shop.built("mirror")) == Counter([(1, 1, "a")])
     assert cached(shop) == 0
     shop.run()

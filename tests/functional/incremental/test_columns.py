@@ -202,9 +202,9 @@ def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_
     shop.run()
     shop.insert(events, "(2, 'b')")
     message = shop.fails("--select", "latest")
-    assert "Found: _FILE" in message and "metadata columns" in message
+    assert "Found: _FILE" in message and "metadata column" in message
     message = shop.fails("--select", "mirror")
-    assert "Found: _FILE" in message and "metadata columns" in message
+    assert "Found: _FILE" in message and "metadata column" in message
     shop.sql(f"insert overwrite {events} values (2, 'c')")
     message = shop.fails("--select", "mirror")
     assert "metadata columns: _FILE" in message

@@ -421,7 +421,7 @@ def test_invalid_sequences_are_refused_before_anything_is_written(shop):
     for name, said in {
         "unknown": "sequence_by names updated_at",
         "maps": "m of type map<string,int>",
-        "appended": "which only 'merge' and 'apply_changes' support",
+        "appended": "which only 'merge', 'apply_changes' and 'history' support",
         "narrowed": "sequence_by and merge_exclude_columns are both set",
         "grouped": "; sequence_by",
     }.items():
