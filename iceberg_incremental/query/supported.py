@@ -114,16 +114,10 @@ def _cast(node: exp.Cast) -> Refusal | None:
 
 
 def _text(node: exp.Literal | exp.RawString) -> Refusal | None:
-    found = _VARIABLE.search(node.name)
-    return (
-        None
-        if found is None
-        else refused(
-            f"the variable {found[0]} of Spark",
-            node,
-            "insert its value with Jinja, and refer to groups of a pattern by number",
-        )
-    )
+    if (found := _VARIABLE.search(node.name)) is None:
+        return None
+    advice = "insert its value with Jinja, and refer to groups of a pattern by number"
+    return refused(f"the variable {found[0]} of Spark", node, advice)
 
 
 def _several_names(node: exp.Aliases) -> Refusal | None:

@@ -11,8 +11,8 @@ AUDIT_KEY = "ip.audit-of"
 """The property of an audit table that names the audited table. In the summary of a commit to the audit table, the value
 is the branch of the run that wrote it."""
 BEGUN_KEY = "ip.build-began"
-"""The property of a table of dbt's materialization ``table`` with the time in ms at which its build began, by the clock
-of the machine that runs dbt. The table may lack rows that were committed later."""
+"""The property of a table of dbt's materialization ``table`` with the start of its build, in ms by dbt's clock. The
+build may not have read rows that its inputs received after this time."""
 _OWN_BRANCH = re.compile(r"ip_(\d+)_[0-9a-f]{12}")
 
 

@@ -190,6 +190,15 @@ RANGE, CHANGELOG = ("ip_range", {"column": "at"}), ("ip_changelog", {"unique_key
 SIGNED: tuple[str, dict[str, str]] = ("ip_signed_changes", {})
 
 
+def plan_with(macros):
+    """The plan of a run whose SQL calls some macros with the same source."""
+    adapter = lake(h.history(*h.chain(3)), position=3)
+    found, run = opened(adapter)
+    for macro, arguments in macros:
+        READS[macro].captured(captures_of(macro, adapter, found, run), [h.FLIGHTS], arguments)
+    return run.plan
+
+
 @pytest.mark.parametrize(
     ("macros", "shows"),
     [
@@ -203,11 +212,7 @@ SIGNED: tuple[str, dict[str, str]] = ("ip_signed_changes", {})
     ],
 )
 def test_whether_the_changes_include_old_rows(macros, shows):
-    adapter = lake(h.history(*h.chain(3)), position=3)
-    found, run = opened(adapter)
-    for macro, arguments in macros:
-        READS[macro].captured(captures_of(macro, adapter, found, run), [h.FLIGHTS], arguments)
-    assert run.plan.shows_old_rows is shows
+    assert plan_with(macros).shows_old_rows is shows
 
 
 @pytest.mark.parametrize(
@@ -222,13 +227,10 @@ def test_whether_the_changes_include_old_rows(macros, shows):
     ],
 )
 def test_whether_a_deletion_may_be_newer_than_a_row(macros, lacks):
-    adapter = lake(h.history(*h.chain(3)), position=3)
-    found, run = opened(adapter)
-    for macro, arguments in macros:
-        READS[macro].captured(captures_of(macro, adapter, found, run), [h.FLIGHTS], arguments)
-    assert run.plan.may_lack_order is lacks
-    ordered = replace(run.plan.policy, sequence_by=("at",))
-    assert not replace(run.plan, policy=ordered).may_lack_order
+    plan = plan_with(macros)
+    assert plan.may_lack_order is lacks
+    ordered = replace(plan.policy, sequence_by=("at",))
+    assert not replace(plan, policy=ordered).may_lack_order
 
 
 def test_each_macro_that_reads_a_relation_is_listed():
