@@ -11,7 +11,7 @@ from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.query.dialect import PlainSpark
 from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
-from iceberg_incremental.query.refusal import OtherRelation, Refusal
+from iceberg_incremental.query.refusal import Refusal, other_relation
 from iceberg_incremental.query.supported import require_supported
 from iceberg_incremental.sql import sql_names
 from iceberg_incremental.table.history import TableName
@@ -109,7 +109,7 @@ class _Inliner:
         alike = exact or [each for each in self._parents if str(each).lower() == str(mention.relation).lower()]
         if len(alike) != 1:
             line = sql.count("\n", 0, mention.start) + 1
-            raise OtherRelation(f"the relation {mention.relation}", line, "refer to it with ref() or source()")
+            raise other_relation(mention.relation, line)
         return alike[0]
 
     def _text(self, relation: TableName, level: int) -> str:

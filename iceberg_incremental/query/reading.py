@@ -13,7 +13,7 @@ from ..names import sql_name
 from ..table.history import TableName
 from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
-from .refusal import OtherRelation, line_of, refused
+from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
 from .stars import with_field_names, without_stars
@@ -23,7 +23,6 @@ Columns = Mapping[str, str]
 """The types of a relation's columns, by column name."""
 
 _PREFIX = "ip_table_"
-_REFER_TO_IT = "refer to it with ref() or source()"
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Ment
         parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
         name = _table_name([part.name for part in parts], catalog, namespace)
         if name is None:
-            raise OtherRelation(f"the relation {table.sql(PlainSpark)}", line_of(table), _REFER_TO_IT)
+            raise other_relation(table.sql(PlainSpark), line_of(table))
         start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
         found.append(Mention(name, start, end, None if table.alias else parts[-1].name))
     return sorted(found, key=lambda each: each.start)
@@ -192,7 +191,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         found = _table_name([part.name for part in table.parts], catalog, None)
         known = None if found is None else by_name.get(str(found).lower())
         if known is None:
-            raise OtherRelation(f"the relation {table.sql(PlainSpark)}", line_of(table), _REFER_TO_IT)
+            raise other_relation(table.sql(PlainSpark), line_of(table))
         name = names.setdefault(known, f"{_PREFIX}{len(names)}")
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
         table.set("this", exp.to_identifier(name))

@@ -32,6 +32,11 @@ def refused(construct: str, node: exp.Expr | None = None, instead: str = "") -> 
     return Refusal(construct, None if node is None else line_of(node), instead)
 
 
+def other_relation(name: object, line: int | None) -> OtherRelation:
+    """The refusal of a relation that is not among those of the query. ``name``: as the query names it."""
+    return OtherRelation(f"the relation {name}", line, "refer to it with ref() or source()")
+
+
 def line_of(node: exp.Expr) -> int | None:
     """The line of the first name within a node. None if the parser has not recorded it."""
     lines = [each.meta["line"] for each in node.walk() if "line" in each.meta]
