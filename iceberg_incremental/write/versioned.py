@@ -10,7 +10,7 @@ from ..capture.run import Run
 from ..plan.history_config import HardDeletes, HistoryConfig
 from ..spark.port import Spark
 from ..sql import sql_name
-from ..table.spark_types import parsed
+from ..table.spark_types import as_written
 from .columns import Typed, key_columns
 from .comparable import comparable_sql
 from .sequence import JSON_OPTIONS
@@ -97,7 +97,7 @@ class VersionedRows:
 
 def compared(columns: Sequence[Typed]) -> str:
     """The values of columns in a form that can be compared."""
-    return ", ".join(comparable_sql(sql_name(each.name), parsed(str(each.dtype))) for each in columns)
+    return ", ".join(comparable_sql(sql_name(each.name), as_written(str(each.dtype))) for each in columns)
 
 
 def current_end_sql(rows: VersionedRows) -> str:
