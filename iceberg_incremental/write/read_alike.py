@@ -28,6 +28,12 @@ _SETTINGS = (
 """The settings that affect a query's result, except those that a run refuses."""
 _LEGACY = "spark.sql.legacy."
 """The prefix of settings that restore the behavior of older versions. Many of them affect a query's result."""
+_HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction.string.regex"
+"""The settings with which Spark hides parts of plans. The second one is the default of the first one."""
+_HIDDEN = "*********(redacted)"
+"""The text that replaces a hidden part."""
+_NO_TEXT = "(?!)"
+"""A regex that matches no text."""
 
 
 def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
@@ -64,7 +70,7 @@ def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
 
 def _explained(spark: Spark, kept: IncrementalQuery) -> list[str]:
     """The output of EXPLAIN for a query, and for this package's interpretation of it."""
-    with under(spark, plans.SETTINGS):
+    with under(spark, _showing(spark)):
         texts = (
             plans.numbered(kept.reading.text, kept.columns),
             plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
@@ -72,7 +78,16 @@ def _explained(spark: Spark, kept: IncrementalQuery) -> list[str]:
         return [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
 
 
+def _showing(spark: Spark) -> Mapping[str, str]:
+    """The settings under which EXPLAIN shows complete plans, if possible without hidden parts."""
+    hiding = spark.settings((_HIDES, _HIDES_BY_DEFAULT))
+    can_show = hiding and hiding.get(_HIDES) != _HIDDEN  # a hidden regex could not be restored
+    return {**plans.SETTINGS, **({_HIDES: _NO_TEXT} if can_show else {})}
+
+
 def _are_alike(spark: Spark, explained: Sequence[str]) -> bool:
+    if any(_HIDDEN in each for each in explained):
+        return False
     cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
     shown = [plans.canonical(each, case_sensitive=cased) for each in explained]
     return shown[0] is not None and shown[0] == shown[1]
