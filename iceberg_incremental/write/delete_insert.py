@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..sql import sql_name
 from .columns import Named
+from .predicates import enclosed
 
 _SOURCE, _TARGET, _IS_NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST", "DBT_INTERNAL_IS_NEW"
 
@@ -21,7 +22,7 @@ def delete_insert_sql(
     key = ", ".join(map(sql_name, keys))
     conditions = [
         f"not {_SOURCE}.{_IS_NEW}",
-        *predicates,
+        *enclosed(predicates),
         *(f"{_SOURCE}.{sql_name(each)} = {_TARGET}.{sql_name(each)}" for each in keys),
     ]
     return f"""merge into {target} as {_TARGET}
