@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from .blocks import Block
 from .changed import Changes
-from .restricted import held_by_source, of_one_type, within
+from .restricted import held_by_source, within
 from .sql_parts import name_sql
 
 
@@ -27,7 +27,7 @@ def keys_of_choices(
     blocks that choose among rows.
     """
     found: list[str] = []
-    for select, wanted in within(block, of_one_type(block, columns, changes)):
+    for select, wanted in within(block, columns, changes):
         if {key for _, key in wanted} != set(columns.values()):
             return None
         if select is block.query and not any(_depends_on_choices(each, changes, choosing) for each in block.reads):

@@ -93,37 +93,30 @@ def restricted_block_sql(
     """
     return " union all ".join(
         _restricted(select, wanted, keys, relations, state, converted).sql(PlainSpark)
-        for select, wanted in within(block, of_one_type(block, columns, relations))
+        for select, wanted in within(block, columns, relations)
     )
-
-
-def of_one_type(block: Block, columns: Mapping[str, str], relations: Relations) -> Mapping[str, str]:
-    """The columns that have the same type in all branches of a UNION. All columns of a SELECT.
-
-    A UNION converts the values of other columns. Values that are equal afterwards may differ before.
-    """
-    if not isinstance(block.query, exp.Union):
-        return columns
-    places = {name.lower(): place for place, name in enumerate(block.columns)}
-    found = {}
-    for name, key in columns.items():
-        values = [side.expressions[places[name.lower()]].unalias() for side in block.selects]
-        first, *others = map(relations.value_types.of, values)
-        if all(have_one_type(first, other) for other in others):
-            found[name] = key
-    return found
 
 
 Wanted = Sequence[tuple[exp.Expr, str]]
 """Expressions of a SELECT, each with the key column whose values it has."""
 
 
-def within(block: Block, columns: Mapping[str, str]) -> list[tuple[exp.Select, Wanted]]:
-    """The SELECTs of a block, each with the expressions of ``columns`` by which its sources can be restricted."""
+def within(block: Block, columns: Mapping[str, str], relations: Relations) -> list[tuple[exp.Select, Wanted]]:
+    """The SELECTs of a block, each with the expressions of ``columns`` by which its sources can be restricted.
+
+    A UNION converts the values of columns that have different types in its branches. These columns are left out,
+    because values that are equal afterwards may differ before.
+    """
     if isinstance(block.query, exp.Union):
         places = {name.lower(): place for place, name in enumerate(block.columns)}
-        listed = [(places[name.lower()], key) for name, key in columns.items()]
-        return [(side, [(side.expressions[place].unalias(), key) for place, key in listed]) for side in block.selects]
+        sides = [(side, [each.unalias() for each in side.expressions]) for side in block.selects]
+        listed = []
+        for name, key in columns.items():
+            place = places[name.lower()]
+            first, *others = (relations.value_types.of(values[place]) for _, values in sides)
+            if all(have_one_type(first, other) for other in others):
+                listed.append((place, key))
+        return [(side, [(values[place], key) for place, key in listed]) for side, values in sides]
     select = block.query
     by_name = {each.alias_or_name.lower(): each.unalias() for each in select.expressions}
     wanted = [(by_name[name.lower()], key) for name, key in columns.items() if name.lower() in by_name]

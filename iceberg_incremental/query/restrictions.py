@@ -11,7 +11,7 @@ from ..table.history import TableName
 from . import normal
 from .changed import Changes
 from .incremental_query import IncrementalQuery
-from .restricted import Column, Wanted, held_by_source, of_one_type, within
+from .restricted import Column, Wanted, held_by_source, within
 from .states import TableStates
 
 
@@ -56,8 +56,7 @@ class _Restrictions:
         if self._kept.of_rows and isinstance(root.query, exp.Select):
             yield from self._of_select(root.query, [(each, key) for key, each in self._kept.expressions().items()], {})
             return
-        key = of_one_type(root, {each: each for each in self._kept.key}, self._relations)
-        for select, wanted in within(root, key):
+        for select, wanted in within(root, {each: each for each in self._kept.key}, self._relations):
             yield from self._of_select(select, wanted, {})
 
     def _of_select(
@@ -85,7 +84,7 @@ class _Restrictions:
                 continue
             inner = {key: through[column] for column, key in columns.items()}
             others = {key for column, key in columns.items() if column not in exact[id(table)]}
-            for each, inside in within(block, of_one_type(block, columns, self._relations)):
+            for each, inside in within(block, columns, self._relations):
                 yield from self._of_select(each, inside, inner, others)
 
     def _through(self, select: exp.Select, column: Column, own: set[Column], known: set[Column]) -> str:
