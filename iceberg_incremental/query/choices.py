@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlglot import exp
-
 from .blocks import Block
 from .changed import Changes
 from .restricted import held_by_source, within
@@ -32,11 +30,10 @@ def keys_of_choices(
             return None
         if select is block.query and not any(_depends_on_choices(each, changes, choosing) for each in block.reads):
             return [changes.keys_sql(block.name, {key: each for each, key in wanted})]
-        held = held_by_source(select, wanted, changes, exact=True)
-        for table in select.find_all(exp.Table):
+        for table, held in held_by_source(select, wanted, changes):
             if not changes.is_changed(table.name):
                 continue
-            of_table = {key: column for column, key in held.get(id(table), {}).items()}
+            of_table = {key: column for column, key in held.exact.items()}
             inner = changes.block(table.name)
             if of_table.keys() != set(columns.values()):
                 return None

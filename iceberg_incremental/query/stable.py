@@ -244,7 +244,6 @@ class Stability:
             (_, inner), *_ = within(block, columns, self._relations)
             yield {key for _, key in inner}
         for select, inner in within(block, columns, self._relations):
-            held = held_by_source(select, inner, self._relations, exact=True)
-            for table in select.find_all(exp.Table):
+            for table, held in held_by_source(select, inner, self._relations):
                 if table.name in self._blocks:
-                    yield from self._mapped(table.name, held.get(id(table), {}), wanted)
+                    yield from self._mapped(table.name, held.exact, wanted)
