@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..capture.history_run import CommitTime
 from ..explain import history_errors
@@ -23,7 +24,7 @@ from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .unique_keys import first_keys_sql, raise_taken_sql, shown
+from .unique_keys import first_keys_sql, raise_error_sql, raise_taken_sql, shown
 from .versioned import VersionedRows, compared
 
 _KEPT = "DBT_INTERNAL_KEPT"
@@ -269,5 +270,4 @@ def _version_columns(rows: HistoryRows) -> str:
 
 def _raise_several(rows: HistoryRows) -> str:
     """The expression that fails for a key with several valid versions."""
-    before, after = history_errors.several_valid(rows.model, rows.keys, "\0").msg.split("\0")
-    return f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"
+    return raise_error_sql(partial(history_errors.several_valid, rows.model, rows.keys), shown(rows.keys))
