@@ -253,9 +253,7 @@ def changes_sql(versions: str, known: str, rows: EventRows) -> str:
 def merge_sql(table: str, changes: str, rows: EventRows, bounds: Sequence[Bound] = ()) -> str:
     """The MERGE of the versions of ``changes_sql``."""
     scd_id = sql_name(rows.config.names.dbt_scd_id)
-    # Another writer may have copied a version of another key together with its id.
-    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
-    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", same, *(bound.sql for bound in bounds)]
+    conditions = [rows.is_same_version, *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in rows.all_names)
     # A version that was read must be found again, and a new version must not exist.
     message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")
