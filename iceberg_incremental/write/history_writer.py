@@ -34,6 +34,7 @@ from .history import (
     repeated_sql,
     versions_sql,
 )
+from .listed_files import files_at
 from .replacement import Replacement
 from .versioned import compared, note_end
 
@@ -108,7 +109,7 @@ class HistoryWriter:
                 repeated = self._spark.rows(repeated_sql(view, rows))
                 raise model_errors.duplicate_keys(plan.model, rows.keys, wording.duplicates(repeated))
             target = self._reader.load(plan.name)
-            files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
+            files = None if target is None else files_at(self._reader, target, target.current_snapshot_id)
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
             if target is not None:
                 rows = replace(rows, added=rows.added | self._never_written(target, rows))
