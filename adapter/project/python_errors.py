@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.explain.entries import indexed
+from iceberg_incremental.explain.wording import calls
 from iceberg_incremental.plan.policy import MATERIALIZATION
 
 
@@ -34,12 +35,12 @@ def unknown_function(macro: str, known: Sequence[str], model: str, line: int) ->
 
 
 @indexed
-def no_capture_in_python(model: str) -> ConfigError:
+def no_capture_in_python(model: str, macros: Sequence[str]) -> ConfigError:
     """The model's code does not capture a source."""
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its code captures no source.\n"
-        "  Expected: at least one of dbt.ip_changes(), dbt.ip_changelog(), dbt.ip_signed_changes(), "
-        "dbt.ip_changed_groups(), dbt.ip_range() and dbt.ip_as_of() around a dbt.ref() or dbt.source().\n"
+        f"  Expected: at least one of {calls([f'dbt.{each}' for each in macros])} around a dbt.ref() or "
+        "dbt.source().\n"
         "  To fix: read the source that drives the model with dbt.ip_changes(dbt.ref('…')), or use another "
         "materialization."
     )

@@ -14,7 +14,7 @@ from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import DETERMINISTIC, argument, full_refresh
+from .wording import DETERMINISTIC, argument, calls, full_refresh
 
 if TYPE_CHECKING:
     from ..plan.session_settings import Refused
@@ -114,7 +114,7 @@ def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: 
 
 
 @indexed
-def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
+def no_capture(model: str, macros: Sequence[str], *, only_incremental: bool) -> ConfigError:
     """The model's SQL calls no ``ip_`` macro, or calls it only in branches that this run does not execute."""
     if only_incremental:
         return ConfigError(
@@ -127,8 +127,7 @@ def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
         )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
-        "  Expected: at least one of ip_changes(), ip_changelog(), ip_signed_changes(), ip_changed_groups(), "
-        "ip_range() and ip_as_of() around a ref() or source().\n"
+        f"  Expected: at least one of {calls(macros)} around a ref() or source().\n"
         "  To fix: read the source that drives the model with {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )

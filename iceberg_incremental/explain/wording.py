@@ -138,6 +138,12 @@ def numbered(ways: Sequence[str]) -> str:
     return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))
 
 
+def calls(functions: Sequence[str]) -> str:
+    """Calls of two or more functions, as a list in a sentence."""
+    *most, last = (f"{function}()" for function in functions)
+    return f"{', '.join(most)} and {last}"
+
+
 def short(model: str) -> str:
     """A model's name for dbt's --select, given its unique id."""
     return model.rsplit(".", maxsplit=1)[-1]
