@@ -145,11 +145,6 @@ class OwnSession(ABC):
         """The session's settings."""
         return dict(self.session.conf.getAll)
 
-    def setting(self, key: str) -> str | None:
-        """The value of a setting. None without one."""
-        value: str | None = self.session.conf.get(key, None)
-        return value
-
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting. None restores the value that the setting had before this method first changed it.
 

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 _locks: dict[int | str, threading.RLock] = {}
 
 
+def settings_of(session: SparkSession, keys: Collection[str]) -> dict[str, str]:
+    """The current values of a session's settings, as in ``port.Spark.settings``."""
+    conf = session.conf
+    found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
+    return {key: value for key, value in found.items() if value is not None}
+
+
 class SessionSpark:
     """Implements ``port.Spark`` with the session of a job. Settings and views are shared with the job."""
 
@@ -71,11 +78,10 @@ class SessionSpark:
 
     def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol."""
-        conf = self._session.conf
-        found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
+        found = settings_of(self._session, keys)
         if prefix is not None:
             found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefix)}
-        return {key: value for key, value in found.items() if value is not None}
+        return found
 
     def all_settings(self) -> Mapping[str, str]:
         """All settings of the session."""
