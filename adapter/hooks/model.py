@@ -119,7 +119,7 @@ def _log(plan: RunPlan, node: Node) -> None:
     if (doubt := doubtful_result(plan, node)) is not None:
         logger.warning(doubt)
     if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):
-        logger.warning(wording.changes_not_told_apart(plan.model))
+        logger.warning(wording.ignores_change_type(plan.model))
     kept = older_metadata_files({} if plan.target is None else plan.target.properties)
     if kept < FEW_METADATA_FILES and not plan.passes_through:
         logger.warning(target_errors.keeps_few_metadata_files(plan.name, plan.model, kept))

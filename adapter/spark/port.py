@@ -88,10 +88,10 @@ class DbtSpark:
         with _statement():
             self._connections.hold(view, sql)
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view."""
         with _statement():
-            self._connections.let_go(view)
+            self._connections.release_view(view)
 
 
 @contextmanager

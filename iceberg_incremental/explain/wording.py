@@ -225,7 +225,7 @@ def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
     )
 
 
-def changes_not_told_apart(model: str) -> str:
+def ignores_change_type(model: str) -> str:
     """The warning that a model ignores _change_type, and treats each row of a changelog as a row of the source."""
     return (
         f"{model} reads ip_changelog(), but its SQL does not use _change_type. Deleted rows and the old versions of "

@@ -122,7 +122,7 @@ class Changes:
         """The new and the old rows of a relation, some of them possibly twice."""
         if name in self._blocks and self._only_joins(name):
             return f"({self.query_sql(name, State.EITHER)})"
-        new, gone = self.sql(name, State.NEW), self.sql(name, State.GONE)
+        new, gone = self.sql(name, State.NEW), self.sql(name, State.REMOVED)
         if gone is None:
             return new
         listed = listed_sql(self._types[name] if name in self._tables else self._blocks[name].columns)
@@ -177,7 +177,7 @@ class Changes:
     def _changed_sql(self, name: str, state: State) -> str | None:
         """The changed rows of a block in its old state, its new state, or both."""
         block = self._blocks[name]
-        wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
+        wholes = {State.REMOVED: [State.OLD], State.ADDED: [State.NEW]}.get(state, [State.OLD, State.NEW])
         if isinstance(block.query, exp.Union):
             found = self._sides(block.query, state)
         elif (together := kept_together(block.query)) is None:

@@ -119,7 +119,7 @@ class IncrementalQuery:
             sql = changes.keys_sql(ROOT, self.expressions())
         else:
             listed = ", ".join(f"`{each}`" for each in self.key)
-            found = [changes.sql(ROOT, each) for each in (State.GONE, State.CAME)]
+            found = [changes.sql(ROOT, each) for each in (State.REMOVED, State.ADDED)]
             selects = [f"select {listed} from {each}" for each in found if each is not None]
             sql = "\nunion all\n".join(selects) or nothing_sql(self.key)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)

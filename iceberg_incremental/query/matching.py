@@ -140,5 +140,5 @@ class Matching:
         return self._most_rows_of(first, changed=changed)
 
 
-_WHOLE = {State.GONE: State.OLD, State.CAME: State.NEW, State.BOTH: State.EITHER}
+_WHOLE = {State.REMOVED: State.OLD, State.ADDED: State.NEW, State.BOTH: State.EITHER}
 """The state whose rows may match a changed row of another relation, by the requested state."""

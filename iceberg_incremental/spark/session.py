@@ -109,7 +109,7 @@ class SessionSpark:
             held = self._held[view] = self._session.sql(sql).localCheckpoint(eager=False)
             (held if self._scans is None else known_as_one(held)).createOrReplaceTempView(view)
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view."""
         held = self._held.pop(view, None)
         with _statement():
@@ -120,7 +120,7 @@ class SessionSpark:
     def close(self) -> None:
         """Release all held rows."""
         for view in list(self._held):
-            self.let_go(view)
+            self.release_view(view)
         if self._scans is not None:
             self._scans.close()
 

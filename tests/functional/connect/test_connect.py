@@ -109,7 +109,7 @@ def test_held_rows_are_computed_once(connection):
     first = rows(connection, "select u from held order by u")
     assert len(set(first)) == 3
     assert rows(connection, "select u from held order by u") == first
-    connection.let_go("held")
+    connection.release_view("held")
     with pytest.raises(DbtRuntimeError, match="TABLE_OR_VIEW_NOT_FOUND"):
         rows(connection, "select * from held")
 
