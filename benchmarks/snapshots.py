@@ -301,9 +301,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     publish(result, cases, versions, options.rows, options.keys)
     if options.save or not arguments:
         result.save()
-        return
-    for table in result.tables:
-        print(f"\n{results.render(table)}", flush=True)
+    else:
+        result.show()
 
 
 if __name__ == "__main__":
