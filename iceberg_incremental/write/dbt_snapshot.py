@@ -16,8 +16,8 @@ from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, has_ends
 from ..sql import sql_name, sql_names
 from .changelog import Bound, all_ends_sql, bound_of, bounded, bounds_of
+from .merge import TARGET
 from .ordered import has_null
-from .replacement import TARGET
 
 CHANGE_TYPE = "dbt_change_type"
 _IS_NEW = f"{CHANGE_TYPE} = 'insert'"

@@ -29,7 +29,7 @@ from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
 from .listed_files import files_at
-from .replacement import TARGET
+from .merge import TARGET
 from .selective_key import selective
 from .source_changes import SourceChanges
 from .update_plan import Affected, Continued, Summary, UpdatePlan

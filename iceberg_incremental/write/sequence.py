@@ -30,8 +30,8 @@ from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .comparable import comparable_sql
 from .deletions import pinned_sql, recorded_sql
+from .merge import TARGET
 from .ordered import Ordered, cast_sql, has_null
-from .replacement import TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, raise_error_sql, shown
 
 FLAW = "DBT_INTERNAL_FLAW"
