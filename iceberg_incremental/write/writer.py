@@ -115,7 +115,7 @@ class Writer:
         Returns None under ``--empty`` and ``--sample``, because the rows then match no position of a source.
         """
         if self._plan.passes_through:
-            self._publisher.build_partial(self._run, sql)
+            self._publisher.build_partial(sql)
             return None
         return self._publisher.rebuild(self._run, sql)
 
