@@ -12,7 +12,7 @@ from ..errors import StatementError
 from ..explain import race_errors, snapshot_reasons
 from ..expose.plain_sql import Source
 from ..expose.relations import inserted_sql
-from ..metadata import FilesAt, MetadataReader
+from ..metadata import MetadataReader
 from ..publish.publisher import FollowUp, Published, Publisher
 from ..query.states import State, TableStates
 from ..spark.port import Spark, holding
@@ -21,6 +21,7 @@ from ..table.history import History, Snapshot
 from . import dbt_snapshot as sql
 from . import ended_versions
 from .changelog import Bound, useful
+from .listed_files import files_at
 
 Query = Callable[[str], str]
 """Returns a snapshot's SQL with its source table replaced by a relation for FROM."""
@@ -255,9 +256,7 @@ class SnapshotWriter:
         target = self.run.plan.target
         assert target is not None
         assert self.keys is not None
-        head = target.current_snapshot_id
-        files = None if head is None else self._reader.data_files(target, FilesAt(head))
-        return useful(self.keys.bounds, files)
+        return useful(self.keys.bounds, files_at(self._reader, target, target.current_snapshot_id))
 
 
 def _rows_sql(changes: str, state: State) -> str:
