@@ -122,11 +122,11 @@ class Changes:
         """The new and the old rows of a relation, some of them possibly twice."""
         if name in self._blocks and self._only_joins(name):
             return f"({self.query_sql(name, State.EITHER)})"
-        new, gone = self.sql(name, State.NEW), self.sql(name, State.REMOVED)
-        if gone is None:
+        new, removed = self.sql(name, State.NEW), self.sql(name, State.REMOVED)
+        if removed is None:
             return new
         listed = listed_sql(self._types[name] if name in self._tables else self._blocks[name].columns)
-        return f"(select {listed} from {new} union all select {listed} from {gone})"
+        return f"(select {listed} from {new} union all select {listed} from {removed})"
 
     def _only_joins(self, name: str) -> bool:
         """Whether a relation is a table, or only joins such relations so that each of their rows can only add rows."""

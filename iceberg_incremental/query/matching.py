@@ -128,11 +128,11 @@ class Matching:
 
     def _most_rows_of(self, name: str, *, changed: bool) -> int | None:
         """The maximum number of rows, or of changed rows, of a relation in either state. None if it is unknown."""
-        block = self._changes.block(name)
         if (states := self._changes.table(name)) is not None:
-            if changed or states.rows is None:
-                return states.most_changes if changed else None
-            return states.rows + (states.most_changes or 0)
+            if changed:
+                return states.most_changes
+            return None if states.rows is None else states.rows + (states.most_changes or 0)
+        block = self._changes.block(name)
         assert block is not None
         first, *others = block.reads or [""]
         if others or not isinstance(block.query, exp.Select) or block.query.args.get("laterals") or not first:
