@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from ..names import sql_name
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
@@ -21,7 +22,7 @@ from .matching import Matching
 from .membership import can_change
 from .refusal import refused
 from .restricted import Keys, restricted_sql
-from .sql_parts import listed_sql, name_sql, nothing_sql, raw
+from .sql_parts import listed_sql, nothing_sql, raw
 from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import conjunct, subqueries
 from .supported import is_of_row
@@ -162,7 +163,7 @@ class Changes:
             return self.sql(name, State.BOTH)
         view = self._view(name, together)
         places = {column: view.columns[together.index(each)] for column, each in values.items()}
-        listed = ", ".join(f"{name_sql(place)} as {name_sql(column)}" for column, place in places.items())
+        listed = ", ".join(f"{sql_name(place)} as {sql_name(column)}" for column, place in places.items())
         return f"(select {listed} from {view.name})"
 
     def _block_sql(self, name: str, state: State) -> str | None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from ..names import sql_name
 from .blocks import Block
 from .changed import Changes
 from .restricted import held_by_source, within
-from .sql_parts import name_sql
 
 
 def keys_of_choices(
@@ -43,7 +43,7 @@ def keys_of_choices(
                     return None
                 found += below
             elif (rows := changes.affected_values_sql(table.name, list(of_table.values()))) is not None:
-                listed = (f"{name_sql(column)} as {name_sql(key)}" for key, column in of_table.items())
+                listed = (f"{sql_name(column)} as {sql_name(key)}" for key, column in of_table.items())
                 found.append(f"select {', '.join(listed)} from {rows}")
     return found
 

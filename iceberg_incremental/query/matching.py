@@ -7,10 +7,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from ..names import sql_name
 from .dialect import PlainSpark
 from .fewer_relations import Fewer, Match
 from .restricted import Relations
-from .sql_parts import listed_sql, name_sql, raw
+from .sql_parts import listed_sql, raw
 from .states import Broadcast, State, TableStates
 from .types import tells_apart
 
@@ -69,7 +70,7 @@ class Matching:
                 continue
             known = self._known_columns(name, match)
             if all(column in known for column in columns):
-                renamed = [f"{name_sql(known[column])} as {name_sql(column)}" for column in columns]
+                renamed = [f"{sql_name(known[column])} as {sql_name(column)}" for column in columns]
                 listed = ", ".join(renamed) or listed_sql(())
                 found.append(f"select {listed} from {text}")
             else:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from ..names import sql_name
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
@@ -65,7 +66,7 @@ class Keys:
     def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
         """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
         sign = "<=>" if self.nulls else "="
-        same = " and ".join(f"ip_keys.`{key}` {sign} {value}" for key, value in pairs)
+        same = " and ".join(f"ip_keys.{sql_name(key)} {sign} {value}" for key, value in pairs)
         return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
 
 
@@ -175,7 +176,7 @@ def _source(table: exp.Table, held: HeldKeys, keys: Keys, relations: Relations, 
             alias = "ip_source"
             listed = [keys.bound(key, table.name, name) for name, key in held.all.items()]
             bounds = [bound for bound in listed if bound is not None]
-            found = keys.exists_sql([(key, f"{alias}.`{name}`") for name, key in held.all.items()])
+            found = keys.exists_sql([(key, f"{alias}.{sql_name(name)}") for name, key in held.all.items()])
             condition = " and ".join([*bounds, found])
             text = f"(select * from {text} as {alias} where {condition})"
     alias_node = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
