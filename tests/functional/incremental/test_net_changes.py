@@ -205,12 +205,9 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
     modes = ", ".join(f"'write.{statement}.mode'='{mode}'" for statement in ("delete", "update", "merge"))
     clauses = f"{'partitioned by (d)' if partitioned else ''} tblproperties ('format-version'='{version}', {modes})"
     source = Source(shop, warehouse, "events", clauses)
-    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-    try:
+    with shop.dynamic_overwrites():
         for statements in STEPS:
             source.step(statements)
-    finally:
-        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
     ends = source.ends
     for start, end in ((0, 1), (1, 2), (0, 4)):
         planned = source.check(ends[start], ends[end])
