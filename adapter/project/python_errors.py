@@ -28,7 +28,7 @@ def unknown_function(macro: str, known: Sequence[str], model: str, line: int) ->
     """A model calls an unknown method of ``dbt``; ``known``: the methods that this package adds."""
     near = get_close_matches(macro, known, 1, 0.7)
     return ConfigError(
-        f"{model} calls dbt.{macro}() in line {line}, which does not exist.\n"
+        f"In line {line}, {model} calls dbt.{macro}(), which does not exist.\n"
         f"  Expected: one of {', '.join(f'dbt.{each}()' for each in known)}.\n"
         f"  To fix: {f'write dbt.{near[0]}()' if near else 'call one of these'}."
     )
@@ -48,9 +48,9 @@ def no_capture_in_python(model: str, macros: Sequence[str]) -> ConfigError:
 
 @indexed
 def unknown_read(macro: str, model: str) -> ConfigError:
-    """A method of ``dbt`` was called in a way that static analysis of the model's code does not find."""
+    """A call of a method of ``dbt`` was not found by static analysis of the model's code."""
     return ConfigError(
-        f"{model} calls dbt.{macro}() in a way that dbt cannot find in the code before it runs.\n"
+        f"{model} calls dbt.{macro}(), but dbt did not find this call in the code before the code ran.\n"
         f"  Expected: a call that is written as dbt.{macro}(dbt.ref('…')), because dbt captures the sources before the "
         "code runs.\n"
         "  Found: other arguments, or a DataFrame that was not returned by dbt.ref() or dbt.source().\n"

@@ -251,7 +251,7 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
     """More than one new row has the same ``unique_key``; ``found``: which, and how often."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
-        f"More than one new row of {model} has the same unique_key, {listed}.\n"
+        f"More than one new row of {model} has the same unique_key ({listed}).\n"
         "  Expected: one new row for each key, since it replaces the existing row with this key.\n"
         f"  Found: {found}.\n"
         "  To fix, one of:\n"
@@ -267,7 +267,7 @@ def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """A new row has a key that another row already has; ``found``: the key."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
-        f"An inserted row of {model} has the same unique_key, {listed}, as an existing row.\n"
+        f"An inserted row of {model} has the same unique_key ({listed}) as an existing row.\n"
         "  Expected: a new key, or a DELETE or UPDATE_BEFORE of the existing row in the same run.\n"
         f"  Found: {found}.\n"
         "  Possible causes: two rows that the model reads share this key, a later commit deletes the existing row, or "
