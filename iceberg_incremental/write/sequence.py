@@ -25,7 +25,7 @@ from ..plan.ranges import CHANGE_TYPE
 from ..sql import sql_name, sql_names, sql_string
 from ..table.checkpoint import Deletions
 from ..table.history import MAIN, TableName
-from ..table.spark_types import parsed
+from ..table.spark_types import as_written
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .comparable import comparable_sql
@@ -283,7 +283,7 @@ def distinct_sql(rows: str, columns: Sequence[Typed], *more: str, marks: Sequenc
     values, groups = [*more, *marks], [*more]
     for column in columns:
         name = sql_name(column.name)
-        form = comparable_sql(name, parsed(str(column.dtype)))
+        form = comparable_sql(name, as_written(str(column.dtype)))
         values.append(name if form == name else f"any_value({name}) as {name}")
         groups.append(form)
     return f"select {', '.join(values)} from {rows} group by {', '.join(groups)}"

@@ -11,7 +11,7 @@ from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes, HistoryConfig
 from ..spark.port import Spark
 from ..sql import sql_name
-from ..table.spark_types import parsed
+from ..table.spark_types import as_written
 from .columns import Typed, key_columns
 from .comparable import comparable_sql
 from .merge import SOURCE, TARGET
@@ -109,7 +109,7 @@ class VersionedRows:
 
 def compared(columns: Sequence[Typed]) -> str:
     """The values of columns in a form that can be compared."""
-    return ", ".join(comparable_sql(sql_name(each.name), parsed(str(each.dtype))) for each in columns)
+    return ", ".join(comparable_sql(sql_name(each.name), as_written(str(each.dtype))) for each in columns)
 
 
 def current_end_sql(rows: VersionedRows) -> str:
