@@ -8,6 +8,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from ..names import sql_name, sql_names
 from ..table.history import TableName
 from . import normal
 from .blocks import ROOT, Block, blocks_of
@@ -118,9 +119,8 @@ class IncrementalQuery:
         elif self.of_rows:
             sql = changes.keys_sql(ROOT, self.expressions())
         else:
-            listed = ", ".join(f"`{each}`" for each in self.key)
-            found = [changes.sql(ROOT, each) for each in (State.GONE, State.CAME)]
-            selects = [f"select {listed} from {each}" for each in found if each is not None]
+            found = [changes.sql(ROOT, each) for each in (State.REMOVED, State.ADDED)]
+            selects = [f"select {sql_names(self.key)} from {each}" for each in found if each is not None]
             sql = "\nunion all\n".join(selects) or nothing_sql(self.key)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
@@ -171,7 +171,7 @@ class IncrementalQuery:
             wanted = tuple(self.expressions().items())
             return restricted_sql(root.query, replace(keys, columns=wanted), changes, State.NEW)
         rows = restricted_block_sql(root, {each: each for each in self.key}, keys, changes, State.NEW)
-        condition = keys.exists_sql([(each, f"ip_rows.`{each}`") for each in self.key])
+        condition = keys.exists_sql([(each, f"ip_rows.{sql_name(each)}") for each in self.key])
         return f"select * from ({rows}) as ip_rows where {condition}"
 
 

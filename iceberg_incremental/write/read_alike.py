@@ -12,7 +12,7 @@ from ..query.incremental_query import IncrementalQuery
 from ..spark.port import TIME_ZONE, Spark, under
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
-_SETTINGS = (
+RECORDED = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.ansi.enabled",
     "spark.sql.ansi.relationPrecedence",
@@ -25,8 +25,8 @@ _SETTINGS = (
     TIME_ZONE,
     "spark.sql.timestampType",
 )
-"""The settings that affect a query's result, except those that a run refuses."""
-_LEGACY = "spark.sql.legacy."
+"""The settings that affect a query's result and are recorded, except those that a run refuses."""
+LEGACY = "spark.sql.legacy."
 """The prefix of settings that restore the behavior of older versions. Many of them affect a query's result."""
 _HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction.string.regex"
 """The settings with which Spark hides parts of plans. The second one is the default of the first one."""
@@ -38,7 +38,7 @@ _NO_TEXT = "(?!)"
 
 def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
     """The current settings that may affect a query's result, and others. A server returns only those that are set."""
-    return spark.settings((*_SETTINGS, *others), prefix=_LEGACY)
+    return spark.settings((*RECORDED, *others), prefix=LEGACY)
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
