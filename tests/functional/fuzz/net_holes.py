@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from iceberg_incremental.expose import parts
@@ -13,7 +14,7 @@ from .holes import _instead, _patch
 
 def rows_deleted_at_both_ends_count(monkeypatch):
     """The deleted rows of the start are not subtracted from those of the end."""
-    _patch(monkeypatch, "expose.parts:_without", lambda _: lambda range_, part, before: part)
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:_without", lambda _: lambda range_, part, before: part)
 
 
 def deleted_rows_are_the_same_by_their_keys(monkeypatch):
@@ -27,7 +28,7 @@ def deleted_rows_are_the_same_by_their_keys(monkeypatch):
 
         return by_key
 
-    _patch(monkeypatch, "expose.parts:_without", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:_without", careless)
 
 
 def rows_added_and_deleted_in_the_range_count(monkeypatch):
@@ -36,7 +37,7 @@ def rows_added_and_deleted_in_the_range_count(monkeypatch):
     def careless(of_named_files):
         return lambda *args: [_with_new_deleted(part) for part in of_named_files(*args)]
 
-    _patch(monkeypatch, "expose.parts:_of_named_files", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:_of_named_files", careless)
 
 
 def _with_new_deleted(part: parts.Part) -> parts.Part:
@@ -59,17 +60,22 @@ def files_of_compactions_are_ignored(monkeypatch):
 
         return without_compacted
 
-    _patch(monkeypatch, "capture.source_policy:_changed", careless)
+    _patch(monkeypatch, "iceberg_incremental.capture.source_policy:_changed", careless)
 
 
 def moved_rows_count_as_removed(monkeypatch):
     """Rows at both ends are not subtracted from the rows of the removed files."""
-    _patch(monkeypatch, "expose.parts:_gone", lambda _: lambda range_, at_start, at_end: parts.Part(at_start, "-1"))
+    _patch(
+        monkeypatch,
+        "iceberg_incremental.expose.parts:_gone",
+        lambda _: lambda range_, at_start, at_end: parts.Part(at_start, "-1"),
+    )
 
 
 def moved_rows_share_their_bits(monkeypatch):
-    """A row counts as moved if another row has its bit."""
-    _patch(monkeypatch, "expose.parts:_gone", _with_join("& 63", "& 3"))
+    """A row counts as moved if another row has its bit, and the check for shared ids is missing."""
+    careless = _with_join({"& 63": "& 3", "count_if(before <> 0) >": "0 >"})
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:_gone", careless)
 
 
 def moved_rows_are_in_smaller_blocks(monkeypatch):
@@ -78,24 +84,27 @@ def moved_rows_are_in_smaller_blocks(monkeypatch):
     def careless(gone):
         def other_blocks(*args):
             part = gone(*args)
-            blocks, on, condition = part.join.partition(" on ")
+            blocks, on, condition = part.join.rpartition(" on ")
             return replace(part, join=blocks + on + condition.replace(", 6)", ", 2)"))
 
         return other_blocks
 
-    _patch(monkeypatch, "expose.parts:_gone", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:_gone", careless)
 
 
 def updated_rows_count_as_moved(monkeypatch):
     """Rows with another version at the end are subtracted from the removed rows."""
-    _patch(monkeypatch, "expose.parts:_gone", _with_join("_last_updated_sequence_number <=", "0 <="))
+    careless = _with_join({"_last_updated_sequence_number <=": "0 <="})
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:_gone", careless)
 
 
-def _with_join(old: str, new: str):
+def _with_join(instead: Mapping[str, str]):
     def careless(gone):
         def other(*args):
             part = gone(*args)
-            return replace(part, join=part.join.replace(old, new))
+            for old, new in instead.items():
+                part = replace(part, join=part.join.replace(old, new))
+            return part
 
         return other
 
@@ -104,7 +113,11 @@ def _with_join(old: str, new: str):
 
 def a_segment_is_left_out(monkeypatch):
     """The last segment between compactions is omitted."""
-    _patch(monkeypatch, "capture.source_policy:segments_of", lambda segments_of: lambda found: segments_of(found)[:-1])
+    _patch(
+        monkeypatch,
+        "iceberg_incremental.capture.source_policy:segments_of",
+        lambda segments_of: lambda found: segments_of(found)[:-1],
+    )
 
 
 def a_segment_begins_a_commit_late(monkeypatch):
@@ -117,7 +130,7 @@ def a_segment_begins_a_commit_late(monkeypatch):
 
     _patch(
         monkeypatch,
-        "capture.source_policy:segments_of",
+        "iceberg_incremental.capture.source_policy:segments_of",
         lambda segments_of: lambda found: [later(segment) for segment in segments_of(found)],
     )
 
@@ -132,17 +145,17 @@ def segments_are_not_summed(monkeypatch):
 
         return one_by_one
 
-    _patch(monkeypatch, "expose.net:changelog_sql", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.net:changelog_sql", careless)
 
 
 def segments_have_one_name(monkeypatch):
     """Spark resolves the name once, with the options of the first segment. The package once had this bug."""
-    _patch(monkeypatch, "expose.parts:changelog_name", _instead("CHANGES"))
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:changelog_name", _instead("CHANGES"))
 
 
 def nothing_brings_rows_back(monkeypatch):
     """As if delete files could only be added."""
-    _patch(monkeypatch, "plan.net_changes:may_undelete", _instead(False))
+    _patch(monkeypatch, "iceberg_incremental.plan.net_changes:may_undelete", _instead(False))
 
 
 def keys_are_those_of_added_rows(monkeypatch):
@@ -155,22 +168,26 @@ def keys_are_those_of_added_rows(monkeypatch):
 
         return added_only
 
-    _patch(monkeypatch, "expose.parts:parts_of", careless)
+    _patch(monkeypatch, "iceberg_incremental.expose.parts:parts_of", careless)
 
 
 def keys_of_moved_rows_count_as_changed(monkeypatch):
     """Keys of rows that were only moved count as changed."""
-    _patch(monkeypatch, "plan.ranges:NetRange.may_have_moved_rows", lambda _: property(lambda range_: False))
+    _patch(
+        monkeypatch,
+        "iceberg_incremental.plan.ranges:NetRange.may_have_moved_rows",
+        lambda _: property(lambda range_: False),
+    )
 
 
 def removed_files_are_ignored(monkeypatch):
     """A range counts as adding only, although files of the start were removed."""
-    _patch(monkeypatch, "capture.source_policy:only_adds", _without(at_start=()))
+    _patch(monkeypatch, "iceberg_incremental.capture.source_policy:only_adds", _without(at_start=()))
 
 
 def rows_deleted_in_place_are_ignored(monkeypatch):
     """A range counts as adding only, although rows were deleted from files of the start."""
-    _patch(monkeypatch, "capture.source_policy:only_adds", _without(with_other_deletes=()))
+    _patch(monkeypatch, "iceberg_incremental.capture.source_policy:only_adds", _without(with_other_deletes=()))
 
 
 def _without(**ignored):
