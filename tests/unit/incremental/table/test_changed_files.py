@@ -45,6 +45,7 @@ def test_a_name_may_mean_another_column_at_the_start_or_now(start, renamed, anot
 )
 def test_columns_that_have_taken_the_name_of_another(start, others):
     assert ChangedFiles(start, (ID, NAME)).others == others
+    assert ChangedFiles(start, (), present=(ID, NAME)).present_others == others
 
 
 def test_columns_that_hide_a_metadata_column():
