@@ -42,6 +42,14 @@ class DbtSpark:
         """Whether held rows are always computed once."""
         return self._connections.holds_rows()
 
+    @property
+    def version(self) -> str:
+        """The version of Spark. A server needs a statement."""
+        if session := self._connections.own_session():
+            return session.session.version
+        with _statement():
+            return str(self._connections.rows("select version()")[0][0])
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
         with _statement():

@@ -20,7 +20,7 @@ class Spark(Protocol):
 
     ``scans``: reads individual data files. ``commits``: commits several changes of a table at once. Both are None if
     Spark's driver is not in this process. ``computes_once``: whether held rows are always computed once, instead of as
-    often as Spark decides.
+    often as Spark decides. ``version``: the version of Spark, such as ``4.1.2``.
     """
 
     @property
@@ -35,6 +35,11 @@ class Spark(Protocol):
     @property
     def computes_once(self) -> bool:
         """See the class."""
+
+    @property
+    def version(self) -> str:
+        """See the class."""
+        ...
 
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""

@@ -46,6 +46,11 @@ class SessionSpark:
         return self._commits
 
     @property
+    def version(self) -> str:
+        """The version of Spark."""
+        return self._session.version
+
+    @property
     def is_in_process(self) -> bool:
         """Whether Spark's driver runs in this process, which can then access the same services."""
         return self._scans is not None

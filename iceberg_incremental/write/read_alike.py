@@ -1,4 +1,4 @@
-"""Whether Spark interprets a query as this package does, and the settings that affect its result."""
+"""Whether Spark interprets a query as this package does, and the versions and settings that affect its result."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
-    """The digest of a query's interpretation and of the settings that may affect its result.
+    """The digest of a query's interpretation, and of the version and settings of Spark, which may affect its result.
 
-    If it changes, all rows of the table are replaced.
+    If it changes, all rows of the table are replaced. A function may return other values in another minor version.
     """
     settings = sorted(f"{key}={value}" for key, value in value_settings(spark).items())
-    parts = [kept.reading.qualified, version("sqlglot"), *settings]
+    minor = ".".join(spark.version.split(".")[:2])
+    parts = [kept.reading.qualified, version("sqlglot"), minor, *settings]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

@@ -11,6 +11,7 @@ class Connection:
     scans = None
     commits = None
     computes_once = False
+    version = "4.1.2"
 
     def __init__(self, execute=lambda sql: None, configure=None):
         self.send = execute
