@@ -296,6 +296,11 @@ QUERIES = {
     "semi join, null-safe": "select a.k from db.a a left semi join db.b b on a.k <=> b.k",
     "semi, then left": "select a.k, c.z from db.a a left semi join db.b b on a.k = b.k left join db.c c on a.x = c.y",
     "doubles": "select l.k, r.k as rk from db.a l join db.a r on l.d = r.d",
+    "a maximum of doubles in conditions": "select m > 1 as b, count(*) as n from (select k, max(d) as m from db.a "
+    "group by k) t where round(m * 2) <> 3 and not isnan(m) group by m > 1",
+    "groups of maxima of doubles": "select count(*) as n from (select k, max(d) as m from db.a group by k) t group "
+    "by m",
+    "the row with the maximum double": "select k, x from db.a where d = (select max(d) from db.a)",
     "distinct doubles": "select distinct d from db.a",
     "a total of nothing": "select count(*) as n from db.a where k > 99",
     "having without groups": "select count(*) as n from db.a having count(*) > 5",
