@@ -26,6 +26,11 @@ class PlainSpark(Spark):
 
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
+    class Generator(Spark.Generator):  # type: ignore[valid-type, misc]  # an attribute of the class
+        """A generator of the types of Spark 4."""
+
+        TYPE_MAPPING: ClassVar[dict[Any, str]] = {**Spark.Generator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
+
     class Parser(Spark.Parser):  # type: ignore[valid-type, misc]  # an attribute of the class
         """A parser without built-in functions."""
 

@@ -17,8 +17,12 @@ SETTINGS = {
     "spark.sql.iceberg.aggregate-push-down.enabled": "false",
     "spark.sql.optimizer.collapseProjectAlwaysInline": "true",
     "spark.sql.optimizer.disableHints": "true",
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
 }
-"""Settings with which Spark shows complete plans, combines two projections, and ignores hints."""
+"""Settings with which Spark shows complete plans, combines two projections, and ignores hints.
+
+Spark would otherwise compute expressions over VALUES, and not show them.
+"""
 
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")

@@ -13,6 +13,7 @@ from ..names import sql_name
 from ..table.history import TableName
 from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
+from .listed_values import listed_values_sql
 from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
@@ -43,13 +44,15 @@ class Reading:
     """A parsed query. ``tree``: with resolved names. ``tables``: its base tables, by their names in the tree.
 
     ``qualified``: the tree as SQL with the tables' own names, which Spark must interpret like ``text``. ``text``: the
-    query for Spark, with views replaced by their definitions.
+    query for Spark, with views replaced by their definitions. ``values``: the values in VALUES of ``text`` and of
+    ``qualified``, as in ``listed_values_sql``.
     """
 
     text: str
     tree: exp.Query
     tables: Mapping[str, TableName]
     qualified: str
+    values: tuple[str, str]
 
 
 def parsed(sql: str) -> exp.Query:
@@ -221,8 +224,10 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     group_by_all(tree)
     with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
-    qualified = _named(tree, tables)
-    return Reading(spark_text(sql), tree, tables, qualified)
+    text, qualified = spark_text(sql), _named(tree, tables)
+    has_values = tree.find(exp.Values) is not None
+    values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
+    return Reading(text, tree, tables, qualified, values)
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:

@@ -49,7 +49,7 @@ def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
 def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
     """Raise NotIncrementalError unless Spark interprets a model's query as this package does, at any time."""
     explained = _explained(spark, kept)
-    moment = plans.moment(explained[0])
+    moment = _moment(explained)
     if moment is not None:
         construct = f"'{moment}', which Spark interprets as the time of the run"
         raise plain_sql_errors.not_incremental(model, construct, "compare with a value from a source")
@@ -60,20 +60,33 @@ def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None
 def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
     """Whether Spark interprets a query as this package does, at any time."""
     explained = _explained(spark, kept)
-    return plans.moment(explained[0]) is None and _are_alike(spark, explained)
+    return _moment(explained) is None and _are_alike(spark, explained)
 
 
-def _explained(spark: Spark, kept: IncrementalQuery) -> list[str]:
-    """The output of EXPLAIN for a query, and for this package's interpretation of it."""
+_Explained = Sequence[tuple[str, str]]
+"""The outputs of EXPLAIN for a text, and for this package's interpretation of it."""
+
+
+def _explained(spark: Spark, kept: IncrementalQuery) -> _Explained:
+    """The outputs of EXPLAIN for a query and for the values in its VALUES."""
+    reading = kept.reading
+    texts = [
+        (plans.numbered(reading.text, kept.columns), plans.numbered(reading.qualified, reading.tree.named_selects)),
+        *([reading.values] if any(reading.values) else []),
+    ]
+
+    def explain(sql: str) -> str:
+        return str(spark.rows(plans.explain_sql(sql))[0][0]) if sql else ""
+
     with under(spark, plans.SETTINGS):
-        texts = (
-            plans.numbered(kept.reading.text, kept.columns),
-            plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
-        )
-        return [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
+        return [(explain(text), explain(other)) for text, other in texts]
 
 
-def _are_alike(spark: Spark, explained: Sequence[str]) -> bool:
+def _moment(explained: _Explained) -> str | None:
+    return next((found for text, _ in explained if (found := plans.moment(text)) is not None), None)
+
+
+def _are_alike(spark: Spark, explained: _Explained) -> bool:
     cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
-    shown = [plans.canonical(each, case_sensitive=cased) for each in explained]
-    return shown[0] is not None and shown[0] == shown[1]
+    shown = [[plans.canonical(each, case_sensitive=cased) for each in pair] for pair in explained]
+    return all(text is not None and text == other for text, other in shown)
