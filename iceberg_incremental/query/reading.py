@@ -14,6 +14,7 @@ from ..table.history import TableName
 from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
 from .listed_values import listed_values_sql
+from .qualify import without_qualify
 from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
@@ -57,7 +58,7 @@ class Reading:
 
 def parsed(sql: str) -> exp.Query:
     """The tree of one query, without QUALIFY. Raises Refusal."""
-    return without_qualify(_parsed(sql))
+    return _parsed(spark_text(sql))
 
 
 def _parsed(sql: str) -> exp.Query:
@@ -76,46 +77,11 @@ def _parsed(sql: str) -> exp.Query:
     return tree
 
 
-_IS_KEPT = "ip_is_kept"
-
-
-def without_qualify(tree: exp.Expr) -> exp.Query:
-    """The tree with each QUALIFY as the filter of a derived table. Raises Refusal."""
-    for select in reversed(list(tree.find_all(exp.Select))):  # an outer SELECT is copied with those within it
-        clause = select.args.get("qualify")
-        if clause is None:
-            continue
-        if select.args.get("distinct") is not None:
-            raise refused("QUALIFY with DISTINCT", select, "write one of them in a CTE")
-        inner = select.copy()
-        inner.set("qualify", None)
-        condition = clause.this.copy()
-        by_alias = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
-        columns = [node for node in own_nodes(condition) if isinstance(node, exp.Column)]
-        for column in columns:  # the names in a subquery are those of its own relations
-            if not column.table and column.name.lower() in by_alias:
-                meant = exp.paren(by_alias[column.name.lower()].copy())
-                if column is condition:
-                    condition = meant
-                else:
-                    column.replace(meant)
-        inner.append("expressions", exp.alias_(exp.paren(condition), _IS_KEPT))
-        star = exp.Star(except_=[exp.column(_IS_KEPT)])
-        outer = exp.select(star).from_(inner.subquery("ip_qualified")).where(exp.column(_IS_KEPT))
-        if select is tree:
-            tree = outer
-        else:
-            select.replace(outer)
-    assert isinstance(tree, exp.Query)
-    return tree
-
-
 def spark_text(sql: str) -> str:
     """A query for Spark 4, which does not support QUALIFY. Other queries keep their text. Raises Refusal."""
-    if "qualify" not in sql.lower():
+    if "qualify" not in sql.lower() or _parsed(sql).find(exp.Qualify) is None:
         return sql
-    tree = _parsed(sql)
-    return sql if tree.find(exp.Qualify) is None else without_qualify(tree).sql(PlainSpark)
+    return without_qualify(sql, _parsed)
 
 
 def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
@@ -123,7 +89,7 @@ def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Menti
 
     ``catalog``, ``namespace``: the defaults for names without one. Raises Refusal for a name that is not a relation.
     """
-    return _mentions(parsed(sql), catalog, namespace)
+    return _mentions(_parsed(sql), catalog, namespace)
 
 
 def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Mention]:
