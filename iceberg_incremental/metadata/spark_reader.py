@@ -126,8 +126,7 @@ class SparkReader(MetadataReader):
             raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
         # the table may have been altered since its last commit
         columns, present = (self._columns(f"{table.sql}{state}", table) for state in (f" version as of {end}", ""))
-        names = {column.field_id: column.name for column in present}
-        renamed = frozenset(each.field_id for each in columns if names.get(each.field_id) != each.name)
+        renamed = frozenset(each.field_id for each in columns if each not in present)
         return ChangedFiles(columns, columns, renamed=renamed)
 
     def _columns(self, relation: str, table: TableName) -> tuple[TableColumn, ...]:
