@@ -18,6 +18,7 @@ from sqlglot import exp
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
+from .sql_parts import name_sql
 from .states import State
 from .together import kept_together, windows_of
 from .types import Types, have_one_type
@@ -48,7 +49,7 @@ class Keys:
     def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
         """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
         sign = "<=>" if self.nulls else "="
-        same = " and ".join(f"ip_keys.`{key}` {sign} {value}" for key, value in pairs)
+        same = " and ".join(f"ip_keys.{name_sql(key)} {sign} {value}" for key, value in pairs)
         return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
 
 
@@ -176,7 +177,7 @@ def _source(
             alias = "ip_source"
             listed = [keys.bound(key, table.name, name) for name, key in columns.items()]
             bounds = [bound for bound in listed if bound is not None]
-            found = keys.exists_sql([(key, f"{alias}.`{name}`") for name, key in columns.items()])
+            found = keys.exists_sql([(key, f"{alias}.{name_sql(name)}") for name, key in columns.items()])
             condition = " and ".join([*bounds, found])
             text = f"(select * from {text} as {alias} where {condition})"
     alias_node = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))

@@ -21,7 +21,7 @@ def listed_sql(columns: Iterable[str]) -> str:
 
 def nothing_sql(columns: Iterable[str]) -> str:
     """A query that returns some columns and no rows."""
-    return f"select {', '.join(f'null as `{column}`' for column in columns)} where false"
+    return f"select {', '.join(f'null as {name_sql(column)}' for column in columns)} where false"
 
 
 def raw(text: str, alias: str) -> exp.Table:

@@ -16,6 +16,7 @@ from sqlglot.dialects.spark import Spark
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.reading import mentions, replaced
 from iceberg_incremental.query.restricted import Keys
+from iceberg_incremental.query.sql_parts import name_sql
 from iceberg_incremental.query.states import TableStates
 from iceberg_incremental.table.history import TableName
 
@@ -166,7 +167,7 @@ class Tables:
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {self.statement(view.sql)}")
         keys = Keys("ip_keys_of_run", tuple((column, exp.column(column)) for column in query.key))
-        same = " and ".join(f"k.`{column}` <=> t.`{column}`" for column in query.key)
+        same = " and ".join(f"k.{name_sql(column)} <=> t.{name_sql(column)}" for column in query.key)
         kept = f"select * from {table} t where not exists (select 1 from ip_keys_of_run k where {same})"
         return kept, query.rows_sql(changes, keys)
 

@@ -15,6 +15,8 @@ QUERIES = {
     # one table
     "columns": "select k, x from db.a",
     "a filter": "select x, s from db.a where k > 1 or s is null",
+    "names with backticks": "select k as `a``b`, count(*) as n from db.a group by k",
+    "names with backticks in a union": "select k as `a``b`, x from db.a union all select k, y from db.b",
     "expressions": "select k + x as n, coalesce(s, 'none') as s from db.a where not (k = 2 and x is not null)",
     "distinct": "select distinct k, s from db.a",
     "a constant": "select 'web' as feed, x from db.a",
