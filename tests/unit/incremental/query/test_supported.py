@@ -60,6 +60,8 @@ REFUSED = {
     "select k from db.a where k in (select k from db.a group by k having sum(d) > 1)": "sum() of floating-point",
     "select t > 1 as b, count(*) as n from (select k, (select sum(d) from db.a t where t.k = a.k) as t from db.a) u "
     "group by t > 1": "sum() of floating-point numbers",
+    "select count(*) as n from db.a group by map(s, x)": "a map in GROUP BY",
+    "select distinct m, k from (select k, map(s, x) as m from db.a) t": "a map in GROUP BY, DISTINCT",
     "select hash(* except (d)) as h from db.a": "* EXCEPT as an argument",
     "select a.k, to_json(arrays_zip(array(1), (b.s))) as j from db.b right join db.a on a.k = b.k": "arrays_zip() in a "
     "SELECT whose columns are renamed",
