@@ -50,11 +50,12 @@ class Spark(Protocol):
     def columns(self, query: str) -> list[tuple[str, str]]:
         """The names and SQL types of the columns of a SELECT, which is not executed."""
 
-    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+    def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session. Settings without a value are omitted.
 
         ``TIME_ZONE`` always has a value, which is by default the time zone of the computer on which Spark runs.
-        ``prefix``: also returns the settings whose names start with it and that the session or its configuration sets.
+        ``prefixes``: also returns the settings that the session or its configuration sets, if their names start with
+        one of them.
         """
 
     def configure(self, key: str, value: str | None) -> None:

@@ -74,12 +74,12 @@ class SessionSpark:
         with _statement():
             return [(each.name, each.dataType.simpleString()) for each in self._session.sql(query).schema.fields]
 
-    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+    def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol."""
         conf = self._session.conf
         found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
-        if prefix is not None:
-            found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefix)}
+        if prefixes:
+            found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefixes)}
         return {key: value for key, value in found.items() if value is not None}
 
     def all_settings(self) -> Mapping[str, str]:

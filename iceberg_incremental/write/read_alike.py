@@ -26,13 +26,25 @@ _SETTINGS = (
     "spark.sql.timestampType",
 )
 """The settings that affect a query's result, except those that a run refuses."""
-_LEGACY = "spark.sql.legacy."
-"""The prefix of settings that restore the behavior of older versions. Many of them affect a query's result."""
+_PREFIXES = (
+    "spark.sql.avro.",
+    "spark.sql.chunkBase64String.",
+    "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.csv.",
+    "spark.sql.function.",
+    "spark.sql.json.",
+    "spark.sql.legacy.",
+    "spark.sql.mapZipWithUsesJavaCollections",
+    "spark.sql.optimizer.decorrelate",
+    "spark.sql.preserveCharVarcharTypeInfo",
+    "spark.sql.variant.",
+)
+"""The names, or the starts of names, of rare settings of which some affect a query's result."""
 
 
 def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
     """The current settings that may affect a query's result, and others. A server returns only those that are set."""
-    return spark.settings((*_SETTINGS, *others), prefix=_LEGACY)
+    return spark.settings((*_SETTINGS, *others), prefixes=_PREFIXES)
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:

@@ -20,7 +20,7 @@ class Connection:
     def rows(self, sql):
         return self.send(sql) or []
 
-    def settings(self, keys, *, prefix=None):
+    def settings(self, keys, *, prefixes=()):
         return {}
 
     def configure(self, key, value):
