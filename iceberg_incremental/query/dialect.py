@@ -35,6 +35,7 @@ class PlainSpark(Spark):
         """A parser without built-in functions."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
