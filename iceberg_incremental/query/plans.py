@@ -24,6 +24,7 @@ SETTINGS = {
 Spark would otherwise compute expressions over VALUES, and not show them.
 """
 
+_TYPES = re.compile(r"== Analyzed Logical Plan ==\n(.*)")
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")
 _DEPTH = re.compile(r"(?:[: ] {2})*(?:[+:]- )?")
@@ -63,7 +64,8 @@ def explain_sql(query: str) -> str:
 def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
     """The optimized plan in the output of EXPLAIN EXTENDED, with columns numbered in order of occurrence.
 
-    Only columns of tables and fields keep their names. Filters that Iceberg evaluates are only in the physical plan.
+    Only columns of tables and fields keep their names. Filters that Iceberg evaluates are only in the physical plan. A
+    plan shows no types of literals. The types of the result are only in the analyzed plan.
     ``case_sensitive``: whether Spark distinguishes the case of fields. None if there is no plan, for example because
     Spark has rejected the query.
     """
@@ -78,7 +80,8 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
 
     texts = [_comparable(node.text, case_sensitive) for node in nodes]
     lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{text}") for node, text in zip(nodes, texts, strict=True)]
-    return "\n".join([*lines, *sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))])
+    pushed = sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))
+    return "\n".join([*_TYPES.findall(explained), *lines, *pushed])
 
 
 def moment(explained: str) -> str | None:

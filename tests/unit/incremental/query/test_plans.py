@@ -177,6 +177,12 @@ def test_filters_that_iceberg_evaluates_are_compared() -> None:
     assert canonical(_explained(plan, "k = 1")) != canonical(_explained(plan, "k = 2"))
 
 
+def test_the_types_of_the_result_are_compared() -> None:
+    analyzed, plan = "== Analyzed Logical Plan ==\nip_0: {}\nProject\n\n", _explained("Project [null AS ip_0#1]\n+- R")
+    first, second = (canonical(analyzed.format(type_) + plan) for type_ in ("time(6)", "timestamp"))
+    assert first != second
+
+
 def test_a_name_with_a_comma() -> None:
     plan = "Project [f(a#1) AS (f(a, b)#2]\n+- Relation [(f(a, b)#1, c#3] t"
     assert canonical(_explained(plan)) is not None
