@@ -75,6 +75,14 @@ def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, 
     assert auto.differs("first_three", sql) == [[], []]
 
 
+def test_an_empty_build_with_qualify(auto):  # noqa: F811
+    sql = "select * from {orders} qualify row_number() over (partition by customer_id order by id) = 1"
+    auto.model("first_orders", sql)
+    assert auto.shop.run("--empty").action("first_orders") == "partial_build"
+    auto.shop.run()
+    assert auto.differs("first_orders", sql) == [[], []]
+
+
 def test_a_limit_applies_to_the_rows_that_qualify_keeps(auto):  # noqa: F811
     sql = "select id from {orders} qualify row_number() over (partition by customer_id order by id) = 1"
     auto.model("first_three", f"{sql} order by id limit 3", on_not_incremental="full_refresh")
