@@ -30,6 +30,7 @@ _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters
 _DEPTH = re.compile(r"(?:[: ] {2})*(?:[+:]- )?")
 _LEAF = re.compile(r"(?:LocalRelation|LogicalRDD|Relation\w*)\b[^\[]*\[(.*)\]")
 _GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:, [^\[\]]*?)?, \[([^\[\]]*)\]$")
+_EXPANDED = re.compile(r"Expand \[\[.*\]\], \[(.*)\]$")
 _FIELD = re.compile(r"(?<=#)\d+(?:\.\w+)+")
 _TUPLES = re.compile(r"\(named_struct\([^()]*\) (?:=|<=>|<|>|<=|>=) named_struct\([^()]*\)\)")
 _NAMED = re.compile(r"(?<=[( ])\w[\w ]*(?=, #\d+[,)])")
@@ -228,7 +229,9 @@ def _without_names(plan: str) -> str:
     lines = []
     for line in plan.splitlines():
         text = line.replace("Join Cross", "Join Inner")  # these are equivalent
-        generated, leaf = _GENERATED.search(text), _LEAF.search(text)
+        generated, leaf, expanded = _GENERATED.search(text), _LEAF.search(text), _EXPANDED.search(text)
+        if expanded is not None:  # for several aggregates of distinct values
+            names |= set(_columns(expanded[1]) or ())
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"

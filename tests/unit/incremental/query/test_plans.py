@@ -53,6 +53,12 @@ ALIKE = {
         "Filter (named_struct(c0, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
         "Filter (named_struct(k, k#1, col2, A) = named_struct(k, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
     ),
+    "names of expressions for distinct values": (
+        "Aggregate [k#2, x#3], [k#2, x#3, max((a.x > 1)#4) AS m#5]\n"
+        "+- Expand [[k#0, x#1, (x#1 > 1)], [k#0, null, null]], [k#2, x#3, (a.x > 1)#4]\n   +- RelationV2[k#0, x#1] a",
+        "Aggregate [k#2, x#3], [k#2, x#3, max((b.x > 1)#4) AS m#5]\n"
+        "+- Expand [[k#0, x#1, (x#1 > 1)], [k#0, null, null]], [k#2, x#3, (b.x > 1)#4]\n   +- RelationV2[k#0, x#1] a",
+    ),
     "names with AS in them": (
         "Filter (k#1 = CAST(03 AS INT)#2)\n+- Project [k#1, 3 AS CAST(03 AS INT)#2]\n   +- RelationV2[k#1] a",
         "Filter (k#1 = a#2)\n+- Project [k#1, 3 AS a#2]\n   +- RelationV2[k#1] a",
