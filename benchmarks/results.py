@@ -69,6 +69,10 @@ class Result:
         FOLDER.mkdir(exist_ok=True)
         path = FOLDER / f"{self.name}.json"
         path.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        self.show()
+
+    def show(self) -> None:
+        """Print the tables."""
         for table in self.tables:
             print("\n" + render(table), flush=True)
 

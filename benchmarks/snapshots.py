@@ -135,7 +135,7 @@ class Snapshots:
     def require_same(self, name: str, other: str, condition: str = "true") -> None:
         """Raise ValueError unless two tables have the same versions. The times of their runs may differ.
 
-        ``condition``: an SQL condition for the versions that are compared.
+        ``condition``: a SQL condition for the versions that are compared.
         """
         columns = "id, name, city, amount, updated_at, dbt_valid_to is null"
         found = [
@@ -301,9 +301,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     publish(result, cases, versions, options.rows, options.keys)
     if options.save or not arguments:
         result.save()
-        return
-    for table in result.tables:
-        print(f"\n{results.render(table)}", flush=True)
+    else:
+        result.show()
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ CONFIGS = {
         "`new_record` ends it and adds a version that marks the row as deleted ([guide](history.md#deletions))",
     ),
     "dbt_valid_to_current": Config(
-        "none; an SQL expression",
+        "none; a SQL expression",
         "the `dbt_valid_to` of valid versions in a `history`, such as `to_date('9999-12-31')`; NULL by default",
     ),
     "snapshot_meta_column_names": Config(

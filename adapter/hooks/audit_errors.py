@@ -21,10 +21,10 @@ def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
         "  Expected: rows that pass the model's generic tests before anyone can read them, since `audit` is true.\n"
         f"  Found:{lines}\n"
         "  The table and its checkpoint are unchanged. To fix: correct the rows in the source or in the model's SQL, "
-        f"or correct the tests. Then `dbt run --select {short(model)}` reads the same range again. If the source is "
-        "corrected with UPDATE or DELETE, ip_changes() can read the corrected range if the correction changes only "
-        "rows that the model has not read yet, and no compaction moves older rows. Otherwise, the next run fails with "
-        "an error that lists the fixes."
+        f"or correct the tests. Then `dbt run --select {short(model)}` reads the same range again. ip_changes() can "
+        "read a range whose rows were corrected with UPDATE or DELETE, unless the correction also changes rows that "
+        "the model has already read, or a compaction moves such rows. In these cases, the next run fails with an "
+        "error that lists the fixes."
     )
 
 

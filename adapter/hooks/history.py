@@ -127,7 +127,7 @@ class HistoryHooks(Room):
     def as_of(self, relation: BaseRelation, timestamp: object, graph: Mapping[str, Any]) -> str:
         """The rows of a history table or dbt snapshot that were valid at a given time.
 
-        ``timestamp``: a date or time, an SQL expression of one, or a number if versions begin at numbers.
+        ``timestamp``: a date or time, a SQL expression of one, or a number if versions begin at numbers.
         ``graph``: dbt's graph, which has the table's configs. With --defer, these are the configs of the other
         environment. If a table is not in the graph, its columns show whether versions can mark deletions.
         """

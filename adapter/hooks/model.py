@@ -25,6 +25,7 @@ from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from .invocation import Room
+from .reads import READS
 from .results import doubtful_result, require_lasting_results, takes_changes_for_rows
 
 logger = AdapterLogger("SparkIceberg")
@@ -42,9 +43,9 @@ class ModelHooks(Room):
         if found is None or not (found.run.plan.captured or found.run.plan.passes_through):
             policy_of(node["config"], node["unique_id"])
             if node.get("language") == "python":
-                raise python_errors.no_capture_in_python(node["unique_id"])
+                raise python_errors.no_capture_in_python(node["unique_id"], list(READS))
             only_incremental = found is not None and found.run.plan.reads.has_incremental_calls
-            raise model_errors.no_capture(node["unique_id"], only_incremental=only_incremental)
+            raise model_errors.no_capture(node["unique_id"], list(READS), only_incremental=only_incremental)
         plan = found.run.plan
         left_out = plan.reads.only_incremental - plan.captured.keys()
         if plan.is_rebuild and not plan.passes_through and left_out:
@@ -118,7 +119,7 @@ def _log(plan: RunPlan, node: Node) -> None:
     if (doubt := doubtful_result(plan, node)) is not None:
         logger.warning(doubt)
     if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):
-        logger.warning(wording.changes_not_told_apart(plan.model))
+        logger.warning(wording.ignores_change_type(plan.model))
     kept = older_metadata_files({} if plan.target is None else plan.target.properties)
     if kept < FEW_METADATA_FILES and not plan.passes_through:
         logger.warning(target_errors.keeps_few_metadata_files(plan.name, plan.model, kept))

@@ -143,14 +143,9 @@ class PlainSqlHooks(Room):
         kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
         if kept is None:
             return rows
-        spark = self._adapter.spark
-        try:
-            require_read_alike(spark, kept, found.run.plan.model)
-        except NotIncrementalError as error:
-            self._note(found, error)
-            note_no_update_method(found)
+        if not self._is_read_alike(found, kept):
             return rows
-        note_update_method(found, kept, reading_of(found, kept, spark))
+        note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
         partitioned = bool(node["config"].get("partition_by"))
         return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
 
@@ -203,11 +198,7 @@ class PlainSqlHooks(Room):
         recorded, reading = found.run.plan.recorded_reading, reading_of(found, kept, self._adapter.spark)
         note_update_method(found, kept, reading)
         if recorded != reading:
-            try:
-                require_read_alike(self._adapter.spark, kept, found.run.plan.model)
-            except NotIncrementalError as error:
-                self._note(found, error)
-                note_no_update_method(found)
+            if not self._is_read_alike(found, kept):
                 return "Spark interprets its SQL differently"
             return "its rows were written with another text of its SQL, view, session setting or version"
         if synced["changes"].alters:
@@ -217,6 +208,16 @@ class PlainSqlHooks(Room):
             return f"its table has other types for {', '.join(other)} than its SQL returns"
         evolved = _evolved(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
+
+    def _is_read_alike(self, found: ModelRun, kept: IncrementalQuery) -> bool:
+        """Whether Spark interprets the model's SQL as this package does. Raises NotIncrementalError, as in _note."""
+        try:
+            require_read_alike(self._adapter.spark, kept, found.run.plan.model)
+        except NotIncrementalError as error:
+            self._note(found, error)
+            note_no_update_method(found)
+            return False
+        return True
 
     def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> IncrementalQuery:
         """How SQL is updated incrementally. ``types``: the types of its columns, in order. Raises Refusal."""

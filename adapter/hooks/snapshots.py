@@ -175,7 +175,7 @@ class SnapshotHooks(Room):
         return _response(writer, writer.publish(statement))
 
     def changed(self, node: Node) -> dict[str, BaseRelation] | None:
-        """The rows that dbt's macros compare. ``came``: the rows of the query. ``open``: the table's open versions.
+        """The rows that dbt's macros compare. ``added``: the rows of the query. ``open``: the table's open versions.
 
         None if whole tables must be compared.
         """
@@ -187,7 +187,7 @@ class SnapshotHooks(Room):
         assert writer.keys is not None
         logger.info(wording.keys_compared(str(node["unique_id"]), writer.keys.keys))
         rows = writer.compared()
-        return {"came": self._view(rows.came), "open": self._view(rows.open)}
+        return {"added": self._view(rows.added), "open": self._view(rows.open)}
 
     def apply(self, node: Node, staging: str) -> IncrementalResponse | None:
         """Apply the changes that dbt's macros find among the rows of ``changed``, with the checkpoint in the commit.
@@ -295,7 +295,7 @@ class SnapshotHooks(Room):
     def _compare_whole(self, node: Node, reason: str) -> None:
         """Let a run compare whole tables instead of the changes."""
         found, writer = self._of(node), self._writer_of(node)
-        writer.let_go()
+        writer.release()
         plan = compared_whole(writer.run.plan, self._invocations.current().cuts, found.source, reason)
         found.writer = self._writer(found, plan)
         _log_whole(found.name, reason)
@@ -306,7 +306,7 @@ class SnapshotHooks(Room):
 
 
 def _response(writer: SnapshotWriter, published: Published | None) -> IncrementalResponse:
-    writer.let_go()
+    writer.release()
     writer.run.state.published = None if published is None else published.snapshot
     return report.response(writer.run.plan, published)
 

@@ -35,7 +35,7 @@ def not_a_fraction(found: str) -> ConfigError:
 
 @indexed
 def not_one_table(found: str) -> ConfigError:
-    """The data test ``ip_equals_rebuild`` was added to a relation that this package did not build."""
+    """A data test ``ip_equals_rebuild`` has the config ``where``, or its relation was not built by this package."""
     return ConfigError(
         f"ip_equals_rebuild cannot compare {found}.\n"
         "  Expected: a model with materialized: iceberg_incremental_snapshot, and a test without the config `where`.\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import jinja2
@@ -18,6 +19,7 @@ from jinja2 import nodes
 from iceberg_incremental.plan.conditional_reads import ConditionalReads, Reads
 from iceberg_incremental.table.history import TableName
 
+from .jinja_references import changing, known, name_of, references_in, relations
 from .python_calls import PythonCall, calls_in
 from .reference import Reference
 
@@ -97,14 +99,19 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
         if not call.conditional:
             found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
             if call.name in _ROW_CHANGES:
-                found = replace(found, always_rows=found.always_rows | _known(call.references))
+                found = replace(found, always_rows=found.always_rows | known(call.references))
         if call.name not in CHANGES:
             inner = reach.of(call.name)
-            found = replace(found, every=found.every or inner.conditional or (inner.reads and call.conditional))
-        elif call.conditional:
-            read = _known(call.references)
+            if inner.conditional or (inner.reads and call.conditional):
+                # which of its arguments a macro reads is not analyzed
+                read = found.changes | inner.references | known(call.references)
+                found = replace(found, every=True, changes=read)
+        else:
+            read = known(call.references) - (frozenset() if call.conditional else call.certain)
             kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
-            found = replace(found, every=found.every or None in call.references, **{kind: getattr(found, kind) | read})
+            found = replace(found, **{kind: getattr(found, kind) | read})
+            if call.conditional:
+                found = replace(found, every=found.every or None in call.references)
             if call.incremental:
                 both = found.only_incremental | read
                 found = replace(found, only_incremental=both, has_incremental_calls=True)
@@ -115,8 +122,8 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
 class _JinjaCall:
     """A call of a macro. ``references``: the relations whose changes it reads; None for one that is not a literal.
 
-    ``certain``: the references without variables that are assigned several times. ``whole``: the relations that it
-    reads as a whole.
+    For a macro of the project, ``references`` are all of its arguments. ``certain``: the references that do not depend
+    on conditions or on variables that are assigned several times. ``whole``: the relations that it reads as a whole.
     """
 
     name: str
@@ -146,15 +153,19 @@ def _is_incremental(test: nodes.Node, holds: bool) -> bool:
     """Whether a test has this outcome in exactly the runs for which is_incremental() is true."""
     if isinstance(test, nodes.Not):
         return _is_incremental(test.node, not holds)
-    return holds and isinstance(test, nodes.Call) and _name_of(test) == _INCREMENTAL
+    return holds and isinstance(test, nodes.Call) and name_of(test) == _INCREMENTAL
 
 
 @dataclass(frozen=True)
 class _MacroReads:
-    """Whether a macro reads changes, and whether it does so under its own condition."""
+    """Whether a macro reads changes, and whether it does so under its own condition.
+
+    ``references``: the relations that its text names.
+    """
 
     reads: bool = False
     conditional: bool = False
+    references: frozenset[Reference] = frozenset()
 
 
 class _ProjectMacros:
@@ -175,9 +186,11 @@ class _ProjectMacros:
                     found = _MacroReads(reads=True, conditional=True)
                     continue
                 inner = _MacroReads(reads=True) if call.name in CHANGES else self.of(call.name)
+                named = known(call.references) if inner.reads else frozenset()
                 found = _MacroReads(
                     found.reads or inner.reads,
                     found.conditional or inner.conditional or (inner.reads and call.conditional),
+                    found.references | inner.references | named,
                 )
         self._known[name] = found
         return found
@@ -191,30 +204,34 @@ def _calls(text: str, of_macro: bool = False) -> Iterator[_JinjaCall | None]:
         yield None
         return
     assigned: dict[str, list[nodes.Node]] = {}
-    for assign in template.find_all(nodes.Assign):
+    for assign in template.find_all((nodes.Assign, nodes.For)):
         if isinstance(assign.target, nodes.Name):
-            assigned.setdefault(assign.target.name, []).append(assign.node)
+            value = assign.iter if isinstance(assign, nodes.For) else assign.node
+            assigned.setdefault(assign.target.name, []).append(value)
     body = [node for macro in template.find_all(nodes.Macro) for node in macro.body] if of_macro else template.body
     for node in body:
         yield from _visit(node, _Branch(), assigned)
 
 
 def _visit(node: nodes.Node, place: _Branch, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[_JinjaCall]:
-    if isinstance(node, nodes.Call) and (name := _name_of(node)) is not None:
+    if isinstance(node, nodes.Call) and (name := name_of(node)) is not None:
         yield _call(name, node, place, assigned)
     for child, its_place in _children(node, place):
         yield from _visit(child, its_place, assigned)
 
 
 def _call(name: str, node: nodes.Call, place: _Branch, assigned: Mapping[str, Sequence[nodes.Node]]) -> _JinjaCall:
-    found = _JinjaCall(name, place.conditional, place.incremental)
+    call = _JinjaCall(name, place.conditional, place.incremental)
     once = {variable: given for variable, given in assigned.items() if len(given) == 1}
     if name in CHANGES:
-        references = tuple(_changing(name, node, assigned))
-        found = replace(found, references=references, certain=_known(_changing(name, node, once)))
+        read = tuple(changing(name, node, assigned, certain=False))
+        call = replace(call, references=read, certain=known(changing(name, node, once, certain=True)))
+    else:
+        given = [*node.args, *(each.value for each in node.kwargs)]
+        call = replace(call, references=tuple(chain(*(references_in(each, assigned, certain=False) for each in given))))
     if name in _WHOLE:
-        found = replace(found, whole=_known(_relations(node, once)))
-    return found
+        call = replace(call, whole=known(relations(node, once, certain=True)))
+    return call
 
 
 def _children(node: nodes.Node, place: _Branch) -> Iterator[tuple[nodes.Node, _Branch]]:
@@ -235,63 +252,3 @@ def _children(node: nodes.Node, place: _Branch) -> Iterator[tuple[nodes.Node, _B
         inside = isinstance(node, (nodes.Macro, nodes.CallBlock)) or (isinstance(node, nodes.For) and node.test)
         here = replace(place, conditional=True) if inside else place
         yield from ((child, here) for child in node.iter_child_nodes())
-
-
-def _name_of(call: nodes.Call) -> str | None:
-    """The name of the called function: ``f(…)``, ``package.f(…)`` and ``adapter.dispatch('f')(…)``."""
-    called = call.node
-    if isinstance(called, nodes.Name):
-        return called.name
-    if isinstance(called, nodes.Getattr):
-        return called.attr
-    if isinstance(called, nodes.Call) and _name_of(called) == "dispatch" and called.args:
-        return constant(called.args[0])
-    return None
-
-
-def _known(references: Iterable[Reference | None]) -> frozenset[Reference]:
-    """The references that are literals."""
-    return frozenset(reference for reference in references if reference is not None)
-
-
-def _changing(macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]]) -> Iterator[Reference | None]:
-    """The relations whose changes a call reads, from its arguments."""
-    others = _argument(call, "changes_of", 2) if macro == "ip_changed_groups" else None
-    yield from _relations(call, assigned, others)
-
-
-def _relations(
-    call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]], instead: nodes.Node | None = None
-) -> Iterator[Reference | None]:
-    """The relations in the first argument of a call, or in the node ``instead``."""
-    value = instead or _argument(call, "relation", 0)
-    if value is None or call.dyn_args is not None or call.dyn_kwargs is not None:
-        yield None
-    else:
-        yield from _references(value, assigned, frozenset())
-
-
-def _argument(call: nodes.Call, name: str, place: int) -> nodes.Node | None:
-    given: dict[str, nodes.Node] = {keyword.key: keyword.value for keyword in call.kwargs}
-    positional: dict[int, nodes.Node] = dict(enumerate(call.args))
-    return given.get(name, positional.get(place))
-
-
-def _references(
-    value: nodes.Node, assigned: Mapping[str, Sequence[nodes.Node]], seen: frozenset[str]
-) -> Iterator[Reference | None]:
-    if isinstance(value, (nodes.List, nodes.Tuple)):
-        for each in value.items:
-            yield from _references(each, assigned, seen)
-    elif isinstance(value, nodes.Name) and value.name in assigned and value.name not in seen:
-        for given in assigned[value.name]:
-            yield from _references(given, assigned, seen | {value.name})
-    elif isinstance(value, nodes.Call) and (kind := _name_of(value)) in ("ref", "source") and value.args:
-        yield Reference(str(kind), tuple(constant(each) for each in value.args))
-    else:
-        yield None
-
-
-def constant(node: nodes.Node | None) -> str | None:
-    """The value of a Jinja string literal. None for other expressions."""
-    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None

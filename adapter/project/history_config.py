@@ -14,7 +14,7 @@ def history_config(config: Mapping[str, Any], wrong: list[str]) -> HistoryConfig
     """Read the configs. Errors are added to ``wrong``. The defaults are used instead of invalid values."""
     end = config.get("dbt_valid_to_current")
     if end is not None and not (isinstance(end, str) and end.strip()):
-        wrong.append(f"dbt_valid_to_current is {end!r}: expected an SQL expression, such as \"to_date('9999-12-31')\"")
+        wrong.append(f"dbt_valid_to_current is {end!r}: expected a SQL expression, such as \"to_date('9999-12-31')\"")
         end = None
     return HistoryConfig(
         _names(config.get("unique_key")),

@@ -9,7 +9,8 @@ import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
-from .conditional_reads import Macros, constant
+from .conditional_reads import Macros
+from .jinja_references import constant
 
 _DIFFERS = frozenset({"flags", "is_incremental", "should_full_refresh", "this"})
 """The names with which a template distinguishes a first build from later runs."""

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.explain.entries import indexed
+from iceberg_incremental.explain.wording import calls
 from iceberg_incremental.plan.policy import MATERIALIZATION
 
 
@@ -27,19 +28,19 @@ def unknown_function(macro: str, known: Sequence[str], model: str, line: int) ->
     """A model calls an unknown method of ``dbt``; ``known``: the methods that this package adds."""
     near = get_close_matches(macro, known, 1, 0.7)
     return ConfigError(
-        f"{model} calls dbt.{macro}() in line {line}, which does not exist.\n"
+        f"In line {line}, {model} calls dbt.{macro}(), which does not exist.\n"
         f"  Expected: one of {', '.join(f'dbt.{each}()' for each in known)}.\n"
         f"  To fix: {f'write dbt.{near[0]}()' if near else 'call one of these'}."
     )
 
 
 @indexed
-def no_capture_in_python(model: str) -> ConfigError:
+def no_capture_in_python(model: str, macros: Sequence[str]) -> ConfigError:
     """The model's code does not capture a source."""
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its code captures no source.\n"
-        "  Expected: at least one of dbt.ip_changes(), dbt.ip_changelog(), dbt.ip_signed_changes(), "
-        "dbt.ip_changed_groups(), dbt.ip_range() and dbt.ip_as_of() around a dbt.ref() or dbt.source().\n"
+        f"  Expected: at least one of {calls([f'dbt.{each}' for each in macros])} around a dbt.ref() or "
+        "dbt.source().\n"
         "  To fix: read the source that drives the model with dbt.ip_changes(dbt.ref('…')), or use another "
         "materialization."
     )
@@ -47,9 +48,9 @@ def no_capture_in_python(model: str) -> ConfigError:
 
 @indexed
 def unknown_read(macro: str, model: str) -> ConfigError:
-    """A method of ``dbt`` was called in a way that static analysis of the model's code does not find."""
+    """A call of a method of ``dbt`` was not found by static analysis of the model's code."""
     return ConfigError(
-        f"{model} calls dbt.{macro}() in a way that dbt cannot find in the code before it runs.\n"
+        f"{model} calls dbt.{macro}(), but dbt did not find this call in the code before the code ran.\n"
         f"  Expected: a call that is written as dbt.{macro}(dbt.ref('…')), because dbt captures the sources before the "
         "code runs.\n"
         "  Found: other arguments, or a DataFrame that was not returned by dbt.ref() or dbt.source().\n"

@@ -37,7 +37,7 @@ def aggregated_changes(model: str, policy: Policy, totals: Sequence[Total]) -> C
         "if all rows of a group always arrive in one run, set aggregates_of_changes='allow'",
     ]
     return ConfigError(
-        f"{model} aggregates captured changes, which contain only the new rows in later runs.\n"
+        f"{model} aggregates captured changes. In later runs, these contain only the new rows.\n"
         f"  Expected: with incremental_strategy '{policy.strategy.value}', values that do not depend on which rows are "
         f"new, since each new {replaced} replaces an existing {replaced}. A count of the new rows would replace the "
         "count of all rows.\n"

@@ -32,13 +32,13 @@ def wrong_selection(
     materializations: Collection[str] = (MATERIALIZATION,),
 ) -> ConfigError:
     """A selection matches no model with the expected materialization, or has unknown terms."""
-    wrong = f"which matches no model materialized as {_either(materializations)}"
+    wrong = f", which matches no model materialized as {_either(materializations)}"
     if unknown:
-        wrong = f"with {', '.join(map(repr, unknown))}, which operations do not support"
+        wrong = f". Operations do not support {', '.join(map(repr, unknown))}"
     return ConfigError(
-        f"select is {select!r}, {wrong}.\n"
-        "  Expected: names or unique ids, with * and ?, tag:… and path:…; a space is the union of two sets, and a "
-        f"comma is the intersection. The models are: {', '.join(known) or 'none'}.\n"
+        f"select is {select!r}{wrong}.\n"
+        "  Expected: names or unique ids (with the wildcards * and ?), tag:… and path:…. A space is the union of two "
+        f"sets, and a comma is the intersection. The models are: {', '.join(known) or 'none'}.\n"
         "  To fix: correct the selection. For other selectors of dbt, list the names with `dbt ls`."
     )
 

@@ -98,12 +98,12 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
             ):
                 self.add_query(statement, auto_begin=False)
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view, also after dbt has cancelled this thread's work."""
         handle = self.get_thread_connection().handle
         with self.exception_handler(view):
             if self.holds_rows():
-                handle.let_go(view)
+                handle.release_view(view)
             else:  # dropping the view also removes its rows from the cache
                 tidy = handle.tidy if isinstance(handle, ThriftConnection) else handle.cursor().execute
                 tidy(f"drop view if exists {sql_name(view)}")

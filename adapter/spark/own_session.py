@@ -145,11 +145,6 @@ class OwnSession(ABC):
         """The session's settings."""
         return dict(self.session.conf.getAll)
 
-    def setting(self, key: str) -> str | None:
-        """The value of a setting. None without one."""
-        value: str | None = self.session.conf.get(key, None)
-        return value
-
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting. None restores the value that the setting had before this method first changed it.
 
@@ -189,7 +184,7 @@ class OwnSession(ABC):
         libraries use the process's active session. Raises DbtRuntimeError.
         """
         if self._result is not None:
-            self.let_go(self._result)
+            self.release_view(self._result)
         with _python_lock, self.active(model.file) as refused, exact_integers(self.session):
             self.starting(model.name)
             frame = model.run(self.session, refused)
@@ -203,7 +198,7 @@ class OwnSession(ABC):
         self._held[view] = frame
         self.shown(frame).createOrReplaceTempView(view)
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view."""
         held = self._held.pop(view, None)
         if held is not None:
@@ -225,7 +220,7 @@ class OwnSession(ABC):
         self._closed.set()
         with suppress(*self.gone):  # Spark may have ended when dbt is interrupted
             for view in list(self._held):
-                self.let_go(view)
+                self.release_view(view)
         self.end()
 
     def rollback(self) -> None:  # noqa: B027 (not abstract, because it is correct for all sessions)

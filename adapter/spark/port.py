@@ -12,6 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.spark.scans import ExactScans
+from iceberg_incremental.spark.session import settings_of
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.sql import sql_name
 
@@ -71,11 +72,10 @@ class DbtSpark:
     def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol. A server needs a statement or two."""
         if session := self._connections.own_session():
-            conf = session.session.conf
-            of_session = {key: conf.get(key) if key == TIME_ZONE else session.setting(key) for key in keys}
+            of_session = settings_of(session.session, keys)
             if prefixes:
                 of_session |= {key: value for key, value in session.settings().items() if key.startswith(prefixes)}
-            return {key: value for key, value in of_session.items() if value is not None}
+            return of_session
         with _statement():
             rows = {str(key): str(value) for key, value, *_ in self._connections.rows("set")}
             found = {key: value for key, value in rows.items() if key in keys or key.startswith(prefixes)}
@@ -96,10 +96,10 @@ class DbtSpark:
         with _statement():
             self._connections.hold(view, sql)
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view."""
         with _statement():
-            self._connections.let_go(view)
+            self._connections.release_view(view)
 
 
 @contextmanager

@@ -203,7 +203,7 @@ def _commands(error: str) -> list[str]:
 
 
 def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatus, now_ms: int) -> ModelView:
-    found = _ledger(cuts, target, status)
+    found = _ledger(cuts, target)
     runs = [] if found is None else found[1]
     history = _history(cuts, target)
     times = [run.committed_at_ms for run in runs if run.committed_at_ms is not None]
@@ -220,7 +220,7 @@ def _model(cuts: Cuts, node: project.Node, target: TableName, status: ModelStatu
     )
 
 
-def _ledger(cuts: Cuts, target: TableName, status: ModelStatus) -> tuple[Ledger, list[RunView]] | None:
+def _ledger(cuts: Cuts, target: TableName) -> tuple[Ledger, list[RunView]] | None:
     """The ledger of a model from its table's current metadata, and its runs. None if the table cannot be read."""
     history = _history(cuts, target)
     if not isinstance(history, History):

@@ -133,13 +133,8 @@ def savings(runs: Sequence[RunView]) -> Figure | None:
             f"run {label}: {counted(count, 'row')}, {size_text(size)} {name}"
             for label, count, size in zip(labels, counts, bytes_, strict=True)
         ]
-        bars = {"type": "bar", "x": labels, "y": counts, "textposition": "none"}
-        traces.append(bars | _with_texts(name, texts, {"color": color}))
-    figure = _figure(traces, 220)
-    figure["layout"] |= {"barmode": "overlay", "bargap": 0.25}
-    figure["layout"]["xaxis"] |= {"type": "category", "title": {"text": "run", "standoff": 4}}
-    figure["layout"]["yaxis"] |= {"title": {"text": "rows"}, "rangemode": "tozero", "tickformat": "~s"}
-    return figure
+        traces.append(_bars(labels, counts, _with_texts(name, texts, {"color": color})))
+    return _of_runs(traces, "overlay", "rows")
 
 
 def versions(runs: Sequence[RunView]) -> Figure | None:
@@ -156,12 +151,20 @@ def versions(runs: Sequence[RunView]) -> Figure | None:
         texts = [
             f"run {label}: {counted(count, 'version')} {name}" for label, count in zip(labels, counts, strict=True)
         ]
-        bars = {"type": "bar", "x": labels, "y": counts, "textposition": "none"}
-        traces.append(bars | _with_texts(name, texts, {"color": color}))
+        traces.append(_bars(labels, counts, _with_texts(name, texts, {"color": color})))
+    return _of_runs(traces, "group", "versions")
+
+
+def _bars(labels: Sequence[str], counts: Sequence[int], texts: Figure) -> Figure:
+    return {"type": "bar", "x": labels, "y": counts, "textposition": "none"} | texts
+
+
+def _of_runs(traces: Sequence[Figure], barmode: str, unit: str) -> Figure:
+    """The chart with a bar of each trace for each run. ``unit``: what the bars count."""
     figure = _figure(traces, 220)
-    figure["layout"] |= {"barmode": "group", "bargap": 0.25}
+    figure["layout"] |= {"barmode": barmode, "bargap": 0.25}
     figure["layout"]["xaxis"] |= {"type": "category", "title": {"text": "run", "standoff": 4}}
-    figure["layout"]["yaxis"] |= {"title": {"text": "versions"}, "rangemode": "tozero", "tickformat": "~s"}
+    figure["layout"]["yaxis"] |= {"title": {"text": unit}, "rangemode": "tozero", "tickformat": "~s"}
     return figure
 
 

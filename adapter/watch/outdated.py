@@ -72,8 +72,8 @@ def _built(history: History) -> int:
 def _changed(history: History) -> int:
     """The time in ms at which a table's rows last changed. 0 if no known commit has changed any.
 
-    The first commit counts even without rows, because it may have replaced a table with rows.
+    The first commit counts even without rows, because it may have replaced a table with rows. A rollback also counts.
     """
     chain = history.ancestors(history.current_snapshot_id)
-    changing = (each for each in chain if effect(each) is not Effect.NONE or each.parent_id is None)
-    return max((each.timestamp_ms for each in changing), default=0)
+    times = [each.timestamp_ms for each in chain if effect(each) is not Effect.NONE or each.parent_id is None]
+    return max([*times, history.rolled_back_ms or 0])

@@ -55,9 +55,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     result.measured = measured(found)
     if not arguments:
         result.save()
-        return
-    for table in result.tables:
-        print(f"\n{results.render(table)}", flush=True)
+    else:
+        result.show()
 
 
 if __name__ == "__main__":

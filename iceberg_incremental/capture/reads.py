@@ -178,7 +178,7 @@ def _taken(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[Cut, int]:
     if cut is None:
         raise source_errors.source_missing(source, plan.model)
     if plan.window is not None:
-        return replace(cut, end=_consumed_end(plan, cuts, source, cut)), 0
+        return replace(cut, end=_consumed_end(plan, source, cut)), 0
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     cut = _caught_up(cuts, source, cut, position)
     if cut.end is None or position is None or is_only_pinned(position, source, plan.reads):
@@ -199,7 +199,7 @@ def _caught_up(cuts: Cuts, source: TableName, cut: Cut, position: Position | Non
     return ahead_of_cut(cuts.reload(source), cut.end, position) or cut
 
 
-def _consumed_end(plan: RunPlan, cuts: Cuts, source: TableName, cut: Cut) -> Snapshot | None:
+def _consumed_end(plan: RunPlan, source: TableName, cut: Cut) -> Snapshot | None:
     """The snapshot up to which the model has read a source, at which a window is read."""
     assert plan.checkpoint is not None
     position = plan.checkpoint.sources.get(str(source))

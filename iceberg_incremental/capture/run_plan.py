@@ -183,18 +183,8 @@ class RunPlan:
         if self.window is not None and self.checkpoint is not None:
             positions = {source: _unmoved(position) for source, position in self.checkpoint.sources.items()}
         else:
-            positions = {
-                str(source): self._unread(source, planned)
-                or replace(
-                    planned.position,
-                    as_of=source in self.only_pinned and not self.reads.include(source),
-                    changelog=source not in self.ranges and (source in self.net or self.reads.are_net(source)),
-                    per_commit=source in self.per_commit,
-                    continues=planned.start is not None and not self.reads_all,
-                    from_snapshot_id=(None if planned.start is None or self.reads_all else planned.start.snapshot_id),
-                )
-                for source, planned in self.captured.items()
-            }
+            found = {str(source): self._next_position(source, planned) for source, planned in self.captured.items()}
+            positions = {source: position for source, position in found.items() if position is not None}
         return Checkpoint(
             self.model,
             self.last_epoch + 1,
@@ -206,16 +196,29 @@ class RunPlan:
             history=history,
         )
 
-    def _unread(self, source: TableName, planned: Range) -> Position | None:
-        """The position from which other runs still have to read a source's changes. None if there are none.
+    def _next_position(self, source: TableName, planned: Range) -> Position | None:
+        """The position in a source after the run. None if no run has read its changes yet."""
+        if self._leaves_changes(source, planned):
+            before = None if self.checkpoint is None else self.checkpoint.sources.get(str(source))
+            return None if before is None else _unmoved(before)
+        continues = planned.start is not None and not self.reads_all
+        return replace(
+            planned.position,
+            as_of=source in self.only_pinned and not self.reads.include(source),
+            changelog=source not in self.ranges and (source in self.net or self.reads.are_net(source)),
+            per_commit=source in self.per_commit,
+            continues=continues,
+            from_snapshot_id=planned.start.snapshot_id if planned.start is not None and continues else None,
+        )
+
+    def _leaves_changes(self, source: TableName, planned: Range) -> bool:
+        """Whether the run leaves the changes of a source to other runs.
 
         The Jinja code of this run read the source only as a whole, but other branches read its changes.
         """
         if self.checkpoint is None or self.reads_all or source not in self.only_pinned or not planned.brings_rows:
-            return None
-        named = source in self.reads.changes or source in self.reads.net_changes
-        position = self.checkpoint.sources.get(str(source)) if named else None
-        return None if position is None else _unmoved(position)
+            return False
+        return source in self.reads.changes or source in self.reads.net_changes
 
     def _next_order(self, deletions: Deletions | None) -> RowOrder | None:
         """The table's ``sequence_by`` and recorded deletions. Unchanged if no rows are written."""

@@ -15,7 +15,7 @@ from ..table.history import TableName
 from .capturing import Request
 from .job_catalogs import JobCatalogs
 from .publishing import Committed
-from .run_file import CapturedRun
+from .run_file import VERSION, CapturedRun
 from .source_files import Listed, Omitted, files_of
 
 _SQL: Mapping[str, Callable[[Range], str]] = {
@@ -35,8 +35,9 @@ def of_capture(catalogs: JobCatalogs, request: Request, run: CapturedRun, plan: 
 def of_commit(run: CapturedRun, committed: Committed | None) -> dict[str, Any]:
     """The result of ``commit``."""
     if committed is None:
-        return {"action": "nothing", "name": run.name, "target": str(run.target)}
+        return {"version": VERSION, "action": "nothing", "name": run.name, "target": str(run.target)}
     return {
+        "version": VERSION,
         "action": "committed",
         "name": run.name,
         "target": str(run.target),
@@ -48,13 +49,20 @@ def of_commit(run: CapturedRun, committed: Committed | None) -> dict[str, Any]:
 
 def of_abort(run: CapturedRun, *, dropped: bool) -> dict[str, Any]:
     """The result of ``abort``."""
-    return {"action": "aborted", "name": run.name, "target": str(run.target), "branch_dropped": dropped}
+    return {
+        "version": VERSION,
+        "action": "aborted",
+        "name": run.name,
+        "target": str(run.target),
+        "branch_dropped": dropped,
+    }
 
 
 def of_status(found: NextRun) -> dict[str, Any]:
     """The result of ``status``: the plan of the next run."""
     plan, checkpoint = found.plan, found.plan.checkpoint
     return {
+        "version": VERSION,
         "action": plan.action.value,
         "name": plan.model,
         "target": str(plan.name),

@@ -57,7 +57,7 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
         target = fence.loaded(plan)
         if target.table_uuid != run.table_uuid:
             raise command_errors.target_replaced(run.target, run.name)
-        done = _committed_before(catalogs, run, run.checkpoint, target)
+        done = _committed_before(catalogs, run.checkpoint, target)
         if done is not None:
             return done
         _require_captured(fence, plan, run, target, no_rows=no_rows)
@@ -87,10 +87,8 @@ def _plan(run: CapturedRun) -> RunPlan:
     return RunPlan(run.name, run.target, Policy(), invocation, None, run.captured_from, reason, last_epoch=epoch)
 
 
-def _committed_before(
-    catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint, target: History
-) -> Committed | None:
-    """The result of an earlier successful call for this run. None if there was none."""
+def _committed_before(catalogs: JobCatalogs, checkpoint: Checkpoint, target: History) -> Committed | None:
+    """The result of an earlier successful call with this checkpoint. None if there was none."""
     text = checkpoint.to_json()
     for snapshot in target.ancestors(target.current_snapshot_id):
         if snapshot.summary.get(KEY) == text:

@@ -36,7 +36,8 @@ def format_not_written(table: TableName, version: int, kind: str) -> ConfigError
     """PyIceberg cannot write the metadata of the target's format version."""
     return ConfigError(
         f"{table} has format v{version}, whose metadata PyIceberg cannot write.\n"
-        f"  Expected: format v2 or lower in a {kind} catalog; or v3 in a rest catalog, whose server writes it.\n"
+        f"  Expected: format v2 or lower in a {kind} catalog; or v3 in a rest catalog, whose server writes "
+        "the metadata.\n"
         "  To fix: create the target with format-version 2, or write it with a PySpark job or a dbt model."
     )
 

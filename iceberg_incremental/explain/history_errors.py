@@ -52,13 +52,18 @@ def not_a_log(model: str, found: Sequence[str]) -> ConfigError:
 @indexed
 def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """Two different events of one key have the same sequence."""
+    ways = [
+        "choose one of them in the model's SQL. If an earlier run has read the other one, also rebuild the model: "
+        f"{full_refresh(model)}",
+        "compute a column that orders them, such as the position in the log, name it in sequence_by, and rebuild the "
+        "model",
+    ]
     return SequenceError(
-        f"Different events of {model} have the same unique_key, {', '.join(keys)}, and the same sequence_by, "
-        f"{', '.join(sequence)}.\n"
+        f"Different events of {model} have the same unique_key ({', '.join(keys)}) and the same sequence_by "
+        f"({', '.join(sequence)}).\n"
         "  Expected: one event of each key and sequence, or events that are equal in all columns.\n"
         f"  Found: {found}.\n"
-        "  To fix: choose one of them in the model's SQL, or compute a column that orders them, such as the "
-        "position in the log, and name it in sequence_by."
+        f"  To fix, one of:\n{numbered(ways)}"
     )
 
 

@@ -14,7 +14,7 @@ from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .entries import indexed
-from .wording import DETERMINISTIC, argument, full_refresh
+from .wording import DETERMINISTIC, argument, calls, full_refresh
 
 if TYPE_CHECKING:
     from ..plan.session_settings import Refused
@@ -114,7 +114,7 @@ def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: 
 
 
 @indexed
-def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
+def no_capture(model: str, macros: Sequence[str], *, only_incremental: bool) -> ConfigError:
     """The model's SQL calls no ``ip_`` macro, or calls it only in branches that this run does not execute."""
     if only_incremental:
         return ConfigError(
@@ -127,8 +127,7 @@ def no_capture(model: str, *, only_incremental: bool) -> ConfigError:
         )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
-        "  Expected: at least one of ip_changes(), ip_changelog(), ip_signed_changes(), ip_changed_groups(), "
-        "ip_range() and ip_as_of() around a ref() or source().\n"
+        f"  Expected: at least one of {calls(macros)} around a ref() or source().\n"
         "  To fix: read the source that drives the model with {{ ip_changes(ref('…')) }}, or use another "
         "materialization."
     )
@@ -252,7 +251,7 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
     """More than one new row has the same ``unique_key``; ``found``: which, and how often."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
-        f"More than one new row of {model} has the same unique_key, {listed}.\n"
+        f"More than one new row of {model} has the same unique_key ({listed}).\n"
         "  Expected: one new row for each key, since it replaces the existing row with this key.\n"
         f"  Found: {found}.\n"
         "  To fix, one of:\n"
@@ -268,7 +267,7 @@ def key_taken(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """A new row has a key that another row already has; ``found``: the key."""
     listed = ", ".join(keys)
     return DuplicateKeyError(
-        f"An inserted row of {model} has the same unique_key, {listed}, as an existing row.\n"
+        f"An inserted row of {model} has the same unique_key ({listed}) as an existing row.\n"
         "  Expected: a new key, or a DELETE or UPDATE_BEFORE of the existing row in the same run.\n"
         f"  Found: {found}.\n"
         "  Possible causes: two rows that the model reads share this key, a later commit deletes the existing row, or "

@@ -11,13 +11,14 @@ from .entries import indexed
 from .wording import DETERMINISTIC, command, full_refresh, numbered, one_run_at_a_time, run_again, short
 
 _ADD = "add a column to sequence_by that orders these rows, such as the position in the source log"
+_KEEP_ONE = "keep one row of each key and sequence in the model's SQL"
 
 
 @indexed
 def tied(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """Several different new rows of one key share the newest sequence."""
     expected = "one newest row for each key, or rows that are equal"
-    return _tie("several new rows have the same {}", model, keys, sequence, found, expected)
+    return _tie("several new rows have the same {}", model, keys, sequence, found, expected, keep_one=_KEEP_ONE)
 
 
 @indexed
@@ -44,15 +45,23 @@ def tied_with_deletion(model: str, keys: Sequence[str], sequence: Sequence[str],
 
 
 def _tie(
-    what: str, model: str, keys: Sequence[str], sequence: Sequence[str], found: str, expected: str, *more: str
+    what: str,
+    model: str,
+    keys: Sequence[str],
+    sequence: Sequence[str],
+    found: str,
+    expected: str,
+    *more: str,
+    keep_one: str = f"{_KEEP_ONE}, and rebuild the model",
 ) -> SequenceError:
+    """``keep_one``: the fix in the SQL. Without a rebuild, the table keeps the row or deletion of an earlier run."""
     ways = [
         f"{_ADD}, and rebuild the model: {full_refresh(model)}",
-        "keep one row of each key and sequence in the model's SQL",
-        "add a column to unique_key in which these rows differ",
+        keep_one,
+        "add a column to unique_key in which these rows differ, and rebuild the model",
         *more,
     ]
-    same = f"unique_key, {', '.join(keys)}, and the same sequence_by, {', '.join(sequence)}"
+    same = f"unique_key ({', '.join(keys)}) and the same sequence_by ({', '.join(sequence)})"
     return SequenceError(
         f"{model}: {what.format(same)}.\n"
         f"  Expected: {expected}.\n"
@@ -67,12 +76,12 @@ def unordered(model: str, keys: Sequence[str], found: str) -> SequenceError:
     ways = [
         f"set sequence_by to columns that order the changes, and rebuild the model: {full_refresh(model)}",
         "return only the last change of each key from the SQL",
-        "if the model follows a table, read it by ip_changelog(), without per='commit'",
+        "if the model follows a table, read it with ip_changelog(), without per='commit'",
     ]
     return SequenceError(
-        f"{model} reads a new row and a deletion of the same unique_key, {', '.join(keys)}, and it is unknown which is "
-        "newer.\n"
-        "  Expected: without sequence_by, either one new row or deletions of a key, or the UPDATE_BEFORE and "
+        f"{model} reads a new row and a deletion of the same unique_key ({', '.join(keys)}), and it is unknown which "
+        "is newer.\n"
+        "  Expected: without sequence_by, each key has one new row, only deletions, or the UPDATE_BEFORE and "
         "UPDATE_AFTER of one update.\n"
         f"  Found: {found}.\n"
         f"  To fix, one of:\n{numbered(ways)}"
@@ -83,7 +92,7 @@ def unordered(model: str, keys: Sequence[str], found: str) -> SequenceError:
 def null_in_sequence(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """A new row or deletion has NULL in a column of ``sequence_by``."""
     return SequenceError(
-        f"New rows of {model} have NULL in sequence_by, {', '.join(sequence)}, so their order is unknown.\n"
+        f"New rows of {model} have NULL in sequence_by ({', '.join(sequence)}), so their order is unknown.\n"
         "  Expected: a value in each of these columns, including in deletions.\n"
         f"  Found: NULL in rows with this {', '.join(keys)}: {found}.\n"
         "  To fix: return a value from the model's SQL, for example coalesce(updated_at, created_at), or filter these "
@@ -99,7 +108,7 @@ def null_in_sequence_of_table(model: str, keys: Sequence[str], sequence: Sequenc
         "set the column in these rows of the table with UPDATE",
     ]
     return SequenceError(
-        f"The table of {model} has rows with NULL in sequence_by, {', '.join(sequence)}, so it is unknown whether new "
+        f"The table of {model} has rows with NULL in sequence_by ({', '.join(sequence)}), so it is unknown whether new "
         "rows of their keys are newer.\n"
         "  Expected: a value in each of these columns, as in all rows that were written with sequence_by.\n"
         f"  Found: NULL in rows with this {', '.join(keys)}: {found}.\n"
@@ -181,8 +190,8 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
     """The table of recorded deletions was dropped or rolled back."""
     return CheckpointError(
         f"The deletions that {model} has applied are no longer known.\n"
-        f"  Expected: the table {deletions.table} at snapshot {deletions.snapshot_id}, which records them, so that "
-        "late rows that are older than a deletion stay deleted.\n"
+        f"  Expected: the table {deletions.table} at snapshot {deletions.snapshot_id}, which records these deletions. "
+        "Without them, a late row could restore a row that was deleted.\n"
         f"  Found: {found}.\n"
         f"  To fix: rebuild the model: {full_refresh(model)}. Make sure that nobody drops or rolls back that table."
     )

@@ -54,8 +54,8 @@ def half_published(history: History, model: str, found: Snapshot) -> StagingErro
         f"{history.table} contains only a part of an earlier run of {model}.\n"
         "  Expected: after each commit with ip.part-of-epoch in its summary, a commit with the checkpoint of that "
         "run.\n"
-        f"  Found: {described(found)}, and no checkpoint of that run in "
-        f"{counted(_since(history, found), 'later commit')}.\n"
+        f"  Found: {described(found)}, followed by {counted(_since(history, found), 'commit')} without a checkpoint of "
+        "that run.\n"
         "  Its rows may be duplicated, or replaced only in part. To fix, one of:\n"
         f"{numbered(_ways(history.table, model, found))}"
     )

@@ -72,10 +72,7 @@ def missing_checkpoint(
                 "example by dbt clone or CREATE OR REPLACE TABLE, or it has the properties of another table"
             )
         else:
-            found += (
-                "the snapshots that would prove that this checkpoint matches the table's rows have expired"
-                f"{_few_metadata_files(keeps_metadata)}"
-            )
+            found += f"the snapshots that would prove it have expired{_few_metadata_files(keeps_metadata)}"
         if not state.has_whole_history:
             adopt = _commands_for(name, unproven) or adopt
     ways = [
@@ -102,8 +99,8 @@ def _few_metadata_files(keeps_metadata: int) -> str:
     if keeps_metadata >= FEW_METADATA_FILES:
         return ""
     return (
-        f", and {PREVIOUS_VERSIONS} = {keeps_metadata} has removed from the metadata log the older files that would "
-        "also prove it"
+        f", and the older metadata files that would also prove it are no longer in the metadata log, since "
+        f"{PREVIOUS_VERSIONS} is {keeps_metadata}"
     )
 
 
@@ -126,8 +123,8 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
     return CheckpointError(
         f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
         f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.\n"
-        "  Found: the snapshot has expired, and the commits of this run have removed the last file that has it from "
-        f"the metadata log, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
+        "  Found: the snapshot has expired, and the last metadata file that contains it is no longer in the metadata "
+        f"log. The commits of this run removed the file, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
         f"  This run published nothing. To fix, one of:\n{numbered(ways)}"
     )
 

@@ -64,7 +64,7 @@ def source_replaced(source: TableName, model: str) -> IncomparableError:
 def source_not_recorded(source: TableName, model: str) -> IncomparableError:
     """A model's SQL reads a source that its table's checkpoint does not contain."""
     return IncomparableError(
-        f"{model} cannot be compared with its rebuild: its SQL reads {source}, which its table has never read.\n"
+        f"{model} cannot be compared with its rebuild: its SQL reads {source}, which its last run did not read.\n"
         "  Expected: the sources that the checkpoint records.\n"
         f"  Found: no snapshot of {source} in the checkpoint: the SQL has changed since.\n"
         f"  To fix: {full_refresh(model)}"

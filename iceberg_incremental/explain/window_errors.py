@@ -71,8 +71,8 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
 def rows_without_key(model: str, keys: Sequence[str]) -> ConfigError:
     """A window has rows with NULL in the ``unique_key``, which do not replace the same rows of the table."""
     return ConfigError(
-        f"{model} cannot reprocess an event-time window, since rows of the window have NULL in unique_key, "
-        f"{', '.join(keys)}.\n"
+        f"{model} cannot reprocess an event-time window, since rows of the window have NULL in unique_key "
+        f"({', '.join(keys)}).\n"
         "  Expected: a value in each of these columns. A row with NULL replaces no row, so the table would have it "
         "twice.\n"
         f"  To fix: filter these rows out, replace NULL in the SQL, or rebuild the model with {full_refresh(model)}."

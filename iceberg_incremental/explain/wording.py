@@ -138,6 +138,12 @@ def numbered(ways: Sequence[str]) -> str:
     return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))
 
 
+def calls(functions: Sequence[str]) -> str:
+    """Calls of two or more functions, as a list in a sentence."""
+    *most, last = (f"{function}()" for function in functions)
+    return f"{', '.join(most)} and {last}"
+
+
 def short(model: str) -> str:
     """A model's name for dbt's --select, given its unique id."""
     return model.rsplit(".", maxsplit=1)[-1]
@@ -219,7 +225,7 @@ def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
     )
 
 
-def changes_not_told_apart(model: str) -> str:
+def ignores_change_type(model: str) -> str:
     """The warning that a model ignores _change_type, and treats each row of a changelog as a row of the source."""
     return (
         f"{model} reads ip_changelog(), but its SQL does not use _change_type. Deleted rows and the old versions of "

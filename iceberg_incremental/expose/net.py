@@ -111,7 +111,7 @@ def keys_sql(net: NetRange, keys: Sequence[str], exact: ExactScans | None) -> st
 
 def _parts_without_moved(net: NetRange, exact: ExactScans | None) -> list[Part] | None:
     """The parts of a range, without rows that were only moved. None if only a comparison identifies these rows."""
-    if not net.tells_rows_apart:
+    if net.may_have_moved_rows:
         return None
     parts = parts_of(net, exact, apart=True)
     return None if any(part.has_unchanged for part in parts) else parts

@@ -30,5 +30,5 @@ def net_in_one_task(net: NetRange) -> str:
     files = net.read.files
     if files is None or net.rows is None:
         return ""
-    moved = not net.tells_rows_apart or any(each.has_log for each in net.segments or (net,))
+    moved = net.may_have_moved_rows or any(each.has_log for each in net.segments or (net,))
     return in_one_task(files.records if moved else net.rows, files.records)

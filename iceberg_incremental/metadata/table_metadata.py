@@ -61,7 +61,19 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         },
         updated_ms=document.get("last-updated-ms"),
         location=document.get("location"),
+        rolled_back_ms=_rolled_back_ms(document),
     )
+
+
+def _rolled_back_ms(document: Mapping[str, Any]) -> int | None:
+    """When the current snapshot was last set to one that had been current before. None if it was not."""
+    seen: set[int] = set()
+    found = None
+    for entry in document.get("snapshot-log") or ():
+        if entry["snapshot-id"] in seen:
+            found = entry["timestamp-ms"]
+        seen.add(entry["snapshot-id"])
+    return found
 
 
 def folders_of(location: str, properties: Mapping[str, str]) -> tuple[str, ...]:

@@ -109,14 +109,14 @@ class NetRange:
         return self.changed.end if self.shown_as is None else self.shown_as.columns
 
     @property
-    def tells_rows_apart(self) -> bool:
-        """Whether no row was only moved, so that added and removed rows differ without comparing their values."""
+    def may_have_moved_rows(self) -> bool:
+        """Whether rows may only have moved, so that the values of added and removed rows must be compared."""
         if self.segments:
-            return all(each.tells_rows_apart for each in self.segments)
+            return any(each.may_have_moved_rows for each in self.segments)
         files = self.changed.files
         if files is None or self.by_ends:
-            return False
-        return self.untouched_since is not None or not (files.at_start and files.at_end)
+            return True
+        return self.untouched_since is None and bool(files.at_start and files.at_end)
 
     @property
     def read(self) -> ChangedFiles:

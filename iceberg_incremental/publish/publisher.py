@@ -90,7 +90,7 @@ class Publisher:
         self._mirror(run, checkpoint, mine)
         return Published(checkpoint, mine, written(mine))
 
-    def build_partial(self, run: Run, sql: str) -> None:
+    def build_partial(self, sql: str) -> None:
         """Execute a CREATE OR REPLACE TABLE AS statement whose rows match no position of a source."""
         with under(self._spark, {SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
             self._spark.send(sql)

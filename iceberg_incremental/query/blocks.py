@@ -55,7 +55,6 @@ class _Splitter:
         self._columns: dict[str, Sequence[str]] = dict(tables)
         self._numbers = count()
         self._blocks: list[Block] = []
-        self._new_names: dict[str, str] = {}
 
     def split(self, tree: exp.Query) -> tuple[Block, ...]:
         tree = tree.copy()

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from ..names import sql_name
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
@@ -21,7 +22,7 @@ from .matching import Matching
 from .membership import can_change
 from .refusal import refused
 from .restricted import Keys, restricted_sql
-from .sql_parts import listed_sql, name_sql, nothing_sql, raw
+from .sql_parts import listed_sql, nothing_sql, raw
 from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import conjunct, subqueries
 from .supported import is_of_row
@@ -122,11 +123,11 @@ class Changes:
         """The new and the old rows of a relation, some of them possibly twice."""
         if name in self._blocks and self._only_joins(name):
             return f"({self.query_sql(name, State.EITHER)})"
-        new, gone = self.sql(name, State.NEW), self.sql(name, State.GONE)
-        if gone is None:
+        new, removed = self.sql(name, State.NEW), self.sql(name, State.REMOVED)
+        if removed is None:
             return new
         listed = listed_sql(self._types[name] if name in self._tables else self._blocks[name].columns)
-        return f"(select {listed} from {new} union all select {listed} from {gone})"
+        return f"(select {listed} from {new} union all select {listed} from {removed})"
 
     def _only_joins(self, name: str) -> bool:
         """Whether a relation is a table, or only joins such relations so that each of their rows can only add rows."""
@@ -162,7 +163,7 @@ class Changes:
             return self.sql(name, State.BOTH)
         view = self._view(name, together)
         places = {column: view.columns[together.index(each)] for column, each in values.items()}
-        listed = ", ".join(f"{name_sql(place)} as {name_sql(column)}" for column, place in places.items())
+        listed = ", ".join(f"{sql_name(place)} as {sql_name(column)}" for column, place in places.items())
         return f"(select {listed} from {view.name})"
 
     def _block_sql(self, name: str, state: State) -> str | None:
@@ -177,7 +178,7 @@ class Changes:
     def _changed_sql(self, name: str, state: State) -> str | None:
         """The changed rows of a block in its old state, its new state, or both."""
         block = self._blocks[name]
-        wholes = {State.GONE: [State.OLD], State.CAME: [State.NEW]}.get(state, [State.OLD, State.NEW])
+        wholes = {State.REMOVED: [State.OLD], State.ADDED: [State.NEW]}.get(state, [State.OLD, State.NEW])
         if isinstance(block.query, exp.Union):
             found = self._sides(block.query, state)
         elif (together := kept_together(block.query)) is None:

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlglot import exp
-
+from ..names import sql_name
 from .blocks import Block
 from .changed import Changes
-from .restricted import held_by_source, of_one_type, within
-from .sql_parts import name_sql
+from .restricted import held_by_source, within
 
 
 def keys_of_choices(
@@ -27,16 +25,15 @@ def keys_of_choices(
     blocks that choose among rows.
     """
     found: list[str] = []
-    for select, wanted in within(block, of_one_type(block, columns, changes)):
+    for select, wanted in within(block, columns, changes):
         if {key for _, key in wanted} != set(columns.values()):
             return None
         if select is block.query and not any(_depends_on_choices(each, changes, choosing) for each in block.reads):
             return [changes.keys_sql(block.name, {key: each for each, key in wanted})]
-        held = held_by_source(select, wanted, changes, exact=True)
-        for table in select.find_all(exp.Table):
+        for table, held in held_by_source(select, wanted, changes):
             if not changes.is_changed(table.name):
                 continue
-            of_table = {key: column for column, key in held.get(id(table), {}).items()}
+            of_table = {key: column for column, key in held.exact.items()}
             inner = changes.block(table.name)
             if of_table.keys() != set(columns.values()):
                 return None
@@ -46,7 +43,7 @@ def keys_of_choices(
                     return None
                 found += below
             elif (rows := changes.affected_values_sql(table.name, list(of_table.values()))) is not None:
-                listed = (f"{name_sql(column)} as {name_sql(key)}" for key, column in of_table.items())
+                listed = (f"{sql_name(column)} as {sql_name(key)}" for key, column in of_table.items())
                 found.append(f"select {', '.join(listed)} from {rows}")
     return found
 

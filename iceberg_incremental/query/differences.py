@@ -22,14 +22,14 @@ def added_sql(changes: Changes, name: str) -> str | None:
     They are known for a join whose changed sources have only gained rows, and are on an inner or preserved side. None
     if they are unknown, or if there are none.
     """
-    removed, added = (difference_sql(changes, name, state) for state in (State.GONE, State.CAME))
+    removed, added = (difference_sql(changes, name, state) for state in (State.REMOVED, State.ADDED))
     return None if removed is None or removed else added or None
 
 
 def difference_sql(changes: Changes, name: str, state: State) -> str | None:
     """The added or removed rows of a relation, as a relation for FROM. None if they are unknown.
 
-    ``state``: ``CAME`` or ``GONE``. Empty if there are none. A row that is in both results cancels out.
+    ``state``: ``ADDED`` or ``REMOVED``. Empty if there are none. A row that is in both results cancels out.
     """
     if changes.table(name) is not None:
         return changes.sql(name, state) or ""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from ..names import sql_name, sql_names
 from ..table.history import TableName
 from . import normal
 from .blocks import ROOT, Block, blocks_of
@@ -17,7 +18,7 @@ from .differences import added_sql
 from .reading import Columns, Reading, read
 from .refusal import refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
-from .sql_parts import name_sql, nothing_sql
+from .sql_parts import nothing_sql
 from .stable import Stability
 from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import subqueries
@@ -118,9 +119,8 @@ class IncrementalQuery:
         elif self.of_rows:
             sql = changes.keys_sql(ROOT, self.expressions())
         else:
-            listed = ", ".join(map(name_sql, self.key))
-            found = [changes.sql(ROOT, each) for each in (State.GONE, State.CAME)]
-            selects = [f"select {listed} from {each}" for each in found if each is not None]
+            found = [changes.sql(ROOT, each) for each in (State.REMOVED, State.ADDED)]
+            selects = [f"select {sql_names(self.key)} from {each}" for each in found if each is not None]
             sql = "\nunion all\n".join(selects) or nothing_sql(self.key)
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
@@ -171,7 +171,7 @@ class IncrementalQuery:
             wanted = tuple(self.expressions().items())
             return restricted_sql(root.query, replace(keys, columns=wanted), changes, State.NEW)
         rows = restricted_block_sql(root, {each: each for each in self.key}, keys, changes, State.NEW)
-        condition = keys.exists_sql([(each, f"ip_rows.{name_sql(each)}") for each in self.key])
+        condition = keys.exists_sql([(each, f"ip_rows.{sql_name(each)}") for each in self.key])
         return f"select * from ({rows}) as ip_rows where {condition}"
 
 

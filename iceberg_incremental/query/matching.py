@@ -7,10 +7,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from ..names import sql_name
 from .dialect import PlainSpark
 from .fewer_relations import Fewer, Match
 from .restricted import Relations
-from .sql_parts import listed_sql, name_sql, raw
+from .sql_parts import listed_sql, raw
 from .states import Broadcast, State, TableStates
 from .types import tells_apart
 
@@ -69,7 +70,7 @@ class Matching:
                 continue
             known = self._known_columns(name, match)
             if all(column in known for column in columns):
-                renamed = [f"{name_sql(known[column])} as {name_sql(column)}" for column in columns]
+                renamed = [f"{sql_name(known[column])} as {sql_name(column)}" for column in columns]
                 listed = ", ".join(renamed) or listed_sql(())
                 found.append(f"select {listed} from {text}")
             else:
@@ -128,11 +129,11 @@ class Matching:
 
     def _most_rows_of(self, name: str, *, changed: bool) -> int | None:
         """The maximum number of rows, or of changed rows, of a relation in either state. None if it is unknown."""
-        block = self._changes.block(name)
         if (states := self._changes.table(name)) is not None:
-            if changed or states.rows is None:
-                return states.most_changes if changed else None
-            return states.rows + (states.most_changes or 0)
+            if changed:
+                return states.most_changes
+            return None if states.rows is None else states.rows + (states.most_changes or 0)
+        block = self._changes.block(name)
         assert block is not None
         first, *others = block.reads or [""]
         if others or not isinstance(block.query, exp.Select) or block.query.args.get("laterals") or not first:
@@ -140,5 +141,5 @@ class Matching:
         return self._most_rows_of(first, changed=changed)
 
 
-_WHOLE = {State.GONE: State.OLD, State.CAME: State.NEW, State.BOTH: State.EITHER}
+_WHOLE = {State.REMOVED: State.OLD, State.ADDED: State.NEW, State.BOTH: State.EITHER}
 """The state whose rows may match a changed row of another relation, by the requested state."""

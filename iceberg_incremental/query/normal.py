@@ -7,7 +7,6 @@ from itertools import count
 
 from sqlglot import exp
 
-from .reading import own_nodes
 from .refusal import refused
 from .relations import clauses_of, is_nested
 from .stars import require_no_field_names
@@ -196,15 +195,10 @@ def grouped_by(select: exp.Select) -> list[exp.Expr] | None:
     return [each.copy() for each in found]
 
 
-def has_window(select: exp.Select) -> bool:
-    """Whether a SELECT itself computes window functions."""
-    return any(isinstance(node, exp.Window) for part in parts(select) for node in own_nodes(part))
-
-
 def parts(select: exp.Select) -> list[exp.Expr]:
     """The expressions of a SELECT that are computed after its WHERE clause."""
-    found = list(select.expressions)
-    return [*found, *(select.args[key].this for key in ("having",) if select.args.get(key) is not None)]
+    having = select.args.get("having")
+    return [*select.expressions, *([] if having is None else [having.this])]
 
 
 def alone(select: exp.Select) -> exp.Select:

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..names import sql_name
+
 SETTINGS = {
     "spark.sql.debug.maxToStringFields": "100000",
     "spark.sql.maxPlanStringLength": "100000000",
@@ -53,7 +55,7 @@ _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
 
 def numbered(query: str, columns: Sequence[str]) -> str:
     """A query with numbers as column names, whose case matters in a plan. ``columns``: the names to replace."""
-    listed = ", ".join(f"`{name.replace('`', '``')}` as `ip_{number}`" for number, name in enumerate(columns))
+    listed = ", ".join(f"{sql_name(name)} as `ip_{number}`" for number, name in enumerate(columns))
     return f"select {listed} from (\n{query}\n)"
 
 

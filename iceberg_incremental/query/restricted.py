@@ -10,15 +10,15 @@ Restricting the sources is an optimization. The rows of the result are compared 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sqlglot import exp
 
+from ..names import sql_name
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
-from .sql_parts import name_sql
 from .states import State
 from .together import kept_together, windows_of
 from .types import Types, have_one_type
@@ -30,6 +30,23 @@ Held = dict[Column, tuple[str, bool]]
 """The key column whose values a source's column holds, and whether it has the key's type, by this column."""
 
 TypeOf = Callable[[Column], str | None]
+
+
+@dataclass(frozen=True)
+class HeldKeys:
+    """The key columns whose values a source's columns hold, by the names of these columns.
+
+    ``exact``: without columns that have another type than the key. Their values may differ from the equal values of the
+    key, for example if they are text.
+    """
+
+    all: Mapping[str, str] = field(default_factory=dict)
+    exact: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def converted(self) -> set[str]:
+        """The key columns whose values a column holds in another type."""
+        return {key for column, key in self.all.items() if column not in self.exact}
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,7 @@ class Keys:
     def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
         """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
         sign = "<=>" if self.nulls else "="
-        same = " and ".join(f"ip_keys.{name_sql(key)} {sign} {value}" for key, value in pairs)
+        same = " and ".join(f"ip_keys.{sql_name(key)} {sign} {value}" for key, value in pairs)
         return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
 
 
@@ -94,37 +111,30 @@ def restricted_block_sql(
     """
     return " union all ".join(
         _restricted(select, wanted, keys, relations, state, converted).sql(PlainSpark)
-        for select, wanted in within(block, of_one_type(block, columns, relations))
+        for select, wanted in within(block, columns, relations)
     )
-
-
-def of_one_type(block: Block, columns: Mapping[str, str], relations: Relations) -> Mapping[str, str]:
-    """The columns that have the same type in all branches of a UNION. All columns of a SELECT.
-
-    A UNION converts the values of other columns. Values that are equal afterwards may differ before.
-    """
-    if not isinstance(block.query, exp.Union):
-        return columns
-    places = {name.lower(): place for place, name in enumerate(block.columns)}
-    found = {}
-    for name, key in columns.items():
-        values = [side.expressions[places[name.lower()]].unalias() for side in block.selects]
-        first, *others = map(relations.value_types.of, values)
-        if all(have_one_type(first, other) for other in others):
-            found[name] = key
-    return found
 
 
 Wanted = Sequence[tuple[exp.Expr, str]]
 """Expressions of a SELECT, each with the key column whose values it has."""
 
 
-def within(block: Block, columns: Mapping[str, str]) -> list[tuple[exp.Select, Wanted]]:
-    """The SELECTs of a block, each with the expressions of ``columns`` by which its sources can be restricted."""
+def within(block: Block, columns: Mapping[str, str], relations: Relations) -> list[tuple[exp.Select, Wanted]]:
+    """The SELECTs of a block, each with the expressions of ``columns`` by which its sources can be restricted.
+
+    A UNION converts the values of columns that have different types in its branches. These columns are left out,
+    because values that are equal afterwards may differ before.
+    """
     if isinstance(block.query, exp.Union):
         places = {name.lower(): place for place, name in enumerate(block.columns)}
-        listed = [(places[name.lower()], key) for name, key in columns.items()]
-        return [(side, [(side.expressions[place].unalias(), key) for place, key in listed]) for side in block.selects]
+        sides = [(side, [each.unalias() for each in side.expressions]) for side in block.selects]
+        listed = []
+        for name, key in columns.items():
+            place = places[name.lower()]
+            first, *others = (relations.value_types.of(values[place]) for _, values in sides)
+            if all(have_one_type(first, other) for other in others):
+                listed.append((place, key))
+        return [(side, [(values[place], key) for place, key in listed]) for side, values in sides]
     select = block.query
     by_name = {each.alias_or_name.lower(): each.unalias() for each in select.expressions}
     wanted = [(by_name[name.lower()], key) for name, key in columns.items() if name.lower() in by_name]
@@ -149,35 +159,24 @@ def _restricted(
 ) -> exp.Select:
     """The SELECT with its relations in a state, restricted to their rows with the keys where possible."""
     select = query.copy()
-    held = held_by_source(select, wanted, relations, converted)
-    exact = held_by_source(select, wanted, relations, converted, exact=True)
-    for table in list(select.find_all(exp.Table)):
+    for table, held in held_by_source(select, wanted, relations, converted):
         if not isinstance(table.this, exp.Var):
-            columns = held.get(id(table), {})
-            others = {key for column, key in columns.items() if column not in exact[id(table)]}
-            table.replace(_source(table, columns, others, keys, relations, state))
+            table.replace(_source(table, held, keys, relations, state))
     return select
 
 
-def _source(
-    table: exp.Table,
-    columns: Mapping[str, str],
-    converted: Collection[str],
-    keys: Keys,
-    relations: Relations,
-    state: State,
-) -> exp.Table:
-    """A source in a state, restricted to its rows with the keys. ``columns``: those that hold the keys' values."""
+def _source(table: exp.Table, held: HeldKeys, keys: Keys, relations: Relations, state: State) -> exp.Table:
+    """A source in a state, restricted to its rows with the keys."""
     block = relations.block(table.name)
-    if block is not None and columns:
-        text = f"({restricted_block_sql(block, columns, keys, relations, state, converted)})"
+    if block is not None and held.all:
+        text = f"({restricted_block_sql(block, held.all, keys, relations, state, held.converted)})"
     else:
         text = relations.sql(table.name, state) or ""
-        if columns:
+        if held.all:
             alias = "ip_source"
-            listed = [keys.bound(key, table.name, name) for name, key in columns.items()]
+            listed = [keys.bound(key, table.name, name) for name, key in held.all.items()]
             bounds = [bound for bound in listed if bound is not None]
-            found = keys.exists_sql([(key, f"{alias}.{name_sql(name)}") for name, key in columns.items()])
+            found = keys.exists_sql([(key, f"{alias}.{sql_name(name)}") for name, key in held.all.items()])
             condition = " and ".join([*bounds, found])
             text = f"(select * from {text} as {alias} where {condition})"
     alias_node = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
@@ -185,14 +184,12 @@ def _source(
 
 
 def held_by_source(
-    select: exp.Select, wanted: Wanted, relations: Relations, converted: Collection[str] = (), *, exact: bool = False
-) -> dict[int, dict[str, str]]:
-    """The columns of each source that hold values of a key, by the ``id()`` of the source.
+    select: exp.Select, wanted: Wanted, relations: Relations, converted: Collection[str] = ()
+) -> list[tuple[exp.Table, HeldKeys]]:
+    """The sources of a SELECT and of its subqueries, each with its columns that hold values of a key.
 
-    Sources of subqueries are included. Equality is not transitive if types differ, so a column with another type ends a
-    chain of equal columns. ``converted``: the key columns of which ``wanted`` has values of another type. ``exact``:
-    whether to leave out columns with another type, because their values may differ from the equal values of the key,
-    for example if they are text.
+    Equality is not transitive if types differ, so a column with another type ends a chain of equal columns.
+    ``converted``: the key columns of which ``wanted`` has values of another type.
     """
     sources = {alias: relation for alias, relation, _ in normal.clauses(select) if isinstance(relation, exp.Table)}
 
@@ -213,11 +210,11 @@ def held_by_source(
         if join is not None and _is_optional(join):
             # only matching rows of the optional side are needed, and rows with other keys do not match
             _follow(normal.conjuncts(join.args.get("on")), alias, held, type_of)
-    result = {id(table): _of_alias(held, alias, exact) for alias, table in sources.items()}
+    found = {id(table): _of_alias(held, alias) for alias, table in sources.items()}
     for inner in list(select.find_all(exp.Select)):
         if inner is not select and _is_inside(inner, select):
-            result.update(_within_subquery(inner, held, sources, relations, exact))
-    return result
+            found.update(_within_subquery(inner, held, sources, relations))
+    return [(table, found.get(id(table), HeldKeys())) for table in select.find_all(exp.Table)]
 
 
 def _equal_to(first: Column, equal: Sequence[set[Column]], type_of: TypeOf) -> dict[Column, bool]:
@@ -238,9 +235,11 @@ def _within_subquery(
     held: Held,
     outer: Mapping[str, exp.Table],
     relations: Relations,
-    exact: bool,
-) -> dict[int, dict[str, str]]:
-    """As ``held_by_source``, for the sources of a subquery whose WHERE clause reads columns of the outer query."""
+) -> dict[int, HeldKeys]:
+    """The columns that hold values of a key in the sources of a subquery, by the ``id()`` of the source.
+
+    The WHERE clause of the subquery can equate them with columns of the outer query.
+    """
     mine = {
         alias: relation
         for alias, relation, join in normal.clauses(inner)
@@ -255,7 +254,7 @@ def _within_subquery(
 
     for alias in mine:
         _follow(normal.filters(inner), alias, known, type_of)
-    return {id(table): _of_alias(known, alias, exact) for alias, table in mine.items()}
+    return {id(table): _of_alias(known, alias) for alias, table in mine.items()}
 
 
 def _follow(
@@ -277,8 +276,11 @@ def _follow(
                 held.setdefault(own, (held[other][0], same))
 
 
-def _of_alias(held: Held, alias: str, exact: bool) -> dict[str, str]:
-    return {name: key for (source, name), (key, same) in held.items() if source == alias and (same or not exact)}
+def _of_alias(held: Held, alias: str) -> HeldKeys:
+    columns = {name: found for (source, name), found in held.items() if source == alias}
+    return HeldKeys(
+        {name: key for name, (key, _) in columns.items()}, {name: key for name, (key, same) in columns.items() if same}
+    )
 
 
 def _is_optional(join: exp.Join | None) -> bool:

@@ -11,7 +11,7 @@ from ..table.history import TableName
 from . import normal
 from .changed import Changes
 from .incremental_query import IncrementalQuery
-from .restricted import Column, Wanted, held_by_source, of_one_type, within
+from .restricted import Column, Wanted, held_by_source, within
 from .states import TableStates
 
 
@@ -56,8 +56,7 @@ class _Restrictions:
         if self._kept.of_rows and isinstance(root.query, exp.Select):
             yield from self._of_select(root.query, [(each, key) for key, each in self._kept.expressions().items()], {})
             return
-        key = of_one_type(root, {each: each for each in self._kept.key}, self._relations)
-        for select, wanted in within(root, key):
+        for select, wanted in within(root, {each: each for each in self._kept.key}, self._relations):
             yield from self._of_select(select, wanted, {})
 
     def _of_select(
@@ -67,26 +66,22 @@ class _Restrictions:
 
         ``converted``: as in ``held_by_source``.
         """
-        held = held_by_source(select, wanted, self._relations, converted)
-        exact = held_by_source(select, wanted, self._relations, converted, exact=True)
-        tables = list(select.find_all(exp.Table))
+        sources = held_by_source(select, wanted, self._relations, converted)
         own = {(each.table, each.name) for each, _ in wanted if isinstance(each, exp.Column)}
-        known = {(table.alias_or_name, column) for table in tables for column in held.get(id(table), {})}
-        for table in tables:
-            columns = held.get(id(table), {})
+        known = {(table.alias_or_name, column) for table, held in sources for column in held.all}
+        for table, held in sources:
             through = {
                 column: self._through(select, (table.alias_or_name, column), own, known) or outer.get(key, "")
-                for column, key in columns.items()
+                for column, key in held.all.items()
             }
             block = self._relations.block(table.name)
             if block is None:
-                by = (Restriction(column, key, through[column]) for column, key in columns.items())
+                by = (Restriction(column, key, through[column]) for column, key in held.all.items())
                 yield SourceRows(self._tables[table.name], tuple(by))
                 continue
-            inner = {key: through[column] for column, key in columns.items()}
-            others = {key for column, key in columns.items() if column not in exact[id(table)]}
-            for each, inside in within(block, of_one_type(block, columns, self._relations)):
-                yield from self._of_select(each, inside, inner, others)
+            inner = {key: through[column] for column, key in held.all.items()}
+            for each, inside in within(block, held.all, self._relations):
+                yield from self._of_select(each, inside, inner, held.converted)
 
     def _through(self, select: exp.Select, column: Column, own: set[Column], known: set[Column]) -> str:
         """The condition that equates a column with another column with values of a key. Empty if there is none."""

@@ -6,22 +6,17 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from .dialect import PlainSpark
-
-
-def name_sql(name: str) -> str:
-    """A name in quotes."""
-    return exp.to_identifier(name, quoted=True).sql(PlainSpark)
+from ..names import sql_name, sql_names
 
 
 def listed_sql(columns: Iterable[str]) -> str:
     """The list of columns for a SELECT. A constant if there are no columns."""
-    return ", ".join(map(name_sql, columns)) or "1 as ip_one"
+    return sql_names(columns) or "1 as ip_one"
 
 
 def nothing_sql(columns: Iterable[str]) -> str:
     """A query that returns some columns and no rows."""
-    return f"select {', '.join(f'null as {name_sql(column)}' for column in columns)} where false"
+    return f"select {', '.join(f'null as {sql_name(column)}' for column in columns)} where false"
 
 
 def raw(text: str, alias: str) -> exp.Table:

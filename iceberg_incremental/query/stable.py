@@ -18,7 +18,7 @@ from .blocks import ROOT, Block
 from .equal_values import Shown, one_of_equal, shown
 from .reading import own_nodes
 from .refusal import Refusal, refused
-from .restricted import Relations, held_by_source, of_one_type, within
+from .restricted import Relations, held_by_source, within
 from .supported import is_generator, window_of
 from .together import aggregates_of
 from .types import Types, tells_apart
@@ -256,10 +256,9 @@ class Stability:
         """The key columns that a block's groups or partitions determine, for each place that reads the block."""
         block = self._blocks[at]
         if at == wanted:
-            (_, inner), *_ = within(block, columns)
+            (_, inner), *_ = within(block, columns, self._relations)
             yield {key for _, key in inner}
-        for select, inner in within(block, of_one_type(block, columns, self._relations)):
-            held = held_by_source(select, inner, self._relations, exact=True)
-            for table in select.find_all(exp.Table):
+        for select, inner in within(block, columns, self._relations):
+            for table, held in held_by_source(select, inner, self._relations):
                 if table.name in self._blocks:
-                    yield from self._mapped(table.name, held.get(id(table), {}), wanted)
+                    yield from self._mapped(table.name, held.exact, wanted)

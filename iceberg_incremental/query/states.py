@@ -16,14 +16,14 @@ class State(Enum):
     OLD = "old"
     """The rows at the checkpoint."""
 
-    GONE = "gone"
+    REMOVED = "removed"
     """The old rows that were removed or changed, and possibly other old rows."""
 
-    CAME = "came"
+    ADDED = "added"
     """The new rows that were added or changed, and possibly other new rows."""
 
     BOTH = "both"
-    """GONE and CAME together."""
+    """REMOVED and ADDED together."""
 
     EITHER = "either"
     """NEW and OLD together. A row that is in both occurs at least once."""
@@ -31,7 +31,7 @@ class State(Enum):
     @property
     def changes(self) -> State:
         """The changed rows of OLD or NEW. Other states are returned as they are."""
-        return {State.OLD: State.GONE, State.NEW: State.CAME}.get(self, self)
+        return {State.OLD: State.REMOVED, State.NEW: State.ADDED}.get(self, self)
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,13 @@ class TableStates:
             if self.old is None:
                 raise OldSnapshotExpiredError
             return self.old
-        if self.changes is None or (state is State.GONE and self.only_adds_rows):
+        if self.changes is None or (state is State.REMOVED and self.only_adds_rows):
             return None
-        type_ = {State.GONE: "DELETE", State.CAME: "INSERT"}.get(state)
+        type_ = {State.REMOVED: "DELETE", State.ADDED: "INSERT"}.get(state)
         where = (
-            "" if type_ is None or (state is State.CAME and self.only_adds_rows) else f" where _change_type = '{type_}'"
+            ""
+            if type_ is None or (state is State.ADDED and self.only_adds_rows)
+            else f" where _change_type = '{type_}'"
         )
         return f"(select * except (_change_type) from {self.changes}{where})"
 

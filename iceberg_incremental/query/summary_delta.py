@@ -57,7 +57,7 @@ class SummaryDelta:
         None if the added and removed rows are unknown, or cannot be subtracted.
         """
         signed = []
-        for sign, state in ((1, State.CAME), (-1, State.GONE)):
+        for sign, state in ((1, State.ADDED), (-1, State.REMOVED)):
             found = differing_selects(changes, self._rows_of_groups, state)
             if found is None or (found and sign < 0 and not self._adds_up):
                 return None

@@ -64,7 +64,7 @@ class Spark(Protocol):
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT whose rows Spark holds until they are released."""
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view."""
 
 
@@ -76,7 +76,7 @@ def holding(spark: Spark, view: str, sql: str) -> Iterator[None]:
         yield
     finally:
         with suppress(StatementError):  # the first error is the one to report
-            spark.let_go(view)
+            spark.release_view(view)
 
 
 @contextmanager

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 _locks: dict[int | str, threading.RLock] = {}
 
 
+def settings_of(session: SparkSession, keys: Collection[str]) -> dict[str, str]:
+    """The current values of a session's settings, as in ``port.Spark.settings``."""
+    conf = session.conf
+    found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
+    return {key: value for key, value in found.items() if value is not None}
+
+
 class SessionSpark:
     """Implements ``port.Spark`` with the session of a job. Settings and views are shared with the job."""
 
@@ -76,11 +83,10 @@ class SessionSpark:
 
     def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol."""
-        conf = self._session.conf
-        found = {key: conf.get(key) if key == TIME_ZONE else conf.get(key, None) for key in keys}
+        found = settings_of(self._session, keys)
         if prefixes:
             found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefixes)}
-        return {key: value for key, value in found.items() if value is not None}
+        return found
 
     def all_settings(self) -> Mapping[str, str]:
         """All settings of the session."""
@@ -108,7 +114,7 @@ class SessionSpark:
             held = self._held[view] = self._session.sql(sql).localCheckpoint(eager=False)
             (held if self._scans is None else known_as_one(held)).createOrReplaceTempView(view)
 
-    def let_go(self, view: str) -> None:
+    def release_view(self, view: str) -> None:
         """Release the rows of a view."""
         held = self._held.pop(view, None)
         with _statement():
@@ -119,7 +125,7 @@ class SessionSpark:
     def close(self) -> None:
         """Release all held rows."""
         for view in list(self._held):
-            self.let_go(view)
+            self.release_view(view)
         if self._scans is not None:
             self._scans.close()
 

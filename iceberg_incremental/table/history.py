@@ -107,6 +107,8 @@ class History:
     reader cannot know it. ``metadata_log``: the locations of older metadata files, oldest first. ``branches``: the
     retention of each branch by name; all other refs are tags. ``updated_ms``: when the metadata was last written; None
     if the reader cannot know it. ``location``: the table's folder; None if the reader cannot know it.
+    ``rolled_back_ms``: when main was last set to a snapshot that had been current before; None if it was not, or if the
+    reader cannot know it.
     """
 
     table: TableName
@@ -121,6 +123,7 @@ class History:
     branches: Mapping[str, Retention] = field(default_factory=lambda: _NO_BRANCHES)
     updated_ms: int | None = None
     location: str | None = None
+    rolled_back_ms: int | None = None
 
     @property
     def current(self) -> Snapshot | None:

@@ -38,16 +38,26 @@ class SparkType:
 
 
 def parsed(text: str) -> SparkType:
-    """Parse a type. An unknown type is represented by its own text, and equals no other type."""
-    text = text.strip().lower()
+    """Parse a type, with field names in lower case.
+
+    An unknown type is represented by its own text, and equals no other type.
+    """
+    return as_written(text.lower())
+
+
+def as_written(text: str) -> SparkType:
+    """Parse a type as ``parsed`` does, but with field names as they are written, which may differ only in case."""
+    text = text.strip()
     head, opened, rest = text.partition("<")
+    head = head.lower()
     if opened and rest.endswith(">") and head in ("array", "map", "struct"):
         pieces = _split(rest[:-1])
         if head == "struct":
             named = [piece.partition(":") for piece in pieces]
-            return SparkType(head, tuple((name.strip(), parsed(part)) for name, _, part in named))
+            return SparkType(head, tuple((name.strip(), as_written(part)) for name, _, part in named))
         if len(pieces) == {"array": 1, "map": 2}[head]:
-            return SparkType(head, tuple((str(index), parsed(piece)) for index, piece in enumerate(pieces)))
+            return SparkType(head, tuple((str(index), as_written(piece)) for index, piece in enumerate(pieces)))
+    text = text.lower()
     found = _PRIMITIVE.fullmatch(text)
     if found is None:
         return SparkType(text)

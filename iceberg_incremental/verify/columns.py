@@ -8,7 +8,7 @@ from typing import Any
 
 from ..plan.policy import Policy, Strategy
 from ..sql import plain_name, sql_name
-from ..table.spark_types import SparkType, parsed
+from ..table.spark_types import SparkType, as_written, parsed
 from ..table.types import has_floats
 from ..write.columns import Typed
 from ..write.comparable import comparable_sql, struct_sql
@@ -92,8 +92,9 @@ def _names(value: str | Sequence[str] | None) -> set[str]:
 
 def _compared(column: Typed, given: str) -> ComparedColumn:
     name, dtype = sql_name(column.name), str(column.dtype)
-    type_ = parsed(dtype)
-    value = name if given.lower() == dtype.lower() else f"cast({_reordered(name, parsed(given), type_)} as {dtype})"
+    type_ = as_written(dtype)
+    reordered = _reordered(name, parsed(given), parsed(dtype))
+    value = name if given.lower() == dtype.lower() else f"cast({reordered} as {dtype})"
     return ComparedColumn(column.name, dtype, comparable_sql(value, type_), comparable_sql(name, type_))
 
 

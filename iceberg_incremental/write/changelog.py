@@ -22,7 +22,8 @@ from ..sql import sql_name, sql_names, sql_string, unused
 from ..table.changed_files import ChangedFiles, DataFile
 from ..table.intervals import Interval, interval_of
 from .columns import Typed
-from .replacement import TARGET, Inserted, Replacement, is_older
+from .merge import TARGET
+from .replacement import Inserted, Replacement, is_older
 from .unique_keys import duplicates_sql, raise_taken_sql
 
 IS_KEPT, IS_NEW, RUN = "DBT_INTERNAL_IS_KEPT", "DBT_INTERNAL_IS_NEW", "DBT_INTERNAL_RUN"

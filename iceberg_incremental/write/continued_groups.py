@@ -12,7 +12,7 @@ from ..table.checkpoint_state import is_as_written
 from ..table.commits import total
 from ..table.history import History
 from .columns import Typed
-from .replacement import TARGET
+from .merge import TARGET
 from .update_plan import Summary
 
 

@@ -16,12 +16,12 @@ from ..expose.same_key import same_key
 from ..expose.value_range import ends_sql, has_ends
 from ..sql import sql_name, sql_names
 from .changelog import Bound, all_ends_sql, bound_of, bounded, bounds_of
+from .merge import TARGET
 from .ordered import has_null
-from .replacement import TARGET
 
 CHANGE_TYPE = "dbt_change_type"
 _IS_NEW = f"{CHANGE_TYPE} = 'insert'"
-_CAME, _GONE, _ROWS = "DBT_INTERNAL_CAME", "DBT_INTERNAL_GONE", "DBT_INTERNAL_ROWS"
+_ADDED, _REMOVED, _ROWS = "DBT_INTERNAL_ADDED", "DBT_INTERNAL_REMOVED", "DBT_INTERNAL_ROWS"
 _KEYS = "ip_keys"
 KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp", "timestamp_ntz", "boolean")
 """The types of keys whose values are compared exactly, in addition to decimals."""
@@ -53,7 +53,7 @@ class Columns:
 class ChangedKeys:
     """The keys of added and deleted rows.
 
-    ``view``: the view of the distinct keys. ``keys``: their number. ``most_came``: the maximum number of added rows of
+    ``view``: the view of the distinct keys. ``keys``: their number. ``most_added``: the maximum number of added rows of
     one key. ``nulls``: the number of keys with a NULL. ``divided``: the number of keys that contain the separator of
     dbt's version ids. ``keys_only_added``: the number of keys that have only added rows. ``now``: Spark's time, in
     microseconds since the epoch. ``types``: the types of the key columns. ``bounds``: satisfied by all keys;
@@ -62,7 +62,7 @@ class ChangedKeys:
 
     view: str
     keys: int
-    most_came: int
+    most_added: int
     nulls: int
     divided: int
     keys_only_added: int
@@ -87,8 +87,8 @@ def keys_sql(key: Sequence[str], added: str, removed: str) -> str:
     """The query for the keys of added and removed rows. ``added``: a relation. ``removed``: a query."""
     listed = sql_names(key)
     return (
-        f"select {listed}, sum({_CAME}) as {_CAME}, sum({_GONE}) as {_GONE} from ("
-        f"select {listed}, 1 as {_CAME}, 0 as {_GONE} from {added}"
+        f"select {listed}, sum({_ADDED}) as {_ADDED}, sum({_REMOVED}) as {_REMOVED} from ("
+        f"select {listed}, 1 as {_ADDED}, 0 as {_REMOVED} from {added}"
         f" union all select {listed}, 0, 1 from (\n{removed}\n)) group by {listed}"
     )
 
@@ -97,24 +97,24 @@ def summary_sql(view: str, key: Sequence[str], types: Sequence[str]) -> str:
     """The query whose row ``changed_keys`` parses."""
     found = [
         "count(*)",
-        f"coalesce(max({_CAME}), 0)",
+        f"coalesce(max({_ADDED}), 0)",
         f"count_if({has_null(key)})",
         f"count_if({_is_divided(key)})",
-        f"count_if({_GONE} = 0)",
+        f"count_if({_REMOVED} = 0)",
         "unix_micros(current_timestamp())",
     ]
-    found += [*all_ends_sql(bounded(key, types)), *all_ends_sql(bounded(key, types), f"{_GONE} = 0")]
+    found += [*all_ends_sql(bounded(key, types)), *all_ends_sql(bounded(key, types), f"{_REMOVED} = 0")]
     return f"select {', '.join(found)} from {view}"
 
 
 def changed_keys(view: str, key: Sequence[str], types: Sequence[str], row: Sequence[object]) -> ChangedKeys:
     """Parse a row of ``summary_sql``."""
-    keys, most_came, nulls, divided, keys_only_added, now = (int(str(value)) for value in row[:6])
+    keys, most_added, nulls, divided, keys_only_added, now = (int(str(value)) for value in row[:6])
     ends, columns = row[6:], bounded(key, types)
     half = len(ends) // 2
     bounds = bounds_of(columns, ends[:half], {}) if keys and not nulls else ()
     added = bounds_of(columns, ends[half:], {}) if keys_only_added and not nulls else ()
-    return ChangedKeys(view, keys, most_came, nulls, divided, keys_only_added, now, tuple(types), bounds, added)
+    return ChangedKeys(view, keys, most_added, nulls, divided, keys_only_added, now, tuple(types), bounds, added)
 
 
 def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None) -> str:
@@ -125,7 +125,7 @@ def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None
     listed, condition = sql_names(key), "true"
     if keys is not None:
         bounds = [bound.of_column(bound.column) for bound in keys.added_bounds]
-        condition = " and ".join([*bounds, keys.exist_sql("ip_rows", key, f"{_GONE} = 0")])
+        condition = " and ".join([*bounds, keys.exist_sql("ip_rows", key, f"{_REMOVED} = 0")])
     return (
         f"select coalesce(max({_ROWS}), 0), count_if({has_null(key)}), count_if({_is_divided(key)})"
         f" from (select {listed}, count(*) as {_ROWS}"
@@ -162,7 +162,7 @@ def versions_sql(staged: str, columns: Columns, open_versions: str, keys: Change
     """The query for the fields of ``Versions``. ``open_versions``: the relation of the changed keys' open versions."""
     known = "0"
     if keys.keys_only_added:
-        is_known = keys.exist_sql(TARGET, columns.key, f"{_GONE} = 0")
+        is_known = keys.exist_sql(TARGET, columns.key, f"{_REMOVED} = 0")
         known = f"(select count(*) from {open_versions} as {TARGET} where {is_known})"
     counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({_IS_NEW}), {known}"
     return f"select {counts} from {staged}"
@@ -174,11 +174,11 @@ def places_sql(staged: str, columns: Columns, type_: str, keys: ChangedKeys) -> 
     ``type_``: the Spark type of ``columns.updated_at``. Keys with only added rows have a separate row in the result,
     because their values and times often differ from those of other keys.
     """
-    is_added = f"coalesce({_KEYS}.{_GONE} = 0, false)"
+    is_added = f"coalesce({_KEYS}.{_REMOVED} = 0, false)"
     same = same_key("ip_staged", _KEYS, columns.key, keys.types, nulls=False)
     values = [f"ip_staged.{sql_name(name)}" for name in dict.fromkeys((columns.updated_at, *columns.key))]
     rows = (
-        f"select {', '.join(values)}, {is_added} as {_CAME} from {staged} as ip_staged"
+        f"select {', '.join(values)}, {is_added} as {_ADDED} from {staged} as ip_staged"
         f" left join {keys.view} as {_KEYS} on {same} where {_IS_NEW}"
     )
     time = sql_name(columns.updated_at)
@@ -186,7 +186,7 @@ def places_sql(staged: str, columns: Columns, type_: str, keys: ChangedKeys) -> 
     ends = ends_sql(type_, low, high) if has_ends(type_) else ("null", "null")
     found = [f"count_if({has_null(columns.key)})", f"count(*) - count({time})", *ends]
     found += all_ends_sql(_with_one_text(columns.key, keys.types))
-    return f"select {', '.join(found)} from ({rows}) group by {_CAME}"
+    return f"select {', '.join(found)} from ({rows}) group by {_ADDED}"
 
 
 def places(

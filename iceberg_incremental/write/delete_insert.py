@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ..sql import sql_name
 from .columns import Named
+from .merge import SOURCE, TARGET, insert_clause
 
-_SOURCE, _TARGET, _IS_NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST", "DBT_INTERNAL_IS_NEW"
+_IS_NEW = "DBT_INTERNAL_IS_NEW"
 
 
 def delete_insert_sql(
@@ -17,14 +18,13 @@ def delete_insert_sql(
 
     All new rows of a key are inserted. The MERGE reads one of them a second time, to delete the old rows.
     """
-    names = [sql_name(column.name) for column in columns]
     key = ", ".join(map(sql_name, keys))
     conditions = [
-        f"not {_SOURCE}.{_IS_NEW}",
+        f"not {SOURCE}.{_IS_NEW}",
         *predicates,
-        *(f"{_SOURCE}.{sql_name(each)} = {_TARGET}.{sql_name(each)}" for each in keys),
+        *(f"{SOURCE}.{sql_name(each)} = {TARGET}.{sql_name(each)}" for each in keys),
     ]
-    return f"""merge into {target} as {_TARGET}
+    return f"""merge into {target} as {TARGET}
 using (
     select *
     from (
@@ -32,9 +32,7 @@ using (
         from {rows}
     )
     lateral view explode(if(DBT_INTERNAL_NUMBER = 1, array(true, false), array(true))) as {_IS_NEW}
-) as {_SOURCE}
+) as {SOURCE}
 on {" and ".join(conditions)}
 when matched then delete
-when not matched and {_SOURCE}.{_IS_NEW} then
-    insert ({", ".join(names)})
-    values ({", ".join(f"{_SOURCE}.{name}" for name in names)})"""
+when not matched and {SOURCE}.{_IS_NEW} then {insert_clause(columns)}"""

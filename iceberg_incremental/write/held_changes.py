@@ -10,22 +10,20 @@ from ..capture.run import Run
 from ..capture.run_plan import RunPlan
 from ..errors import StatementError
 from ..explain import group_errors, race_errors, sequence_errors, wording
-from ..metadata import FilesAt, MetadataReader
+from ..metadata import MetadataReader
 from ..publish.fence import Fence
 from ..spark.port import Spark, holding
-from ..table.changed_files import ChangedFiles
-from ..table.commits import same_rows, total
+from ..table.commits import same_rows
 from ..table.history import History, Snapshot
 from . import sequence
 from .changelog import ChangesView, Summary, determinism_sql, summary_of, summary_sql, useful, view_sql
 from .columns import Typed, key_columns
 from .deletions import RememberedDeletions
+from .listed_files import files_at
 from .ordered import Ordered, ordered_by
 from .replacement import Replacement
 from .sequence import Flaw, Known
 
-_MOST_FILES = 10_000
-"""If a table has more files, bounds are assumed to avoid reading some of them."""
 _IN_AN_AGGREGATE = "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION"
 """Spark's error for ``determinism_sql``."""
 
@@ -95,7 +93,7 @@ class HeldChanges:
             self._plan.name,
             head,
             self._deletions.known(ordered.remembered),
-            useful(summary.bounds, self.files_at(target, head)),
+            useful(summary.bounds, files_at(self._reader, target, head)),
             summary.keys,
             replaces_same=self._plan.window is not None,
         )
@@ -180,13 +178,6 @@ class HeldChanges:
         before = self._run.state.compared
         if before is not None and not same_rows(target, before.current_snapshot_id, commit.parent_id):
             raise sequence_errors.rows_moved(self._plan.model, self._plan.name)
-
-    def files_at(self, target: History, snapshot_id: int | None) -> ChangedFiles | None:
-        """The files of the target at a snapshot. None if there are too many to examine, or if they are unknown."""
-        snapshot = None if snapshot_id is None else target.snapshots.get(snapshot_id)
-        if snapshot_id is None or snapshot is None or total(snapshot)[0] > _MOST_FILES:
-            return None
-        return self._reader.data_files(target, FilesAt(snapshot_id))
 
 
 def changes_view(plan: RunPlan) -> str:

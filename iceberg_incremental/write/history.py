@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..capture.history_run import CommitTime
 from ..explain import history_errors
@@ -23,7 +24,7 @@ from .apply_changes import IS_KEPT_SQL
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .unique_keys import first_keys_sql, raise_taken_sql, shown
+from .unique_keys import first_keys_sql, raise_error_sql, raise_taken_sql, shown
 from .versioned import VersionedRows, compared
 
 _KEPT = "DBT_INTERNAL_KEPT"
@@ -168,10 +169,7 @@ def merge_sql(table: str, versions: str, rows: HistoryRows, bounds: Sequence[Bou
     """The MERGE of the versions of ``versions_sql``."""
     names = rows.all_names
     scd_id = sql_name(rows.config.names.dbt_scd_id)
-    # Another writer may have copied a version of another key together with its id.
-    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
-    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", same, rows.is_valid(TARGET)]
-    conditions += [bound.sql for bound in bounds]
+    conditions = [rows.is_same_version, rows.is_valid(TARGET), *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in names)
     # A version that was read but is not found again would be inserted a second time.
     message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a valid version: it is ")
@@ -195,11 +193,9 @@ def counts_sql(versions: str) -> str:
 
 def delete_sql(table: str, versions: str, rows: HistoryRows, known: int, bounds: Sequence[Bound]) -> str:
     """The DELETE of the existing versions that have changed or ended. ``known``: their number."""
-    scd_id = sql_name(rows.config.names.dbt_scd_id)
-    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
     hint = broadcast(SOURCE, known, ("string", *rows.key_types))
     changed = f"select {hint}1 from {versions} as {SOURCE} where {SOURCE}.{_OPEN}"
-    found = f"exists ({changed} and {SOURCE}.{scd_id} = {TARGET}.{scd_id} and {same})"
+    found = f"exists ({changed} and {rows.is_same_version})"
     conditions = [rows.is_valid(TARGET), *(bound.sql for bound in bounds), found]
     return f"delete from {table} as {TARGET} where {' and '.join(conditions)}"
 
@@ -269,5 +265,4 @@ def _version_columns(rows: HistoryRows) -> str:
 
 def _raise_several(rows: HistoryRows) -> str:
     """The expression that fails for a key with several valid versions."""
-    before, after = history_errors.several_valid(rows.model, rows.keys, "\0").msg.split("\0")
-    return f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"
+    return raise_error_sql(partial(history_errors.several_valid, rows.model, rows.keys), shown(rows.keys))

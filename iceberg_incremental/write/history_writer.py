@@ -34,6 +34,7 @@ from .history import (
     repeated_sql,
     versions_sql,
 )
+from .listed_files import files_at
 from .replacement import Replacement
 from .versioned import compared, note_end
 
@@ -108,10 +109,10 @@ class HistoryWriter:
                 repeated = self._spark.rows(repeated_sql(view, rows))
                 raise model_errors.duplicate_keys(plan.model, rows.keys, wording.duplicates(repeated))
             target = self._reader.load(plan.name)
-            files = None if target is None else self._changes.files_at(target, target.current_snapshot_id)
+            files = None if target is None else files_at(self._reader, target, target.current_snapshot_id)
             bounds = () if plan.keeps_versions else useful(found.bounds, files)
             if target is not None:
-                rows = replace(rows, added=rows.added | self._never_written(target, rows))
+                rows = replace(rows, added=rows.added | self._never_written(target, files, rows))
             branch = plan.name.branch_sql(plan.branch)
             in_place = target is None or files is None or not self._can_delete(target, files, rows)
             # The table is read as a branch, which has the columns that were added since its last commit.
@@ -135,16 +136,18 @@ class HistoryWriter:
                 held.enter_context(holding(self._spark, name, versions))
                 yield self._replaced(target, name, rows, bounds, check)
 
-    def _never_written(self, target: History, rows: HistoryRows) -> frozenset[str]:
+    def _never_written(self, target: History, files: ChangedFiles | None, rows: HistoryRows) -> frozenset[str]:
         """The columns that the target lacks at its newest snapshot, so that they are NULL in all of its versions.
 
-        They include the columns that an earlier run added before it failed. Empty if they are unknown.
+        They include the columns that an earlier run added before it failed. Empty if they are unknown. ``files``: the
+        files of this snapshot. If they have not been listed, only the columns are read.
         """
         head = target.current_snapshot_id
-        found = None if head is None else self._reader.data_files(target, FilesAt(head, added_by=()))
-        if found is None or found.renamed:
+        if files is None and head is not None:
+            files = self._reader.data_files(target, FilesAt(head, added_by=()))
+        if files is None or files.renamed:
             return frozenset()
-        known = {column.name.lower() for column in found.end}
+        known = {column.name.lower() for column in files.end}
         return frozenset(name for name in rows.names if name.lower() not in known)
 
     def _can_delete(self, target: History, files: ChangedFiles, rows: HistoryRows) -> bool:

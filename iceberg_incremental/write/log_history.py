@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..explain import history_errors, sequence_errors
 from ..expose.groups import broadcast
@@ -23,8 +24,8 @@ from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Column, Typed, key_columns
 from .merge import SOURCE, TARGET
 from .ordered import cast_sql
-from .sequence import FLAW, Flaw, distinct_sql
-from .unique_keys import shown
+from .sequence import FLAW, Flaw, distinct_sql, sound_condition
+from .unique_keys import raise_error_sql, shown
 from .versioned import VersionedRows, compared
 
 _STORED, _IS_ROW, _TRACKED = "DBT_INTERNAL_STORED", "DBT_INTERNAL_IS_ROW", "DBT_INTERNAL_TRACKED"
@@ -157,12 +158,7 @@ def line_sql(events: str, rows: EventRows, known: str | None = None, hidden: str
 
 def sound_sql(line: str, rows: EventRows, model: str) -> str:
     """The events of ``line_sql``. The query fails for an event whose order cannot be determined."""
-    cases = [f"when {FLAW} is null then true"]
-    for flaw, error in FLAWS.items():
-        before, after = error(model, rows.keys, [rows.sequence], "\0").msg.split("\0")
-        message = f"concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)})"
-        cases.append(f"when {FLAW} = {sql_string(flaw.value)} then raise_error({message})")
-    return f"select * from ({line}) where case {' '.join(cases)} end"
+    return f"select * from ({line}) where {sound_condition(FLAWS, model, rows.keys, [rows.sequence])}"
 
 
 def placed_sql(line: str, rows: EventRows) -> str:
@@ -247,8 +243,7 @@ def changes_sql(versions: str, known: str, rows: EventRows) -> str:
         return sql_name(name) if name in rows.keys else f"{_VALUES}.{sql_name(name)}"
 
     found = [f"{value(name)} as {sql_name(name)}" for name in rows.all_names]
-    before, after = history_errors.several_at_once("the table", rows.keys, "\0").msg.split("\0")
-    several = f"raise_error(concat({sql_string(before)}, {shown(rows.keys)}, {sql_string(after)}))"
+    several = raise_error_sql(partial(history_errors.several_at_once, "the table", rows.keys), shown(rows.keys))
     return (
         f"select {', '.join(found)}, {_OLD} > 0 as {_FOUND}, {_NEW} = 0 as {_GONE} from ({paired})"
         f" where case when {_OLD} > 1 then {several} else not {_ALL} end"
@@ -258,9 +253,7 @@ def changes_sql(versions: str, known: str, rows: EventRows) -> str:
 def merge_sql(table: str, changes: str, rows: EventRows, bounds: Sequence[Bound] = ()) -> str:
     """The MERGE of the versions of ``changes_sql``."""
     scd_id = sql_name(rows.config.names.dbt_scd_id)
-    # Another writer may have copied a version of another key together with its id.
-    same = same_key(TARGET, SOURCE, rows.keys, rows.key_types, nulls=True)
-    conditions = [f"{TARGET}.{scd_id} = {SOURCE}.{scd_id}", same, *(bound.sql for bound in bounds)]
+    conditions = [rows.is_same_version, *(bound.sql for bound in bounds)]
     values = ", ".join(f"{sql_name(name)} = {SOURCE}.{sql_name(name)}" for name in rows.all_names)
     # A version that was read must be found again, and a new version must not exist.
     message = sql_string(f"{rows.config.names.dbt_scd_id} does not identify a version: it is ")

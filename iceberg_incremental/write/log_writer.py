@@ -22,6 +22,7 @@ from .columns import Typed
 from .deletions import RememberedDeletions, remembered_sql
 from .held_changes import HeldChanges
 from .history_writer import VersionStatements
+from .listed_files import files_at
 from .log_history import (
     FLAWS,
     EventRows,
@@ -109,7 +110,7 @@ class LogWriter:
             replacement = Replacement(rows.keys, rows.key_types)
             changes = ChangesView(events, replacement, deciding=(CHANGE_TYPE, compared(rows.columns)))
             found = self._changes.summary(changes)
-            bounds = useful(found.bounds, self._changes.files_at(before, before.current_snapshot_id))
+            bounds = useful(found.bounds, files_at(self._reader, before, before.current_snapshot_id))
 
             def of_changed(relation: str, names: Sequence[str]) -> str:
                 return of_changed_sql(

@@ -12,7 +12,7 @@ from ..errors import StatementError
 from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
-from ..metadata import FilesAt, MetadataReader
+from ..metadata import MetadataReader
 from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
 from ..query.incremental_query import IncrementalQuery, Scans
@@ -20,16 +20,16 @@ from ..query.restricted import Keys
 from ..query.states import OldSnapshotExpiredError
 from ..spark.port import Spark, holding
 from ..sql import sql_names
-from ..table.changed_files import ChangedFiles
 from ..table.checkpoint_state import is_as_written
 from ..table.commits import total, written
-from ..table.history import History, Snapshot, TableName
+from ..table.history import Snapshot, TableName
 from ..table.spark_types import compares_alike
 from .affected_keys import is_of_own_sql, summarized
 from .changelog import Bound, files_within, useful
 from .columns import Typed
 from .continued_groups import can_continue, is_rewritten, old_groups_sql
-from .replacement import TARGET
+from .listed_files import files_at
+from .merge import TARGET
 from .selective_key import selective
 from .source_changes import SourceChanges
 from .update_plan import Affected, Continued, Summary, UpdatePlan
@@ -211,7 +211,7 @@ class PlainSqlWriter:
         None if there are too many files to examine, or if they are unknown.
         """
         target = self._plan.target
-        files = None if target is None else self._files(target, target.current)
+        files = None if target is None else files_at(self._reader, target, target.current_snapshot_id)
         if files is None or files.files is None:
             return None
         return len(files_within(found.bounds, files)), len(files.files.all)
@@ -279,7 +279,7 @@ class PlainSqlWriter:
 
     def _delete_sql(self, key: Sequence[str], found: Summary) -> str:
         target = self._plan.target
-        files = None if target is None else self._files(target, target.current)
+        files = None if target is None else files_at(self._reader, target, target.current_snapshot_id)
         alias = "ip_keys"
         same = same_key(TARGET, alias, key, found.types, nulls=found.nulls)
         bounds = [bound.sql for bound in useful(found.bounds, files)]
@@ -298,20 +298,12 @@ class PlainSqlWriter:
                 return None
             if not compares_alike(types[key.lower()], kept.types[source][column.lower()]):
                 return None  # as text, '10' is less than '9'
-            files = self._files(self._sources[table].history, self._sources[table].planned.end)
+            end = self._sources[table].planned.end
+            files = files_at(self._reader, self._sources[table].history, None if end is None else end.snapshot_id)
             here = Bound(column, mine.sql, mine.interval)
             return mine.of_column(column) if files is not None and useful([here], files) else None
 
         return bound
-
-    def _files(self, history: History, snapshot: Snapshot | None) -> ChangedFiles | None:
-        """The files of a table at a snapshot. None if there are too many to examine, or if they are unknown."""
-        if snapshot is None or snapshot.snapshot_id not in history.snapshots or total(snapshot)[0] > _MOST_FILES:
-            return None
-        return self._reader.data_files(history, FilesAt(snapshot.snapshot_id))
-
-
-_MOST_FILES = 10_000
 
 
 def _rows(snapshot: Snapshot | None) -> int:

@@ -12,7 +12,7 @@ from ..query.incremental_query import IncrementalQuery
 from ..spark.port import TIME_ZONE, Spark, under
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
-_SETTINGS = (
+RECORDED = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.ansi.enabled",
     "spark.sql.ansi.relationPrecedence",
@@ -25,8 +25,8 @@ _SETTINGS = (
     TIME_ZONE,
     "spark.sql.timestampType",
 )
-"""The settings that affect a query's result, except those that a run refuses."""
-_PREFIXES = (
+"""The settings that affect a query's result and are recorded, except those that a run refuses."""
+PREFIXES = (
     "spark.sql.avro.",
     "spark.sql.chunkBase64String.",
     "spark.sql.columnNameOfCorruptRecord",
@@ -44,7 +44,7 @@ _PREFIXES = (
 
 def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
     """The current settings that may affect a query's result, and others. A server returns only those that are set."""
-    return spark.settings((*_SETTINGS, *others), prefixes=_PREFIXES)
+    return spark.settings((*RECORDED, *others), prefixes=PREFIXES)
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:

@@ -21,10 +21,10 @@ from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
 from ..table.partitions import LiveSpec, identity_columns
+from .merge import SOURCE, TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, shown
 
-TARGET = "DBT_INTERNAL_DEST"
-_NEW, _CHANGED = "DBT_INTERNAL_SOURCE", "_ip_changed"
+_CHANGED = "_ip_changed"
 _LINEAGE = "_last_updated_sequence_number"
 _NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, which identifies the older rows"
 
@@ -104,8 +104,8 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
     bounds = [None if new.files is None else bounds_of(new.files, columns)]
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence else None
     fresh, records = _new_keys(new, replacement, since), added(new.snapshot)[1]
-    replaced = same_key(TARGET, _NEW, replacement.unique_key, replacement.types, nulls=False)
-    matches = [(fresh, _NEW, replaced, records, replacement.types)]
+    replaced = same_key(TARGET, SOURCE, replacement.unique_key, replacement.types, nulls=False)
+    matches = [(fresh, SOURCE, replaced, records, replacement.types)]
     if groups is not None and groups.changes:
         bounds.append(key_bounds(groups, new.can_bound(groups.keys)))
         changed, most = _changed_keys(new, groups, since, exact), groups.records
@@ -117,7 +117,7 @@ def delete_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None
     found = " or ".join(_exists(new, since, *match) for match in matches)
     conditions = [f"({found})"]
     if since is None:
-        conditions.insert(0, is_older(new, _NEW, None))
+        conditions.insert(0, is_older(new, SOURCE, None))
     if all(bounds):
         conditions.insert(0, f"({' or '.join(f'({each})' for each in bounds)})")
     return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
@@ -161,8 +161,8 @@ def duplicates_of(new: Inserted, replacement: Replacement) -> str:
 def unchanged_groups_sql(new: Inserted, groups: ChangedGroups, exact: ExactScans | None = None) -> str:
     """The query for unchanged groups that have inserted rows, with the columns of ``duplicates_of``."""
     return first_keys_sql(
-        f"select {shown(groups.keys)} as key, count(*) as times from {_together(new)} as {_NEW}"
-        f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(_NEW, _CHANGED, groups)}"
+        f"select {shown(groups.keys)} as key, count(*) as times from {_together(new)} as {SOURCE}"
+        f" left anti join {keys_sql(groups, exact)} as {_CHANGED} on {same_group(SOURCE, _CHANGED, groups)}"
         f" group by {sql_names(groups.keys)}"
     )
 

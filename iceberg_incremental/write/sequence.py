@@ -11,9 +11,10 @@ older than the row or the last deletion of its key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from ..errors import SequenceError
 from ..explain import sequence_errors
@@ -24,14 +25,14 @@ from ..plan.ranges import CHANGE_TYPE
 from ..sql import sql_name, sql_names, sql_string
 from ..table.checkpoint import Deletions
 from ..table.history import MAIN, TableName
-from ..table.spark_types import parsed
+from ..table.spark_types import as_written
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .comparable import comparable_sql
 from .deletions import pinned_sql, recorded_sql
+from .merge import TARGET
 from .ordered import Ordered, cast_sql, has_null
-from .replacement import TARGET
-from .unique_keys import duplicates_sql, first_keys_sql, shown
+from .unique_keys import duplicates_sql, first_keys_sql, raise_error_sql, shown
 
 FLAW = "DBT_INTERNAL_FLAW"
 """The column of ``compared_sql`` that states why the order of a row cannot be determined. NULL if it can."""
@@ -282,17 +283,22 @@ def distinct_sql(rows: str, columns: Sequence[Typed], *more: str, marks: Sequenc
     values, groups = [*more, *marks], [*more]
     for column in columns:
         name = sql_name(column.name)
-        form = comparable_sql(name, parsed(str(column.dtype)))
+        form = comparable_sql(name, as_written(str(column.dtype)))
         values.append(name if form == name else f"any_value({name}) as {name}")
         groups.append(form)
     return f"select {', '.join(values)} from {rows} group by {', '.join(groups)}"
 
 
-def _raised(ordered: Ordered, model: str) -> str:
-    """The condition that fails for a row whose order cannot be determined."""
+def sound_condition(errors: Mapping[Flaw, _Error], model: str, keys: Sequence[str], sequence: Sequence[str]) -> str:
+    """The condition that fails for a row whose order cannot be determined. ``errors``: the error for each flaw."""
     cases = [f"when {FLAW} is null then true"]
-    for flaw in (Flaw.MISSING, Flaw.TIED):
-        before, after = ERRORS[flaw](model, ordered.keys, ordered.sequence, "\0").msg.split("\0")
-        message = f"concat({sql_string(before)}, {shown(ordered.keys)}, {sql_string(after)})"
-        cases.append(f"when {FLAW} = {sql_string(flaw.value)} then raise_error({message})")
+    for flaw, error in errors.items():
+        failure = raise_error_sql(partial(error, model, keys, sequence), shown(keys))
+        cases.append(f"when {FLAW} = {sql_string(flaw.value)} then {failure}")
     return f"case {' '.join(cases)} end"
+
+
+def _raised(ordered: Ordered, model: str) -> str:
+    """As ``sound_condition``, for a new row among only new rows."""
+    errors = {flaw: ERRORS[flaw] for flaw in (Flaw.MISSING, Flaw.TIED)}
+    return sound_condition(errors, model, ordered.keys, ordered.sequence)

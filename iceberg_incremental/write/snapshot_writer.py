@@ -12,7 +12,7 @@ from ..errors import StatementError
 from ..explain import race_errors, snapshot_reasons
 from ..expose.plain_sql import Source
 from ..expose.relations import inserted_sql
-from ..metadata import FilesAt, MetadataReader
+from ..metadata import MetadataReader
 from ..publish.publisher import FollowUp, Published, Publisher
 from ..query.states import State, TableStates
 from ..spark.port import Spark, holding
@@ -21,6 +21,7 @@ from ..table.history import History, Snapshot
 from . import dbt_snapshot as sql
 from . import ended_versions
 from .changelog import Bound, useful
+from .listed_files import files_at
 
 Query = Callable[[str], str]
 """Returns a snapshot's SQL with its source table replaced by a relation for FROM."""
@@ -28,9 +29,9 @@ Query = Callable[[str], str]
 
 @dataclass(frozen=True)
 class ComparedRows:
-    """The views that dbt's statements compare. ``came``: the query's added rows. ``open``: the open versions."""
+    """The views that dbt's statements compare. ``added``: the query's added rows. ``open``: the open versions."""
 
-    came: str
+    added: str
     open: str
 
 
@@ -79,7 +80,7 @@ class SnapshotWriter:
         Raises StatementError if Spark rejects a statement.
         """
         whole = f"select * from {self._source.states('').new}"
-        changed = self._query(_rows_sql(inserted_sql(f"({whole})"), State.CAME))
+        changed = self._query(_rows_sql(inserted_sql(f"({whole})"), State.ADDED))
         alike = self._described(f"({self.query})") == self._described(f"({changed})")
         return None if alike else snapshot_reasons.READ_DIFFERENTLY
 
@@ -112,16 +113,16 @@ class SnapshotWriter:
             self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
         self._types = dict(self._described(self._seen))
         key_types = [self._types[name] for name in key]
-        keys, came = self._view("keys"), self._view("came")
-        self._hold("came", self._query(_rows_sql(changes, State.CAME)))
-        self._hold("keys", sql.keys_sql(key, came, self._query(_rows_sql(changes, State.GONE))))
+        keys, added = self._view("keys"), self._view("added")
+        self._hold("added", self._query(_rows_sql(changes, State.ADDED)))
+        self._hold("keys", sql.keys_sql(key, added, self._query(_rows_sql(changes, State.REMOVED))))
         (row,) = self._spark.rows(sql.summary_sql(keys, key, key_types))
         self.keys = sql.changed_keys(keys, key, key_types, row)
         if self.keys.nulls:
             return snapshot_reasons.NULL_KEYS
         if self.keys.divided:
             return snapshot_reasons.DIVIDED_KEYS
-        if self.keys.most_came > 1:
+        if self.keys.most_added > 1:
             return snapshot_reasons.REPEATED_KEYS
         # With new ids, ``apply`` checks the keys that have an open version: each unchanged row of the query has one.
         return self.reason_to_repeat(self.keys) if self.keys.keys_only_added and not self._makes_new_ids else None
@@ -130,7 +131,7 @@ class SnapshotWriter:
         """The rows of the changed keys, which Spark holds."""
         assert self.keys is not None
         self._hold("open", sql.open_versions_sql(self._seen, self._columns, self.keys, self._bounds()))
-        return ComparedRows(self._view("came"), self._view("open"))
+        return ComparedRows(self._view("added"), self._view("open"))
 
     def apply(self, staging: str) -> Published | str:
         """Publish the changes that dbt's query finds, with the checkpoint in the commit.
@@ -220,7 +221,7 @@ class SnapshotWriter:
         self.run.state.reading = self.run.plan.recorded_reading
         return self._publisher.advance(self.run)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release the rows that Spark holds."""
         self._held.close()
 
@@ -255,9 +256,7 @@ class SnapshotWriter:
         target = self.run.plan.target
         assert target is not None
         assert self.keys is not None
-        head = target.current_snapshot_id
-        files = None if head is None else self._reader.data_files(target, FilesAt(head))
-        return useful(self.keys.bounds, files)
+        return useful(self.keys.bounds, files_at(self._reader, target, target.current_snapshot_id))
 
 
 def _rows_sql(changes: str, state: State) -> str:

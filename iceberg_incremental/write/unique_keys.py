@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
+from ..errors import IncrementalError
 from ..explain import model_errors
 from ..sql import sql_name, sql_names, sql_string
 
@@ -14,14 +16,18 @@ _FOUND = "\0"
 
 def raise_sql(model: str, keys: Sequence[str], count: str) -> str:
     """The expression that fails for a row whose key occurs several times. ``count``: the number, as SQL."""
-    before, after = model_errors.duplicate_keys(model, keys, _FOUND).msg.split(_FOUND)
-    return f"raise_error(concat({sql_string(before)}, {shown(keys)}, ' (', {count}, ' times)', {sql_string(after)}))"
+    return raise_error_sql(partial(model_errors.duplicate_keys, model, keys), shown(keys), "' ('", count, "' times)'")
 
 
 def raise_taken_sql(model: str, keys: Sequence[str], alias: str | None = None) -> str:
     """The expression that fails for an inserted row, under ``alias``, whose key already exists in the table."""
-    before, after = model_errors.key_taken(model, keys, _FOUND).msg.split(_FOUND)
-    return f"raise_error(concat({sql_string(before)}, {shown(keys, alias)}, {sql_string(after)}))"
+    return raise_error_sql(partial(model_errors.key_taken, model, keys), shown(keys, alias))
+
+
+def raise_error_sql(error: Callable[[str], IncrementalError], *found: str) -> str:
+    """The expression that fails with an error. ``found``: the expressions whose texts become the error's argument."""
+    before, after = error(_FOUND).msg.split(_FOUND)
+    return f"raise_error(concat({sql_string(before)}, {', '.join(found)}, {sql_string(after)}))"
 
 
 def duplicates_sql(rows: str, keys: Sequence[str], *, nulls: bool = False) -> str:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from ..capture.history_run import require_same_end
 from ..capture.run import Run
+from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes, HistoryConfig
 from ..spark.port import Spark
 from ..sql import sql_name
-from ..table.spark_types import parsed
+from ..table.spark_types import as_written
 from .columns import Typed, key_columns
 from .comparable import comparable_sql
+from .merge import SOURCE, TARGET
 from .sequence import JSON_OPTIONS
 
 
@@ -67,6 +69,16 @@ class VersionedRows:
             return f"{end} is null"
         return f"({end} is null or {end} = {self.current_end})"
 
+    @property
+    def is_same_version(self) -> str:
+        """The condition for a version of the table (``TARGET``) and a changed version (``SOURCE``) to be the same.
+
+        Their keys are compared as well, because another writer may have copied a version of another key with its id.
+        """
+        scd_id = sql_name(self.config.names.dbt_scd_id)
+        same = same_key(TARGET, SOURCE, self.keys, self.key_types, nulls=True)
+        return f"{TARGET}.{scd_id} = {SOURCE}.{scd_id} and {same}"
+
     def scd_id(self, named: str, *texts: str) -> str:
         """The id of a key's version. ``named``: names and values that identify the version, for ``named_struct``.
 
@@ -97,7 +109,7 @@ class VersionedRows:
 
 def compared(columns: Sequence[Typed]) -> str:
     """The values of columns in a form that can be compared."""
-    return ", ".join(comparable_sql(sql_name(each.name), parsed(str(each.dtype))) for each in columns)
+    return ", ".join(comparable_sql(sql_name(each.name), as_written(str(each.dtype))) for each in columns)
 
 
 def current_end_sql(rows: VersionedRows) -> str:

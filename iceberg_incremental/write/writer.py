@@ -25,6 +25,7 @@ from .changelog import repeated_sql, useful
 from .columns import Typed, key_columns, require_uncollated, types_of
 from .held_changes import HeldChanges, replacement_of
 from .history_writer import HistoryWriter
+from .listed_files import files_at
 from .log_writer import LogWriter
 from .ordered import has_null
 from .replacement import (
@@ -114,7 +115,7 @@ class Writer:
         Returns None under ``--empty`` and ``--sample``, because the rows then match no position of a source.
         """
         if self._plan.passes_through:
-            self._publisher.build_partial(self._run, sql)
+            self._publisher.build_partial(sql)
             return None
         return self._publisher.rebuild(self._run, sql)
 
@@ -205,7 +206,7 @@ class Writer:
                 if added(commit)[1] != found.kept:
                     raise race_errors.rows_changed(self._plan.model)
                 self.changes.require_compared(target, commit)
-                bounds = useful(found.bounds, self.changes.files_at(target, commit.parent_id))
+                bounds = useful(found.bounds, files_at(self._reader, target, commit.parent_id))
                 new = self._inserted(target, commit)
                 return changelog.delete_sql(new, changes, replace(found, bounds=bounds), self._plan.model)
 

@@ -6,7 +6,7 @@
     {%- set rows = adapter.ip.snapshots.changed(model) -%}
     {%- if rows is none -%} {{ return(none) }} {%- endif -%}
     {%- set strategy = _ip_snapshot_strategy(true) -%}
-    {%- set staging = snapshot_staging_table(strategy, "select * from " ~ rows["came"], rows["open"]) -%}
+    {%- set staging = snapshot_staging_table(strategy, "select * from " ~ rows["added"], rows["open"]) -%}
     {%- do write(staging) -%}
     {{ return(adapter.ip.snapshots.apply(model, staging)) }}
 {%- endmacro %}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.in_process.session import open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection, open_session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -39,3 +40,11 @@ def started_spark(tmp_path_factory: pytest.TempPathFactory, embedded_target: dic
     with (tmp_path_factory.getbasetemp().parent / "ivy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "default"})).close()
+
+
+@pytest.fixture(scope="session")
+def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
+    """A Spark session other than dbt's, for another writer."""
+    connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
+    yield connection
+    connection.close()

@@ -111,7 +111,7 @@ def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]
 
 
 def _require_same_storage(wanted: Mapping[str, str]) -> None:
-    """Raise DbtRuntimeError if Spark was started for a profile with other settings of file systems.
+    """Raise DbtRuntimeError if Spark was started for a profile with other file-system settings.
 
     Such settings cannot change, so the tables would be read and written in the storage of the other profile. Secrets
     may differ, because they may be valid for a short time only.
@@ -123,7 +123,7 @@ def _require_same_storage(wanted: Mapping[str, str]) -> None:
     if _started_with and known != now:
         names = sorted(key for key in known.keys() | now if known.get(key) != now.get(key))
         raise DbtRuntimeError(
-            "The Spark of this process cannot use the profile's settings of file systems.\n"
+            "The Spark session of this process cannot use the file-system settings of the profile.\n"
             "  Expected: the values with which an earlier dbt command in this process started Spark, since they cannot "
             "change while Spark is running.\n"
             f"  Found: other values of {', '.join(names)}.\n"

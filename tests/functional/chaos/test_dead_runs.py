@@ -18,10 +18,10 @@ from dbt_common.exceptions import DbtDatabaseError
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.spark.table_commits import TableCommits
-from tests.functional.fuzz.conftest import outside, shop, small_shop
+from tests.functional.fuzz.conftest import shop, small_shop
 from tests.functional.incremental.shop import Shop, hold_as_a_server
 
-__all__ = ["outside", "shop", "small_shop"]
+__all__ = ["shop", "small_shop"]
 
 MOST = 30
 """More statements than any run has."""

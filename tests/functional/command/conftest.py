@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from ..incremental.conftest import outside, shop  # noqa: F401 (fixtures)
+from ..incremental.conftest import shop  # noqa: F401 (a fixture)
 from .lake import Lake
 
 
 @pytest.fixture
-def lake(outside, warehouse, tmp_path):  # noqa: F811
+def lake(outside, warehouse, tmp_path):
     return Lake(outside.session, warehouse, tmp_path)

@@ -90,15 +90,16 @@ def test_settings_of_the_profile_apply_only_to_its_own_session(target, connectio
 
 def test_settings_can_be_read_except_for_secrets_and_are_restored(connection):
     zone, token = "spark.sql.session.timeZone", "spark.sql.catalog.lakehouse.token"
-    before = connection.setting(zone)
+    conf = connection.session.conf
+    before = conf.get(zone)
     connection.configure(zone, "+05:00")
     connection.configure(token, "s3cret")
     found = connection.settings()
-    assert (found[zone], connection.setting(zone)) == ("+05:00", "+05:00")
+    assert (found[zone], conf.get(zone)) == ("+05:00", "+05:00")
     assert "redacted" in found[token]
     connection.configure(zone, None)
     connection.configure(token, None)
-    assert (connection.setting(zone), connection.setting(token)) == (before, None)
+    assert (conf.get(zone), conf.get(token, None)) == (before, None)
     assert token not in connection.settings()
 
 
@@ -108,7 +109,7 @@ def test_held_rows_are_computed_once(connection):
     first = rows(connection, "select u from held order by u")
     assert len(set(first)) == 3
     assert rows(connection, "select u from held order by u") == first
-    connection.let_go("held")
+    connection.release_view("held")
     with pytest.raises(DbtRuntimeError, match="TABLE_OR_VIEW_NOT_FOUND"):
         rows(connection, "select * from held")
 

@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 
 from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection
-from tests.functional.incremental.conftest import outside
 from tests.functional.incremental.shop import Shop
 
 from .together import SMALL
-
-__all__ = ["outside"]
 
 _numbers = itertools.count(1)
 

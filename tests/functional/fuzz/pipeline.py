@@ -98,25 +98,21 @@ class Pipeline:
 
         A history ends with its first wrong model. The other histories continue.
         """
-        self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
         self.shop.sql(f"set spark.sql.caseSensitive = {str(self.settings.has_twins).lower()}")
         try:
-            with read_as({each.history.name: each.history.reading for each in self.played}, self.tally):
+            readings = {each.history.name: each.history.reading for each in self.played}
+            with self.shop.dynamic_overwrites(), read_as(readings, self.tally):
                 self._play()
         finally:
-            self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
             self.shop.sql("reset spark.sql.caseSensitive")
         self._end()
 
     def steps_only(self) -> None:
         """Play all steps, and run no dbt."""
-        self.shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-        try:
+        with self.shop.dynamic_overwrites():
             self._each(self._create)
             for number in range(max(len(each.history.rounds) for each in self.played)):
                 self._each(partial(self._steps, number))
-        finally:
-            self.shop.sql("reset spark.sql.sources.partitionOverwriteMode")
         self._end()
 
     def _end(self) -> None:

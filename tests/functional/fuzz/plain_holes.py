@@ -77,7 +77,7 @@ def joins_read_one_state_only(monkeypatch):
     """The changes of each relation of a join are joined with the new state of all others, so some count twice."""
     module = import_module("iceberg_incremental.query.differences")
     state = module.State
-    careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, CAME=state.CAME, GONE=state.GONE)
+    careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, ADDED=state.ADDED, REMOVED=state.REMOVED)
     monkeypatch.setattr(module, "State", careless)
 
 

@@ -24,7 +24,7 @@ def versions_are_not_looked_up(monkeypatch):
 def versions_of_new_keys_are_not_looked_up(monkeypatch):
     """Versions with the ids of new keys are searched at other times."""
     places_sql, time = sql.places_sql, "ip_staged.`dbt_updated_at`"
-    is_new = f"coalesce({sql._KEYS}.{sql._GONE} = 0, false)"
+    is_new = f"coalesce({sql._KEYS}.{sql._REMOVED} = 0, false)"
     later = f"if({is_new}, timestampadd(day, 99, {time}), {time}) as `dbt_updated_at`"
     monkeypatch.setattr(sql, "places_sql", lambda *args: places_sql(*args).replace(time, later, 1))
 

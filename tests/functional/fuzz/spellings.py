@@ -1,7 +1,7 @@
 """How the numbers of a history are stored in its tables: as numbers, or as values that are hard to compare.
 
 Histories have the keys 0, 1, 2 …, whatever the type, so that the oracle does not depend on types. A spelling converts a
-number to an SQL literal, and the value in a table back to the number. To Spark, different numbers are different
+number to a SQL literal, and the value in a table back to the number. To Spark, different numbers are different
 values.
 """
 

@@ -1,27 +1,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
-from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection, open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection
 
 from .shop import Shop
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
-    """A Spark session other than dbt's, for another writer."""
-    connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
-    yield connection
-    connection.close()
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import textwrap
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,15 @@ class Shop:
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.frame(statement).collect()]
+
+    @contextmanager
+    def dynamic_overwrites(self) -> Iterator[None]:
+        """INSERT OVERWRITE statements within the block replace only the partitions of their rows."""
+        self.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
+        try:
+            yield
+        finally:
+            self.sql("reset spark.sql.sources.partitionOverwriteMode")
 
     def insert(self, table: str, *rows: str) -> None:
         """Commit rows, each written as in VALUES."""

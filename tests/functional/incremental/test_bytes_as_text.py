@@ -116,7 +116,7 @@ def test_maps_of_text_that_is_not_utf8_are_told_apart(shop):
     found = shop.dbt("run")
     versions = shop.rows(shop.built("of_table"), "id, hex(m['x']), dbt_valid_to is null")
     assert versions == {(1, "80", False): 1, (1, "81", True): 1, (2, "80", True): 1}
-    assert "new rows have the same unique_key, id, and the same sequence_by, s" in found.message("newest")
+    assert "new rows have the same unique_key (id) and the same sequence_by (s)" in found.message("newest")
 
 
 def test_a_range_that_no_text_bounds_is_refused(shop, events):

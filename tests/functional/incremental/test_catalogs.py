@@ -103,7 +103,7 @@ def test_an_unknown_name_and_type(shop: Shop):
     shop.model("placed", "select 1 as id", materialized="table", catalog_name="lak")
     error = str(shop.dbt("parse").exception)
     assert "model.shop.placed has catalog_name 'lak', which is not in catalogs.yml" in error
-    assert "it names 'lake'" in error
+    assert "next to dbt_project.yml: 'lake'." in error
     catalogs(shop, catalog_type="unity")
     error = str(shop.dbt("parse").exception)
     assert "lake. catalog_type is 'unity': expected 'iceberg'. Spark's setting" in error

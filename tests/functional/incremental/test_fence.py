@@ -10,7 +10,7 @@ import pytest
 
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.spark.table_commits import TableCommits
+from iceberg_incremental.spark import table_commits
 
 from .shop import CATALOG
 
@@ -136,16 +136,16 @@ def test_one_commit_publishes_the_rows_with_the_property_and_drops_the_branch(sh
 @pytest.mark.parametrize(("at", "looks"), [(0, 2), (1, 4)], ids=["to make the branch", "to publish it"])
 def test_a_commit_between_reading_and_changing_a_table_loses_nothing(shop, events, monkeypatch, at, looks):
     """A branch starts at the newest head. To publish it, Iceberg compares the complete metadata."""
-    staged, loaded, meanwhile = shop.built("staged"), TableCommits._loaded, []
+    staged, loaded, meanwhile = shop.built("staged"), table_commits.iceberg_table, []
 
-    def then_another(self, table):
-        found = loaded(self, table)
+    def then_another(session, table):
+        found = loaded(session, table)
         meanwhile.append(table)
         if len(meanwhile) == at + 1:
             shop.sql(f"insert into {staged} values (99, 'mine')")
         return found
 
-    monkeypatch.setattr(TableCommits, "_loaded", then_another)
+    monkeypatch.setattr(table_commits, "iceberg_table", then_another)
     shop.run()
     assert len(meanwhile) == looks  # after a conflict while publishing, it starts again with the branch
     assert shop.rows(staged, "id") == Counter([(1,), (99,), (2,)])

@@ -85,12 +85,9 @@ def test_every_kind_of_commit(shop, warehouse, version, mode, partitioned):
     source = CommitsOf(
         shop, warehouse, "events", f"{'partitioned by (d)' if partitioned else ''} {modes(version, mode)}"
     )
-    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-    try:
+    with shop.dynamic_overwrites():
         for statements in STEPS:
             source.step(statements)
-    finally:
-        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
     source.check_commits(None, source.ends[-1])
     source.check_commits(source.ends[0], source.ends[2])
     source.check_commits(source.ends[1], source.ends[2])

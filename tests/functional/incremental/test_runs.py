@@ -132,11 +132,8 @@ def test_an_insert_overwrite_of_an_empty_partition_belongs_to_the_changes(shop):
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }} as e")
     shop.insert(events, "(1, 'a')")
     shop.run()
-    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-    try:
+    with shop.dynamic_overwrites():
         shop.sql(f"insert overwrite {events} values (2, 'b')")
-    finally:
-        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
     shop.insert(events, "(3, 'c')")
     shop.run()
     assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b"), (3, "c")])
@@ -191,13 +188,10 @@ def test_additions_apart_from_each_other(shop):
     shop.model("staged", CHANGES)
     shop.insert(events, "(1, 'a')")
     shop.run()
-    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-    try:
+    with shop.dynamic_overwrites():
         for n in range(2, 8, 2):
             shop.sql(f"insert overwrite {events} values ({n}, 'v{n}')")
             shop.insert(events, f"({n + 1}, 'a')")
-    finally:
-        shop.sql("reset spark.sql.sources.partitionOverwriteMode")
     shop.run()
     assert shop.rows(shop.built("staged"), "id") == Counter([(n,) for n in range(1, 8)])
 
@@ -367,10 +361,9 @@ def test_an_insert_overwrite_of_an_empty_partition_beside_a_column_of_the_change
     shop.model("merged", CHANGES, on_source_rewrite="upserts", incremental_strategy="merge", unique_key="id")
     shop.insert(events, "(1, 'a')")
     shop.run()
-    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-    shop.sql(f"insert overwrite {events} values (2, 'b'), (2, 'b')")
-    shop.sql(f"insert overwrite {events} values (3, 'c')")
-    shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    with shop.dynamic_overwrites():
+        shop.sql(f"insert overwrite {events} values (2, 'b'), (2, 'b')")
+        shop.sql(f"insert overwrite {events} values (3, 'c')")
     shop.insert(events, "(4, 'd')")
     shop.run("--select", "copied")
     assert shop.rows(shop.built("copied")) == Counter({(1, "a"): 1, (2, "b"): 2, (3, "c"): 1, (4, "d"): 1})
@@ -392,9 +385,8 @@ def test_an_insert_overwrite_of_an_empty_partition_next_to_delete_files(shop, po
     shop.sql(f"delete from {events} where id = 2")
     shop.run()
     shop.insert(events, "(3, 1)")
-    shop.sql("set spark.sql.sources.partitionOverwriteMode = dynamic")
-    shop.sql(f"insert overwrite {events} values (4, 2), (4, 2)")
-    shop.sql("reset spark.sql.sources.partitionOverwriteMode")
+    with shop.dynamic_overwrites():
+        shop.sql(f"insert overwrite {events} values (4, 2), (4, 2)")
     shop.run()
     assert shop.rows(shop.built("copied")) == Counter({(1, 1): 1, (3, 1): 1, (4, 2): 2})
     assert shop.rows(shop.built("logged"), "id, d") == shop.rows(shop.built("copied"))

@@ -107,7 +107,7 @@ def test_a_key_that_comes_twice_in_the_changes_fails_and_nothing_is_lost(shop):
     shop.run()
     before = shop.head(shop.built("latest"))
     shop.insert(events, "(1, 'b')", "(1, 'c')")
-    assert "More than one new row of model.shop.latest has the same unique_key, id" in shop.fails()
+    assert "More than one new row of model.shop.latest has the same unique_key (id)" in shop.fails()
     assert shop.head(shop.built("latest")) == before
     assert shop.branches(shop.built("latest")) == {"main"}
 

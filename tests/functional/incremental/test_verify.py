@@ -236,7 +236,7 @@ def test_tables_that_cannot_be_compared_are_not_reported_as_equal(shop):
     assert "on_source_rewrite: ignore" in reasons["ignoring"] and found["ignoring"]["found"]["too_many"] == 1
     assert "upserts keeps rows" in reasons["upserting"] and found["upserting"]["found"]["too_many"] == 1
     assert "its own table" in reasons["itself"] and "hold_source" in reasons["expiring"]
-    assert "has never read" in reasons["widened"] and "does not exist" in reasons["unbuilt"]
+    assert "last run did not read" in reasons["widened"] and "does not exist" in reasons["unbuilt"]
     assert found["rounding"]["found"]["by_rounding"] == 1
     shop.sql(f"update {shop.built('upserting')} set amount = 7 where id = 1")
     assert shop.verified(fails=True, model="upserting")["upserting"]["result"] == "differs"

@@ -20,7 +20,6 @@ import pytest
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.spark.in_process.session import wanted_confs
 
-from ..incremental.conftest import outside  # noqa: F401 (fixture)
 from .test_jobs import appended, lake  # noqa: F401 (fixture)
 
 SCRIPT = Path(__file__).with_name("job_in_a_loop.py")

@@ -7,7 +7,6 @@ import pytest
 from iceberg_incremental.errors import CheckpointError
 from tests.unit.website.blocks import blocks
 
-from ..incremental.conftest import outside  # noqa: F401 (a fixture)
 from .test_jobs import Lake
 
 FIRST, MIRROR, NAMED = (
@@ -16,7 +15,7 @@ FIRST, MIRROR, NAMED = (
 
 
 @pytest.fixture
-def lake(outside):  # noqa: F811
+def lake(outside):
     return Lake(outside.session)
 
 

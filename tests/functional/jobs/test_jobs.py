@@ -22,7 +22,7 @@ from iceberg_incremental.errors import (
 from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
 from iceberg_incremental.publish.publisher import Publisher
 
-from ..incremental.conftest import outside, shop  # noqa: F401 (fixtures)
+from ..incremental.conftest import shop  # noqa: F401 (a fixture)
 
 _numbers = itertools.count(1)
 
@@ -55,7 +55,7 @@ class Lake:
 
 
 @pytest.fixture
-def lake(outside):  # noqa: F811
+def lake(outside):
     return Lake(outside.session)
 
 

@@ -1,1 +1,1 @@
-from ..incremental.conftest import asked_of_spark, outside, shop  # noqa: F401 (fixtures)
+from ..incremental.conftest import asked_of_spark, shop  # noqa: F401 (fixtures)

@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.functional.watch.conftest import outside, shop
+from tests.functional.watch.conftest import shop
 
-__all__ = ["outside", "shop"]
+__all__ = ["shop"]

@@ -7,21 +7,12 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection, open_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection
 from tests.functional.incremental.shop import Shop
 
 from .watching import Watching
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def outside(embedded_target: dict[str, Any]) -> Iterator[SessionConnection]:
-    """The writer of the sources."""
-    connection = open_session(SparkIcebergCredentials.from_dict({**embedded_target, "schema": "outside"}))
-    yield connection
-    connection.close()
 
 
 @pytest.fixture

@@ -32,5 +32,5 @@ class Connection:
     def hold(self, view, sql):
         return nullcontext()
 
-    def let_go(self, view):
+    def release_view(self, view):
         return None

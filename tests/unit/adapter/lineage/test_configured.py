@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -47,7 +49,11 @@ def test_a_folder_that_cannot_be_read_has_no_configuration(monkeypatch: pytest.M
 
 
 def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    def unknown(_: int) -> NoReturn:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
     assert home() is None
     assert not is_configured({}, tmp_path, None)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.spark_iceberg.project.graph import ProjectTables
@@ -61,6 +63,8 @@ def began(second):
         (at(5), at(9, **{BEGUN_KEY: "soon"}), set()),
         (history(snapshot(8, None, "append", EMPTY_APPEND)), at(5), {CHILD}),  # the parent was replaced without rows
         (history(snapshot(4, None), snapshot(8, 4, "append", EMPTY_APPEND)), at(5), set()),
+        (replace(at(5), rolled_back_ms=EPOCH_MS + 9500), at(9), {CHILD}),  # the table has rows that were undone
+        (replace(at(5), rolled_back_ms=EPOCH_MS + 8500), at(9), set()),
     ],
 )
 def test_tables_that_are_older_than_their_inputs(parent, child, expected):

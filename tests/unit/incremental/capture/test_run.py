@@ -14,6 +14,7 @@ from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from iceberg_incremental.table.checkpoint import Deletions, RowOrder
 from tests.unit.incremental.runs import (
+    OTHER,
     SOURCE,
     TARGET,
     Reader,
@@ -63,6 +64,15 @@ def test_a_run_that_skips_the_changes_of_a_source_leaves_them_to_later_runs(read
     assert pinned.next_checkpoint().sources[str(SOURCE)].snapshot_id == position
     assert capture_changes(run, cuts, SOURCE).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
     assert capture_changes(pinned, cuts, SOURCE).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
+
+
+def test_a_run_that_skips_the_changes_of_a_new_source_records_no_position():
+    """Otherwise, a later run that reads the changes would skip the rows before this run."""
+    target = hist(TARGET, carrying(100, None, cp(1, 1)))
+    reader = Reader(s=hist(SOURCE, snap(1, None)), o=hist(OTHER, snap(1, None)), t=target)
+    cuts = Cuts(lambda: reader)
+    run = capture_as_of(opened(reader, cuts, reads=ConditionalReads(changes=frozenset({OTHER}))), cuts, OTHER)
+    assert capture_changes(run, cuts, SOURCE).next_checkpoint().sources.keys() == {str(SOURCE)}
 
 
 @pytest.mark.parametrize("reads_all", [False, True])

@@ -122,8 +122,15 @@ def test_the_guide_shows_the_fields_of_the_output(lake, tmp_path, capsys):
     documented = set(re.findall(r"`(?:sources\[\]\.)?(\w+)`", GUIDE))
     assert printed.keys() | printed["sources"][0].keys() <= documented | {"sources"}
     (tmp_path / "run.json").write_text(json.dumps(printed), encoding="utf-8")
+    assert main(["abort", f"--run={tmp_path / 'run.json'}"]) == 0
+    aborted = json.loads(capsys.readouterr().out)
+    assert aborted.keys() <= documented
+    assert main(["capture", *named]) == 0
+    (tmp_path / "run.json").write_text(capsys.readouterr().out, encoding="utf-8")
     assert main(["commit", f"--run={tmp_path / 'run.json'}", "--no-rows"]) == 0
-    assert json.loads(capsys.readouterr().out).keys() == json.loads(block("json", "already_committed")).keys()
+    committed = json.loads(capsys.readouterr().out)
+    assert committed.keys() == json.loads(block("json", "already_committed")).keys()
     assert main(["status", *named]) == 3
     status = json.loads(capsys.readouterr().out)
     assert status.keys() | status["sources"][0].keys() <= documented | {"sources"}
+    assert [each["version"] for each in (printed, aborted, committed, status)] == [1, 1, 1, 1]

@@ -81,6 +81,6 @@ def test_duplicate_keys_are_named_with_their_counts():
 def test_the_error_of_a_duplicate_key_is_also_a_sql_expression():
     sql = raise_sql("model.shop.it's", ["a", "b"], "n")
     assert sql.startswith(
-        "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key, a, b."
+        "raise_error(concat('More than one new row of model.shop.it\\'s has the same unique_key (a, b)."
     )
     assert "Found: ', left(to_json(struct(`a`, `b`)" in sql and "' (', n, ' times)', '.\\n  To fix" in sql

@@ -91,6 +91,15 @@ def test_columns_whose_fields_were_altered_since(fields, renamed):
     assert renamed_since(document, columns_at(document, {"schema-id": 0})) == renamed
 
 
+@pytest.mark.parametrize(("heads", "expected"), [([1, 2], None), ([1, 2, 1], 3), ([1, 2, 1, 3], 3), ([1, 2, 1, 2], 4)])
+def test_the_time_of_a_rollback(heads, expected):
+    log = [{"snapshot-id": head, "timestamp-ms": time} for time, head in enumerate(heads, start=1)]
+    snapshots = [{"snapshot-id": head, "timestamp-ms": head} for head in {*heads}]
+    document = {"format-version": 2, "current-snapshot-id": heads[-1], "snapshots": snapshots, "snapshot-log": log}
+
+    assert to_history(TABLE, document).rolled_back_ms == expected
+
+
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_a_metadata_file_may_be_compressed(compress):
     document = {"format-version": 2, "properties": {"name": "é"}}

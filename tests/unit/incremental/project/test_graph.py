@@ -124,8 +124,8 @@ def test_models_by_a_selection(select, expected):
         ("", "matches no model"),
         ("days,stg_planes", "matches no model"),
         (5, "select is 5, which matches no model materialized as"),
-        ("+days", "'\\+days', which operations do not support\\."),
-        ("state:modified days", "'state:modified', which operations do not support"),
+        ("+days", "select is '\\+days'\\. Operations do not support '\\+days'\\."),
+        ("state:modified days", "Operations do not support 'state:modified'\\."),
     ],
 )
 def test_a_selection_without_a_match(select, said):

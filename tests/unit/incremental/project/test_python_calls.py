@@ -72,7 +72,7 @@ def test_an_argument_that_is_not_literal_is_refused_with_its_line(call):
 )
 def test_a_function_that_does_not_exist_is_refused_with_its_line(body, fix):
     with pytest.raises(
-        ConfigError, match=r"model\.shop\.m calls dbt\.ip_\w+\(\) in line 2, which does not exist"
+        ConfigError, match=r"In line 2, model\.shop\.m calls dbt\.ip_\w+\(\), which does not exist"
     ) as found:
         require_known(f"def model(dbt, session):\n    return {body}", NAMES, "model.shop.m")
     assert f"To fix: {fix}." in str(found.value)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from iceberg_incremental.explain import model_errors
 from iceberg_incremental.plan.session_settings import REFUSED, needed_by, refused_in
+from iceberg_incremental.write.read_alike import PREFIXES, RECORDED
 from tests.session_settings import HOLDS, HOLDS_UNDER_ANSI, SET
 
-DOCS = (Path(__file__).parents[4] / "docs" / "behavior.md").read_text(encoding="utf-8")
+_FOLDER = Path(__file__).parents[4] / "docs"
+DOCS = (_FOLDER / "behavior.md").read_text(encoding="utf-8")
+PLAIN_SQL = (_FOLDER / "plain-sql.md").read_text(encoding="utf-8")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
 
@@ -49,6 +53,17 @@ def test_the_docs_name_each_setting(key):
     prefixes = ("spark.sql.iceberg.snapshot-property.", "spark.sql.iceberg.")
     short = next((key.removeprefix(prefix) for prefix in prefixes if key.startswith(prefix)), key)
     assert f"`{short}`" in DOCS or f"`{key}`" in DOCS
+
+
+def test_the_docs_list_the_settings_that_an_auto_model_records():
+    _, _, rest = PLAIN_SQL.partition("- A setting of the Spark session that affects values")
+    listed, _, _ = rest.partition("\n- ")
+    assert sorted(re.findall(r"`(spark\.[\w.]+)`", listed)) == sorted([*RECORDED, *PREFIXES])
+
+
+@pytest.mark.parametrize("key", RECORDED)
+def test_statements_are_tested_with_other_values_of_recorded_settings(key):
+    assert key in {**HOLDS, **HOLDS_UNDER_ANSI}
 
 
 def test_only_insert_overwrite_needs_a_setting():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.incremental_query import Scans
+from iceberg_incremental.query.incremental_query import Scans, incremental_query
+from iceberg_incremental.query.restricted import Keys
+from iceberg_incremental.query.states import TableStates
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Tables
@@ -46,6 +48,25 @@ def test_a_unique_key_that_a_choice_does_not_contain_is_not_used() -> None:
     ranked = "select *, row_number() over (partition by k order by x) as n from db.a"
     sql = f"with r as ({ranked}) select k, s from r where n = 1"
     assert Tables(1).kept(sql, ["s"]).key == ("k",)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select `a``b`, sum(x) as x from db.t group by `a``b`",
+        "select `a``b`, x from db.t union all select `a``b`, x + 1 from db.t",
+        "select `a``b`, x from (select `a``b`, sum(x) as x from db.t group by `a``b`) s where x > 1",
+        "with r as (select *, row_number() over (partition by `a``b` order by 1) as n from db.t)"
+        " select `a``b`, r.x from r join db.t u using (`a``b`) where n = 1",
+    ],
+)
+def test_names_of_columns_are_quoted(sql: str) -> None:
+    table = TableName("lake", "db", "t")
+    kept = incremental_query(sql, {table: {"a`b": "int", "x": "int"}}, "lake", {"a`b": "int", "x": "int"})
+    changes = kept.changes({table: TableStates("new", "old", "changes")}, "ip")
+    texts = [*(view.sql for view in kept.affected(changes, "keys")), kept.rows_sql(changes, Keys("keys", ()))]
+    assert "a`b" in kept.key
+    assert all("`a``b`" in text and "`a`b`" not in text for text in texts)
 
 
 JOINED = "select a.x, b.y from db.a join db.b on a.k = b.k"

@@ -49,7 +49,7 @@ def test_a_source_is_pinned_at_its_position():
 @pytest.mark.parametrize(
     ("positions", "said"),
     [
-        ({}, "has never read"),
+        ({}, "last run did not read"),
         ({str(FLIGHTS): position(7)}, "snapshot 7 of lake.ops.flights has expired"),
         ({str(FLIGHTS): position(1, "another")}, "dropped and created again"),
     ],

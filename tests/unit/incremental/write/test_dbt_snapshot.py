@@ -15,14 +15,14 @@ def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9", "8", "9"), key=("i
 
 def test_the_summary_of_changed_keys():
     found = keys()
-    assert (found.keys, found.most_came, found.nulls, found.keys_only_added) == (3, 1, 0, 1)
+    assert (found.keys, found.most_added, found.nulls, found.keys_only_added) == (3, 1, 0, 1)
     assert [bound.sql for bound in found.bounds] == [
         "DBT_INTERNAL_DEST.`id` between cast('4' as int) and cast('9' as int)"
     ]
     assert [bound.sql for bound in found.added_bounds] == [
         "DBT_INTERNAL_DEST.`id` between cast('8' as int) and cast('9' as int)"
     ]
-    assert "string(min(`id`) filter (where DBT_INTERNAL_GONE = 0))" in sql.summary_sql("v", ["id"], ["int"])
+    assert "string(min(`id`) filter (where DBT_INTERNAL_REMOVED = 0))" in sql.summary_sql("v", ["id"], ["int"])
 
 
 def test_keys_without_bounds():
@@ -80,7 +80,7 @@ def test_staged_changes_that_are_not_new_versions_end_one():
 def test_added_keys_that_have_an_open_version():
     found = sql.versions_sql("v", COLUMNS, "o", keys())
     assert "(select count(*) from o as DBT_INTERNAL_DEST where exists (" in found
-    assert "where DBT_INTERNAL_GONE = 0 and DBT_INTERNAL_DEST.`id` = ip_keys.`id`" in found
+    assert "where DBT_INTERNAL_REMOVED = 0 and DBT_INTERNAL_DEST.`id` = ip_keys.`id`" in found
     none = keys((3, 1, 0, 0, 0, 1_767_225_600_000_000, "4", "9", "8", "9"))
     assert " o " not in sql.versions_sql("v", COLUMNS, "o", none)
 
@@ -110,7 +110,7 @@ def test_ended_versions_are_deleted_by_id_and_inserted_again():
 def test_repeated_keys_are_searched_in_the_whole_query_or_among_new_keys():
     assert "where true group by `id`" in sql.repeated_sql("select * from t", ["id"])
     found = sql.repeated_sql("select * from t", ["id"], keys())
-    assert "where `id` between cast('8' as int)" in found and "DBT_INTERNAL_GONE = 0" in found
+    assert "where `id` between cast('8' as int)" in found and "DBT_INTERNAL_REMOVED = 0" in found
 
 
 def test_keys_of_several_columns_may_contain_the_separator():

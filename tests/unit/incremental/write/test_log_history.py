@@ -65,8 +65,8 @@ def test_all_events_of_a_key_are_combined():
 
 def test_events_without_an_order_fail():
     sql = sound_sql("line", rows(), "m")
-    assert "have the same unique_key, ID, and the same sequence_by, At" in sql
-    assert "have NULL in sequence_by, At" in sql
+    assert "have the same unique_key (ID) and the same sequence_by (At)" in sql
+    assert "have NULL in sequence_by (At)" in sql
 
 
 def test_the_times_of_versions_have_the_type_of_the_sequence():
