@@ -48,6 +48,8 @@ _MOMENT = re.compile(
     r"(?: [^()#,]*?)?(?:,| as (?:date|timestamp))",
     re.IGNORECASE,
 )
+_SYNONYMS = {"substr(": "substring(", "position(": "locate("}
+"""Names of functions that sqlglot replaces, and that Spark shows as they are written."""
 _LAMBDA = "lambdafunction("
 _PROJECT = "Project ["
 _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
@@ -100,9 +102,11 @@ def moment(explained: str) -> str | None:
 def _comparable(text: str, case_sensitive: bool) -> str:
     """The text of a node without the parts in which equal expressions may differ.
 
-    These parts are the case of fields, the names in compared tuples, and shared variables of lambdas. They differ if
-    Spark copies an expression, or if it is written twice.
+    These parts are the case of fields, the names in compared tuples, shared variables of lambdas, and synonyms of
+    functions. They differ if Spark copies an expression, or if it is written twice.
     """
+    for name, other in _SYNONYMS.items():
+        text = re.sub(rf"\b{re.escape(name)}", other, text)
     if not case_sensitive:
         text = _FIELD.sub(lambda match: match[0].lower(), text)
     text = _TUPLES.sub(lambda match: _NAMED.sub("_", match[0]), text)
@@ -170,13 +174,20 @@ def _without_copies(text: str) -> str:
     """A projection that passes each column only once."""
     if not text.startswith(_PROJECT):
         return text
-    listed: list[str] = []
-    for each in text[len(_PROJECT) : -1].split(", "):
-        if listed and listed[-1].count("(") > listed[-1].count(")"):
-            listed[-1] += f", {each}"
-        elif not re.fullmatch(r"#\d+", each) or each not in listed:
-            listed.append(each)
-    return f"{_PROJECT}{', '.join(listed)}]"
+    listed = _pieces(text[len(_PROJECT) : -1])
+    kept = [each for at, each in enumerate(listed) if not re.fullmatch(r"#\d+", each) or each not in listed[:at]]
+    return f"{_PROJECT}{', '.join(kept)}]"
+
+
+def _pieces(listed: str) -> list[str]:
+    """The parts of a list between the commas that are not in parentheses."""
+    found: list[str] = []
+    for each in listed.split(", "):
+        if found and found[-1].count("(") > found[-1].count(")"):
+            found[-1] += f", {each}"
+        else:
+            found.append(each)
+    return found
 
 
 def _passes_all_on(lines: Sequence[str]) -> bool:
@@ -233,7 +244,7 @@ def _without_names(plan: str) -> str:
         text = line.replace("Join Cross", "Join Inner")  # these are equivalent
         generated, leaf, expanded = _GENERATED.search(text), _LEAF.search(text), _EXPANDED.search(text)
         if expanded is not None:  # for several aggregates of distinct values
-            names |= set(_columns(expanded[1]) or ())
+            names |= {(each[1], each[2]) for each in map(_LISTED.fullmatch, _pieces(expanded[1])) if each is not None}
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"

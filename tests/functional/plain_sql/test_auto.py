@@ -16,7 +16,8 @@ QUERIES = {
         "from {orders} o left join {customers} c on o.customer_id = c.id group by all"
     ),
     "distinct_counts": (
-        "select customer_id, count(distinct id) filter (where amount > 15) as n, sum(amount) as amount from {orders} "
+        "select customer_id, count(distinct id) filter (where amount > 15) as n, "
+        "count(distinct coalesce(amount, 0)) as m, max(substr(cast(id as string), 1, 1)) as digit from {orders} "
         "group by customer_id"
     ),
     "total": "select count(*) as n, sum(amount) as amount from {orders}",

@@ -53,6 +53,18 @@ ALIKE = {
         "Filter (named_struct(c0, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
         "Filter (named_struct(k, k#1, col2, A) = named_struct(k, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
     ),
+    "names with commas for distinct values": (
+        "Aggregate [k#2], [k#2, count(coalesce(a.s, 'x, y')#3) AS n#4]\n"
+        "+- Expand [[k#0, null], [k#0, coalesce(s#1, x, y)]], [k#2, coalesce(a.s, 'x, y')#3]\n   "
+        "+- RelationV2[k#0, s#1] a",
+        "Aggregate [k#2], [k#2, count(coalesce(b.s, 'x, y')#3) AS n#4]\n"
+        "+- Expand [[k#0, null], [k#0, coalesce(s#1, x, y)]], [k#2, coalesce(b.s, 'x, y')#3]\n   "
+        "+- RelationV2[k#0, s#1] a",
+    ),
+    "synonyms": (
+        "Project [substr(s#1, 1, position(a, s#1, 1)) AS x#2]\n+- RelationV2[s#1] a",
+        "Project [substring(s#1, 1, locate(a, s#1, 1)) AS x#2]\n+- RelationV2[s#1] a",
+    ),
     "names of expressions for distinct values": (
         "Aggregate [k#2, x#3], [k#2, x#3, max((a.x > 1)#4) AS m#5]\n"
         "+- Expand [[k#0, x#1, (x#1 > 1)], [k#0, null, null]], [k#2, x#3, (a.x > 1)#4]\n   +- RelationV2[k#0, x#1] a",
