@@ -204,10 +204,12 @@ def _calls(text: str, of_macro: bool = False) -> Iterator[_JinjaCall | None]:
         yield None
         return
     assigned: dict[str, list[nodes.Node]] = {}
-    for assign in template.find_all((nodes.Assign, nodes.For)):
-        if isinstance(assign.target, nodes.Name):
-            value = assign.iter if isinstance(assign, nodes.For) else assign.node
-            assigned.setdefault(assign.target.name, []).append(value)
+    given: list[tuple[nodes.Node, nodes.Node]]
+    given = [(each.target, each.node) for each in template.find_all(nodes.Assign)]
+    given += [(each.target, each.iter) for each in template.find_all(nodes.For)]
+    for target, value in given:
+        if isinstance(target, nodes.Name):
+            assigned.setdefault(target.name, []).append(value)
     body = [node for macro in template.find_all(nodes.Macro) for node in macro.body] if of_macro else template.body
     for node in body:
         yield from _visit(node, _Branch(), assigned)

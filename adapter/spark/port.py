@@ -10,6 +10,8 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import StatementError
+from iceberg_incremental.metadata.file_properties import is_redacted
+from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.spark.scans import ExactScans
 from iceberg_incremental.spark.session import settings_of
@@ -18,6 +20,9 @@ from iceberg_incremental.sql import sql_name
 
 from .connections import SparkIcebergConnectionManager
 
+_UNDEFINED = "<undefined>"
+"""What SET shows for a setting without a value."""
+
 
 class DbtSpark:
     """Implements ``iceberg_incremental.spark.port.Spark``. dbt executes the statements, with its comments and log."""
@@ -25,6 +30,7 @@ class DbtSpark:
     def __init__(self, adapter: SparkAdapter, connections: SparkIcebergConnectionManager) -> None:
         self._adapter = adapter
         self._connections = connections
+        self._before: dict[str, str] = {}
 
     @property
     def scans(self) -> ExactScans | None:
@@ -84,12 +90,21 @@ class DbtSpark:
             return found
 
     def configure(self, key: str, value: str | None) -> None:
-        """Set a setting of the session. None restores its previous value or, on a server, resets it."""
+        """Set a setting of the session. None restores the value that it had when it was first set here.
+
+        A summary property had no value before, because a run refuses one.
+        """
         if session := self._connections.own_session():
             with _statement():
                 session.configure(key, value)
-        else:
-            self.send(f"RESET {sql_name(key)}" if value is None else f"SET {sql_name(key)} = {sql_name(value)}")
+            return
+        if value is None:
+            value = self._before.pop(key, None)
+        elif not key.startswith(SUMMARY_SETTING) and key not in self._before:
+            before = str(self.rows(f"SET {sql_name(key)}")[0][1])
+            if before != _UNDEFINED and not is_redacted(before):
+                self._before[key] = before
+        self.send(f"RESET {sql_name(key)}" if value is None else f"SET {sql_name(key)} = {sql_name(value)}")
 
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT whose rows Spark holds until they are released."""

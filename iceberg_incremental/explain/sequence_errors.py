@@ -129,6 +129,21 @@ def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
 
 
 @indexed
+def counted_in_each_run(model: str, column: str) -> ConfigError:
+    """``sequence_by`` names ``_commit_order``, whose values start again in each run."""
+    ways = [
+        "remove sequence_by, and read the changes without per='commit', which returns the last version of each row",
+        "set sequence_by to columns of the source that order the rows, such as the time of the update",
+    ]
+    return ConfigError(
+        f"sequence_by of {model} names {column}.\n"
+        "  Expected: columns whose values order the rows of all runs.\n"
+        f"  Found: {column}, which starts at 0 in each run, so rows of later runs would be skipped as older.\n"
+        f"  To fix, one of:\n{numbered(ways)}"
+    )
+
+
+@indexed
 def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
     """A model with ``sequence_by`` does not return all columns of its table."""
     return ConfigError(

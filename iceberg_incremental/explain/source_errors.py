@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceMissingError
+from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceError, SourceMissingError
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.policy import Cause, Policy
@@ -27,6 +27,7 @@ from .wording import (
 _SHOWN = 3
 _REPLACES = ("job merges by a key", "job replaces rows by a key")
 """Descriptions of jobs that can process changed rows, for PySpark and for the command."""
+_REBUILD_JOBS = ("run the jobs that read it with full_refresh=True", "capture again with --full-refresh")
 _CORRECT = "create the table, or correct its name: catalog.namespace.table, as Iceberg's catalog spells them."
 
 
@@ -213,6 +214,20 @@ def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> Rew
         "one of these names.\n"
         f"  To fix: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
         f"{setting('on_source_rewrite', 'upserts')}."
+    )
+
+
+@indexed
+def row_ids_repeated(source: TableName) -> SourceError:
+    """Rows of the source have the same row id or none, so that moved rows cannot be distinguished from deleted rows."""
+    rebuilt = by_caller("rebuild the models that read it (`dbt run --full-refresh`)", *_REBUILD_JOBS)
+    return SourceError(
+        f"The rows that were deleted from {source} cannot be determined.\n"
+        "  Expected: a row id for each row (_row_id), which no other row has, as in Iceberg's format v3.\n"
+        "  Found: rows with the same row id or without one. Their files were written for another table, or by a writer "
+        "that assigns wrong ids.\n"
+        f"  To fix: replace the table by its own rows, which assigns new ids (create or replace table … as select * "
+        f"from …), and {rebuilt}."
     )
 
 

@@ -14,6 +14,7 @@ from ..plan.ranges import CHANGELOG_NAMES, NetRange
 from ..spark.scans import ExactScans, Rows
 from ..sql import sql_name, sql_string, unused
 from ..table.changed_files import DataFile, FileDifference, TableColumn
+from . import row_ids
 from .bounds import bounds_sql
 from .projection import projected
 
@@ -25,7 +26,6 @@ _MOST_BROADCAST_ROWS = 64 * 4_000_000
 
 _DELETED = "_deleted = true"
 _LINEAGE = "_last_updated_sequence_number"
-_ROW_ID = "_row_id"
 
 
 @dataclass(frozen=True)
@@ -237,28 +237,15 @@ def _without(net: NetRange, part: Part, before: Rows | None) -> Part:
 
 
 def _gone(net: NetRange, at_start: Rows, at_end: Rows | None) -> Part:
-    """The rows of the start. With row lineage, without the rows that ``at_end`` contains unchanged.
-
-    Row ids are compared as bits in blocks of 64, because a join of both ends by row id would shuffle both. The blocks
-    with missing ids are few and small, and are broadcast.
-    """
+    """The rows of the start. With row lineage, without the rows that ``at_end`` contains unchanged."""
     if net.untouched_since is None or at_end is None:
         return Part(at_start, "-1")
-    block, bit = f"shiftright({_ROW_ID}, 6)", f"shiftleft(1L, int({_ROW_ID} & 63))"
-    before = f"select {block} as block, {bit} as before, 0L as kept {at_start.clauses}"
-    same = at_end.where(f"{_LINEAGE} <= {net.untouched_since}")
-    kept = f"select {block}, 0L, {bit} {same.clauses}"
-    missing = "bit_or(before) & ~bit_or(kept)"
-    blocks = (
-        f"(select block, {missing} as missing from ({before} union all {kept}) group by block having {missing} <> 0)"
-    )
+    kept = at_end.where(f"{_LINEAGE} <= {net.untouched_since}")
     row_id = unused("_ip_row_id", names_of(net))
     hint = f"/*+ broadcast({_OTHERS}) */ " if _records(net) <= _MOST_BROADCAST_ROWS else ""
-    condition = (
-        f"{_OTHERS}.block = shiftright({_ROWS}.{row_id}, 6)"
-        f" and shiftright({_OTHERS}.missing, int({_ROWS}.{row_id} & 63)) & 1L = 1L"
-    )
-    return Part(at_start, "-1", f"left semi join {blocks} as {_OTHERS} on {condition}", {row_id: _ROW_ID}, hint)
+    join = f"left semi join {row_ids.missing_sql(net.table, at_start, kept)} as {_OTHERS}"
+    condition = row_ids.is_missing(f"{_ROWS}.{row_id}", _OTHERS)
+    return Part(at_start, "-1", f"{join} on {condition}", {row_id: row_ids.NAME}, hint)
 
 
 def _touched(net: NetRange) -> str | None:

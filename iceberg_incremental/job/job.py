@@ -98,6 +98,8 @@ class Job:
             given = [options.table("source", each) for each in sources]
             cuts.take_together(lambda: {*self._known_sources(), *given})
             plan = self._opened(cuts, full_refresh=full_refresh)
+            if plan.target is not None:
+                self._spark.refresh(self._target)
             run = JobRun(plan, cuts, self._session, self._spark, self._reader, self._layout)
             try:
                 yield run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,7 @@ class JobRun:
         self._layout = layout
         self._write: _Write | None = None
         self._has_ended = False
+        self._refreshed: set[TableName] = set()
         self.published: Published | None = None
         """The run's commit. None before the end of the run, or if there was nothing to commit."""
 
@@ -169,6 +171,9 @@ class JobRun:
         if plan.action is Action.REBUILD and self._write is not None:
             self.published = self._output(writer).build(self._write.frame)
         elif plan.action is Action.APPLY and self._write is not None:
+            if self._reads_target(self._write.frame):
+                # The code of the job may have computed rows at any time since the run began, and cannot run again.
+                self._run.state.own_rows = plan.target
             self.published = self._output(writer).apply(self._write.frame)
         else:
             self.published = writer.finish()
@@ -181,6 +186,11 @@ class JobRun:
         """
         self._has_ended = True
         self._spark.close()
+
+    def _reads_target(self, frame: DataFrame) -> bool:
+        """Whether rows are computed from rows of the target, as far as their plan shows."""
+        name = re.escape(f"{self.plan.name.namespace}.{self.plan.name.name}".lower())
+        return re.search(rf"(?<!\w){name}(?!\w)", self._spark.plan_of(frame).replace("`", "").lower()) is not None
 
     def _output(self, writer: Writer) -> Output:
         return Output(self._run, writer, self._spark, self._reader, self._layout)
@@ -223,7 +233,11 @@ class JobRun:
         return self._session.sql(f"select * from {relation}")
 
     def _table(self, name: str) -> TableName:
-        return options.table("source", name)
+        table = options.table("source", name)
+        if table not in self._refreshed:
+            self._refreshed.add(table)
+            self._spark.refresh(table)
+        return table
 
     def _require_open(self) -> None:
         if self._has_ended:

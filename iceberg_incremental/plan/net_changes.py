@@ -15,6 +15,7 @@ from ..table.commits import (
     may_undelete,
     removed,
     total,
+    writes_new_files,
 )
 from ..table.history import Snapshot
 from ..table.row_counts import touched_rows
@@ -87,10 +88,14 @@ def _changes_most_files(found: Rewritten, changed: ChangedFiles) -> bool:
 
 
 def _keeps_row_ids(found: Rewritten, changed: ChangedFiles) -> bool:
-    """Whether every row had an id at the start, and every commit since has preserved the ids."""
+    """Whether every row had an id of its own at the start, and every commit since has preserved the ids.
+
+    A file that was written for another table may contain ids that rows of this table also have.
+    """
     files = changed.files is None or changed.files.keep_row_ids
+    own = all(map(writes_new_files, found.history.ancestors(found.position.snapshot_id)))
     commits = found.commits is not None and all(map(keeps_row_ids, found.commits))
-    return files and changed.start_has_row_ids and commits
+    return files and changed.start_has_row_ids and own and commits
 
 
 def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
 from ..plan.session_settings import SUMMARY_SETTING
+from ..table.history import TableName
 from .one_partition import known_as_one
 from .port import TIME_ZONE
 from .scans import ExactScans
@@ -71,6 +72,11 @@ class SessionSpark:
         with _statement():
             self._session.sql(sql)
 
+    def refresh(self, table: TableName) -> None:
+        """Let the session read the current state of a table, which Iceberg's catalogs cache by default."""
+        with suppress(StatementError):  # for a missing table, its first use raises the error
+            self.send(f"refresh table {table.sql}")
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a SELECT."""
         with _statement():
@@ -80,6 +86,13 @@ class SessionSpark:
         """The names and SQL types of the columns of a SELECT, which Spark only analyzes."""
         with _statement():
             return [(each.name, each.dataType.simpleString()) for each in self._session.sql(query).schema.fields]
+
+    def plan_of(self, frame: DataFrame) -> str:
+        """The text of a DataFrame's analyzed plan, which names the tables that it reads, also if Spark caches it."""
+        with _statement():
+            if self._scans is None:
+                return str(frame._explain_string(extended=True))  # type: ignore[operator]
+            return str(frame._jdf.queryExecution().analyzed().toString())
 
     def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol."""

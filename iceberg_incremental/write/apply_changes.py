@@ -8,6 +8,7 @@ from ..sql import sql_name, sql_names
 from .changelog import IS_KEPT
 from .columns import Named
 from .merge import SOURCE, TARGET, insert_clause, update_clauses
+from .predicates import enclosed
 from .unique_keys import first_keys_sql, raise_sql, raise_taken_sql, shown
 
 IS_KEPT_SQL = """case
@@ -64,7 +65,7 @@ def merge_changes_sql(
     listed, listed_keys = (", ".join(map(sql_name, names)) for names in ([c.name for c in columns], keys))
     is_new = IS_KEPT if shows_old else "DBT_INTERNAL_IS_INSERT"
     repeated = raise_sql(model, keys, "DBT_INTERNAL_COUNT")
-    conditions = [*predicates, *(f"{SOURCE}.{sql_name(key)} <=> {TARGET}.{sql_name(key)}" for key in keys)]
+    conditions = [*enclosed(predicates), *(f"{SOURCE}.{sql_name(key)} <=> {TARGET}.{sql_name(key)}" for key in keys)]
     return "\n".join(
         [
             f"""merge into {target} as {TARGET}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..sql import sql_name
 from .columns import Named
 from .merge import SOURCE, TARGET, insert_clause
+from .predicates import enclosed
 
 _IS_NEW = "DBT_INTERNAL_IS_NEW"
 
@@ -21,7 +22,7 @@ def delete_insert_sql(
     key = ", ".join(map(sql_name, keys))
     conditions = [
         f"not {SOURCE}.{_IS_NEW}",
-        *predicates,
+        *enclosed(predicates),
         *(f"{SOURCE}.{sql_name(each)} = {TARGET}.{sql_name(each)}" for each in keys),
     ]
     return f"""merge into {target} as {TARGET}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..sql import sql_name
 from .columns import Named
+from .predicates import enclosed
 from .unique_keys import unique_rows_sql
 
 SOURCE, TARGET = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST"
@@ -24,7 +25,7 @@ def merge_sql(
 
     ``updated``: the columns that are updated in a matched row. If empty, matched rows do not change.
     """
-    conditions = [*predicates, *(f"{SOURCE}.{sql_name(key)} = {TARGET}.{sql_name(key)}" for key in keys)]
+    conditions = [*enclosed(predicates), *(f"{SOURCE}.{sql_name(key)} = {TARGET}.{sql_name(key)}" for key in keys)]
     return "\n".join(
         [
             f"merge into {target} as {TARGET}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..sql import plain_name, sql_name
 from .append import append_sql
 from .columns import Named
+from .predicates import enclosed
 
 
 def microbatch_sql(
@@ -22,5 +23,5 @@ def microbatch_sql(
     ``window``: its start and its exclusive end, as text that Spark can parse.
     """
     name, (start, end) = sql_name(plain_name(event_time)), window
-    conditions = [f"{name} >= '{start}'", f"{name} < '{end}'", *predicates]
+    conditions = [f"{name} >= '{start}'", f"{name} < '{end}'", *enclosed(predicates)]
     return f"delete from {target}\nwhere {' and '.join(conditions)};\n{append_sql(target, rows, columns)}"

@@ -9,6 +9,7 @@ from ..capture.run_plan import RunPlan
 from ..explain import sequence_errors
 from ..expose.value_range import type_name
 from ..plan.policy import Strategy
+from ..plan.ranges import COMMIT_ORDER
 from ..sql import sql_name
 from ..table.types import is_comparable
 from .columns import Typed, key_columns
@@ -61,7 +62,7 @@ class Ordered:
 def ordered_by(plan: RunPlan, columns: Sequence[Typed]) -> Ordered:
     """The order of rows with these columns by a model's ``sequence_by``.
 
-    Raises ConfigError if ``sequence_by`` names a column that is missing or cannot be ordered.
+    Raises ConfigError if ``sequence_by`` names a column that is missing, cannot be ordered or starts again in each run.
     """
     policy = plan.policy
     found = Ordered(
@@ -72,6 +73,8 @@ def ordered_by(plan: RunPlan, columns: Sequence[Typed]) -> Ordered:
         has_deletions=policy.strategy is Strategy.APPLY_CHANGES,
         deletes_same=plan.shows_old_rows,
     )
+    if COMMIT_ORDER in map(str.lower, found.sequence):
+        raise sequence_errors.counted_in_each_run(plan.model, COMMIT_ORDER)
     if found.without_order:
         raise sequence_errors.no_order(plan.model, found.without_order)
     return found

@@ -40,6 +40,12 @@ PREFIXES = (
     "spark.sql.variant.",
 )
 """The names, or the starts of names, of rare settings of which some affect a query's result."""
+_HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction.string.regex"
+"""The settings with which Spark hides parts of plans. The second one is the default of the first one."""
+_HIDDEN = "*********(redacted)"
+"""The text that replaces a hidden part."""
+_NO_TEXT = "(?!)"
+"""A regex that matches no text."""
 
 
 def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
@@ -90,8 +96,15 @@ def _explained(spark: Spark, kept: IncrementalQuery) -> _Explained:
     def explain(sql: str) -> str:
         return str(spark.rows(plans.explain_sql(sql))[0][0]) if sql else ""
 
-    with under(spark, plans.SETTINGS):
+    with under(spark, _showing(spark)):
         return [(explain(text), explain(other)) for text, other in texts]
+
+
+def _showing(spark: Spark) -> Mapping[str, str]:
+    """The settings under which EXPLAIN shows complete plans, if possible without hidden parts."""
+    hiding = spark.settings((_HIDES, _HIDES_BY_DEFAULT))
+    can_show = hiding and hiding.get(_HIDES) != _HIDDEN  # a hidden regex could not be restored
+    return {**plans.SETTINGS, **({_HIDES: _NO_TEXT} if can_show else {})}
 
 
 def _moment(explained: _Explained) -> str | None:
@@ -99,6 +112,8 @@ def _moment(explained: _Explained) -> str | None:
 
 
 def _are_alike(spark: Spark, explained: _Explained) -> bool:
+    if any(_HIDDEN in text for pair in explained for text in pair):
+        return False
     cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
     shown = [[plans.canonical(each, case_sensitive=cased) for each in pair] for pair in explained]
     return all(text is not None and text == other for text, other in shown)

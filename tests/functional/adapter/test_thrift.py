@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from dbt.adapters.contracts.connection import Connection, Identifier
+from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
@@ -27,20 +28,25 @@ def server(tmp_path_factory: pytest.TempPathFactory, embedded_target: dict[str, 
         yield port
 
 
+def target_on(port: int, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "spark_iceberg",
+        "method": "thrift",
+        "host": servers.HOST,
+        "port": port,
+        "user": "me",
+        "auth": "NOSASL",
+        "catalog": "lake",
+        "threads": 4,
+        **more,
+    }
+
+
 class TestThrift(AnyServer):
     @pytest.fixture(scope="class")
     @classmethod
     def dbt_profile_target(cls, server: int) -> dict[str, Any]:
-        return {
-            "type": "spark_iceberg",
-            "method": "thrift",
-            "host": servers.HOST,
-            "port": server,
-            "user": "me",
-            "auth": "NOSASL",
-            "catalog": "lake",
-            "threads": 4,
-        }
+        return target_on(server)
 
 
 class TestOneSessionForAll:
@@ -63,3 +69,36 @@ class TestOneSessionForAll:
         for name in ("one", "two"):
             with pytest.raises(DbtRuntimeError, match=r"thriftServer\.singleSession=true"):
                 SparkIcebergConnectionManager.open(Connection(Identifier("spark_iceberg"), name, credentials))
+
+
+class TestSettingsOfTheProfile:
+    """Hooks run with the profile's settings, although a run needs other values for its own statements."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def dbt_profile_target(cls, server: int) -> dict[str, Any]:
+        return target_on(server, server_side_parameters={"spark.sql.sources.partitionOverwriteMode": "dynamic"})
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        return {
+            "copies.sql": "{{ config(materialized='table', partition_by='id') }} select id from range(3)",
+            "kept.sql": """
+                {{ config(materialized='iceberg_incremental_snapshot', incremental_strategy='auto',
+                    post_hook="insert overwrite {{ ref('copies') }} select 1L") }}
+                select id, count(*) as n from {{ ref('given') }} group by id
+            """,
+        }
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def seeds(cls):
+        return {"given.csv": "id\n1\n"}
+
+    def test_a_hook_that_overwrites_one_partition_keeps_the_others(self, project):
+        run_dbt(["build"])
+        schema = f"lake.{project.test_schema}"
+        project.run_sql(f"insert into {schema}.given values (2)")
+        run_dbt(["run"])
+        assert len(project.run_sql(f"select id from {schema}.copies", fetch="all")) == 3

@@ -45,6 +45,31 @@ def delete_equal(session: Any, name: str, ids: Iterable[int], *, columns: Sequen
     return True
 
 
+def add_moved(session: Any, name: str, rows: str) -> bool:
+    """Add a file that another table of format v3 has rewritten. It contains the row ids of that table.
+
+    ``rows``: the query of its rows, with the columns of the table in their order.
+    """
+    other = f"{name}_moved"
+    session.sql(f"drop table if exists {other}")
+    session.sql(
+        f"create table {other} using iceberg tblproperties ('format-version'='3') as select * from {name} limit 0"
+    )
+    session.sql(f"insert into {other} select /*+ coalesce(1) */ * from ({rows})")
+    catalog, _, table_name = other.partition(".")
+    options = "map('rewrite-all', 'true')"
+    session.sql(f"call {catalog}.system.rewrite_data_files(table => '{table_name}', options => {options})")
+    ((path, size, records),) = session.sql(
+        f"select file_path, file_size_in_bytes, record_count from {other}.files"
+    ).collect()
+    iceberg = session._jvm.org.apache.iceberg
+    table = iceberg.spark.Spark3Util.loadIcebergTable(session._jsparkSession, name)
+    file = iceberg.DataFiles.builder(table.spec()).withFormat("PARQUET")
+    file = file.withPath(path).withFileSizeInBytes(size).withRecordCount(records).build()
+    table.newAppend().appendFile(file).commit()
+    return True
+
+
 def _each(files: Any) -> Iterator[Any]:
     found = files.iterator()
     while found.hasNext():

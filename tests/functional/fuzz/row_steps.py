@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from .kinds import Row
-from .library import delete_equal, undo_deletes
+from .library_steps import add_moved_file, delete_by_equality, undelete
 from .sources import DAYS, FIRST_DAY, Effect, Numbers, Source, StepFunction, day_of, literal, with_values
 from .spellings import NUMBER, Spelling
 from .tables import REWRITE, Commit
@@ -79,6 +79,8 @@ def add_file(source: Source, numbers: Numbers) -> Effect | None:
     if again:
         path, rows = source.files[numbers[1] % len(source.files)]
         source.has_a_file_twice = True
+    elif source.version == 3 and numbers[1] % 2:
+        return add_moved_file(source, source.fresh(numbers[2:4]))
     else:
         path, rows = str(source.folder / f"file_{len(source.order)}_{numbers[1]}"), Counter(source.fresh(numbers[2:4]))
         source.files.append((path, rows))
@@ -135,19 +137,6 @@ def update_back(source: Source, numbers: Numbers) -> Effect | None:
     )
 
 
-def undelete(source: Source, numbers: Numbers) -> Effect | None:
-    """As another writer, restore the rows that the last commit deleted in place."""
-    last = source.ancestors(source.head)[:2]
-    if source.has_a_file_twice or len(last) < 2 or source.commits[last[0]] is not REWRITE or last[1] not in source.held:
-        return None
-    return Effect(
-        "-- the delete files of the last commit are taken out again, if it did nothing else",
-        source.held[last[1]],
-        REWRITE,
-        by_library=lambda session: undo_deletes(session, source.name),
-    )
-
-
 def update_partition(source: Source, numbers: Numbers) -> Effect:
     predicate, is_one = _some(source, numbers)
     first = literal(FIRST_DAY)
@@ -186,15 +175,6 @@ def update_newest(source: Source, numbers: Numbers) -> Effect:
 def _newest(source: Source, numbers: Numbers) -> set[int]:
     """One to three of the newest ids."""
     return {source.last_id - each for each in range(1 + numbers[0] % 3)}
-
-
-def delete_by_equality(source: Source, numbers: Numbers) -> Effect | None:
-    """As another writer, delete rows by their ids, without searching the files for them."""
-    ids = {row[0] for row in source.known()[numbers[0] % 3 :: 3]}
-    if source.variant.partition is not None or not ids:
-        return None
-    effect = source.changed(f"-- {sorted(ids)} are deleted by equality", lambda row: None if row[0] in ids else row)
-    return replace(effect, by_library=lambda session: delete_equal(session, source.name, ids))
 
 
 def delete_partition(source: Source, numbers: Numbers) -> Effect | None:

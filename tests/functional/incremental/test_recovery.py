@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from .shop import CATALOG
+from .test_net_changes import moved_file
 
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 MIRROR = "select id, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
@@ -73,6 +74,17 @@ def test_rows_that_were_only_added(shop, version, partitions, statements):
     )
     recovers(shop, "staged", "mirror")
     assert shop.rows(shop.built("staged")) == shop.rows(events)
+
+
+def test_rows_with_the_sequence_numbers_of_another_table_are_not_read_again(shop, tmp_path):
+    """A compaction after the position copies rows whose numbers, from another table, are later than the position."""
+    events = source(shop, 3)
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, 'a')")
+    shop.sql(moved_file(shop, tmp_path / "files").format(c=CATALOG, t=events))
+    shop.run()
+    expire(shop, events, "insert into {t} values (2, 'b')", COMPACT)
+    assert "the rows have no lineage" in shop.fails()
 
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])

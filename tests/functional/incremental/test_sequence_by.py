@@ -417,6 +417,12 @@ def test_invalid_sequences_are_refused_before_anything_is_written(shop):
     shop.model(
         "grouped", "select * from {{ ip_changed_groups(source('raw', 'log'), 'id') }}", **config, sequence_by="at"
     )
+    by_commit = "{{ ip_changelog(source('raw', 'log'), per='commit') }}"
+    shop.model(
+        "counted",
+        f"select id, v, _commit_order, _change_type from {by_commit}",
+        **{**APPLY, "sequence_by": "_commit_order"},
+    )
     found = shop.dbt("run")
     for name, said in {
         "unknown": "sequence_by names updated_at",
@@ -424,6 +430,7 @@ def test_invalid_sequences_are_refused_before_anything_is_written(shop):
         "appended": "which only 'merge', 'apply_changes' and 'history' support",
         "narrowed": "sequence_by and merge_exclude_columns are both set",
         "grouped": "; sequence_by",
+        "counted": "_commit_order, which starts at 0 in each run",
     }.items():
         assert said in found.message(name), found.message(name)
 

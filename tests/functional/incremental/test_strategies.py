@@ -100,6 +100,28 @@ def test_merge_with_predicates(shop):
     assert shop.rows(shop.built("latest"), "id, v") == Counter([(1, "a"), (1, "A"), (2, "B")])
 
 
+def test_a_predicate_with_or_does_not_match_rows_with_other_keys(shop):
+    events = shop.source("events", "id int, day date, v string")
+    config = {
+        "unique_key": "id",
+        "incremental_predicates": [
+            "DBT_INTERNAL_DEST.day >= date'2026-01-02' or DBT_INTERNAL_DEST.day is null -- open",
+            "DBT_INTERNAL_DEST.v <> 'x' or DBT_INTERNAL_DEST.v is null",
+        ],
+    }
+    shop.model("latest", CHANGES, incremental_strategy="merge", **config)
+    log = "select *, 'UPDATE_AFTER' as _change_type from {{ ip_changes(source('raw', 'events')) }}"
+    shop.model("mirror", log, incremental_strategy="apply_changes", **config)
+    new = "select * from {{ source('raw', 'events') }} {% if is_incremental() %} where v = 'B' {% endif %}"
+    shop.model("replaced", new, materialized="incremental", incremental_strategy="delete+insert", **config)
+    shop.insert(events, "(1, date'2026-01-01', 'a')", "(2, date'2026-01-02', 'b')", "(3, date'2026-01-03', 'c')")
+    shop.run()
+    shop.insert(events, "(2, date'2026-01-02', 'B')")
+    shop.run()
+    for model in ("latest", "mirror", "replaced"):
+        assert shop.rows(shop.built(model), "id, v") == Counter([(1, "a"), (2, "B"), (3, "c")]), model
+
+
 def test_a_key_that_comes_twice_in_the_changes_fails_and_nothing_is_lost(shop):
     events = shop.source("events")
     shop.model("latest", CHANGES, incremental_strategy="merge", unique_key="id")

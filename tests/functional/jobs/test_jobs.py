@@ -339,6 +339,51 @@ def test_a_model_of_dbt_continues_a_job_and_the_job_the_model(shop):  # noqa: F8
     assert shop.rows(staged, "id") == Counter([(1,), (2,), (3,)])
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_rows_that_a_job_computes_from_its_target_are_not_published_if_another_writer_changes_it(lake, cached):
+    def add_unknown(in_between=""):
+        with lake.job().run() as run:
+            frame = run.changes(lake.source).join(lake.session.table(lake.target), "id", "left_anti")
+            if cached:
+                frame.cache().count()
+            if in_between:
+                lake.session.newSession().sql(in_between.format(t=lake.target))
+            run.append(frame)
+
+    lake.insert((1, "a", 1))
+    appended(lake)
+    lake.insert((2, "b", 1), (3, "c", 1))
+    with pytest.raises(ConcurrentRunError, match="computes its rows from its own table"):
+        add_unknown("insert into {t} values (3, 'other', null)")
+    assert lake.rows() == Counter([(1, "a"), (3, "other")])
+    add_unknown()
+    assert lake.rows() == Counter([(1, "a"), (2, "b"), (3, "other")])
+    lake.insert((4, "d", 1))
+    add_unknown("call lakehouse.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))")
+    assert lake.rows("id") == Counter([(1,), (2,), (3,), (4,)])
+
+
+def test_a_session_that_caches_tables_reads_what_others_have_committed(lake):
+    session = lake.session.newSession()
+    session.conf.set("spark.sql.catalog.lakehouse.cache-enabled", "true")  # Iceberg's default
+
+    def add_unknown():
+        with Job(session, lake.target).run() as run:
+            new = run.changes(lake.source)
+            if not run.is_rebuild:
+                new = new.join(session.table(lake.target), "id", "left_anti").cache()
+                new.count()
+            run.append(new)
+
+    lake.insert((1, "a", 1))
+    add_unknown()
+    assert [session.table(each).count() for each in (lake.source, lake.target)] == [1, 1]
+    lake.insert((2, "b", 1), (3, "c", 1))
+    lake.sql("insert into {t} values (3, 'other', null)")
+    add_unknown()
+    assert lake.rows() == Counter([(1, "a"), (2, "b"), (3, "other")])
+
+
 def test_rows_that_spark_has_cached_are_read_again_after_a_run(lake):
     lake.insert((1, "a", 1))
     appended(lake)

@@ -57,7 +57,14 @@ def test_text_that_spark_casts_to_the_time_of_the_run_is_refused(shop):  # noqa:
             name, f"select day from {{{{ source('raw', 'days') }}}} where {condition}", incremental_strategy="auto"
         )
     shop.model("named", "select day from {{ source('raw', 'days') }} where name = 'today'", incremental_strategy="auto")
+    shop.model(
+        "hidden",
+        "select day from {{ source('raw', 'days') }} where day < 'tomorrow'",
+        incremental_strategy="auto",
+        sql_header="set `spark.sql.redaction.string.regex` = [a-z]+",
+    )
     found = shop.dbt("run")
     assert "'yesterday', which Spark interprets as the time of the run" in found.message("recent")
     assert "'today', which Spark interprets as the time of the run" in found.message("dated")
+    assert "'tomorrow', which Spark interprets as the time of the run" in found.message("hidden")
     assert len(shop.rows(shop.built("named"))) == 1

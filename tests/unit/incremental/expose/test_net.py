@@ -99,6 +99,18 @@ def test_row_lineage_is_used_if_it_is_reliable(has_row_ids, summary, since):
     assert planned.net.untouched_since == since
 
 
+def test_row_lineage_is_not_used_if_files_may_have_the_ids_of_another_table():
+    imported = {key: value for key, value in h.APPEND.items() if key not in h.SPARK}
+    first, second = h.chain(2)
+    source = h.history(
+        replace(first, summary=imported), second, h.snapshot(3, 2, "overwrite", {**h.OVERWRITE, **LIBRARY})
+    )
+    found = plan_changes(source, h.at(2), source.current)
+    assert isinstance(found, Rewritten)
+    changed = ChangedFiles(COLUMNS, COLUMNS, DIFFERENCE, start_has_row_ids=True)
+    assert plan_net(found, changed).net.untouched_since is None
+
+
 def test_row_lineage_is_not_used_if_no_file_was_removed():
     in_place = FileDifference(at_start=(), at_end=(NEW,), with_other_deletes=(TOUCHED,))
     planned = net(ChangedFiles(COLUMNS, COLUMNS, in_place, start_has_row_ids=True), **LIBRARY)
@@ -150,6 +162,7 @@ def test_row_lineage_excludes_unchanged_rows():
     assert f"select `id`, `v`, 1 as _ip_n {added} and (_last_updated_sequence_number > 2)" in sql
     kept = "select shiftright(_row_id, 6), 0L, shiftleft(1L, int(_row_id & 63))"
     assert f"{kept} {added} and (_last_updated_sequence_number <= 2)" in sql
+    assert "count_if(before <> 0) > bit_count(bit_or(before)) then raise_error('The rows that were deleted from" in sql
     assert "select /*+ broadcast(_ip_others) */ `id`, `v`, _ip_n from" in sql
 
 

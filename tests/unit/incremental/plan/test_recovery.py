@@ -88,6 +88,15 @@ def test_which_ranges_can_be_recovered(commits, lineage, upserts, by_lineage):
         assert [commit.snapshot_id for commit in found.commits] == [*range(4, 4 + len(commits))]
 
 
+def test_rows_of_a_file_that_another_table_may_have_written_have_no_lineage_of_this_table():
+    whole = table(APPEND, COMPACTION)
+    summary = {key: value for key, value in h.APPEND.items() if key not in h.SPARK}  # add_files names no writer
+    added = replace(whole.snapshots[2], summary=summary)
+    found = outcome(replace(whole, snapshots={**whole.snapshots, 2: added}))
+    assert isinstance(found, Break)
+    assert found.obstacle is Obstacle.NO_LINEAGE
+
+
 def test_commits_without_rows_have_no_changes_in_any_format():
     found = outcome(table(NOTHING, OLD_COMPACTION, lineage=False))
     assert isinstance(found, Range)
