@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
+from iceberg_incremental.query.reading import spark_text
 from iceberg_incremental.query.refusal import OtherRelation, Refusal
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
@@ -123,6 +124,8 @@ class PlainSqlHooks(Room):
         """A model's SQL, with each relation pinned at the invocation's cut."""
         plain = self._invocations.opened(node).plain
         if plain is None:  # with --empty and --sample
+            with suppress(Refusal):
+                return spark_text(compiled_code)
             return compiled_code
         return plain.pinned(plain.relation)
 

@@ -49,6 +49,14 @@ class DbtSpark:
         """Whether held rows are always computed once."""
         return self._connections.holds_rows()
 
+    @property
+    def version(self) -> str:
+        """The version of Spark. A server needs a statement."""
+        if session := self._connections.own_session():
+            return session.session.version
+        with _statement():
+            return str(self._connections.rows("select version()")[0][0])
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
         with _statement():
@@ -67,16 +75,16 @@ class DbtSpark:
                 return session.columns(query)
         return [(str(name), str(type_)) for name, type_, *_ in self.rows(f"describe query {query}")]
 
-    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+    def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol. A server needs a statement or two."""
         if session := self._connections.own_session():
             of_session = settings_of(session.session, keys)
-            if prefix is not None:
-                of_session |= {key: value for key, value in session.settings().items() if key.startswith(prefix)}
+            if prefixes:
+                of_session |= {key: value for key, value in session.settings().items() if key.startswith(prefixes)}
             return of_session
         with _statement():
             rows = {str(key): str(value) for key, value, *_ in self._connections.rows("set")}
-            found = {key: value for key, value in rows.items() if key in keys or (prefix and key.startswith(prefix))}
+            found = {key: value for key, value in rows.items() if key in keys or key.startswith(prefixes)}
             if TIME_ZONE in keys and TIME_ZONE not in found:
                 found[TIME_ZONE] = str(self._connections.rows("select current_timezone()")[0][0])
             return found

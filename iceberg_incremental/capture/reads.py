@@ -61,8 +61,11 @@ def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     plan = capture_changelog(plan, cuts, source)
     planned = plan.changelogs[source]
     files = cuts.files_of(planned) if planned.brings_rows and not plan.is_rebuild else None
-    if files is not None and files.others:
-        raise model_errors.other_columns(files.others, source, plan.model)
+    if files is not None:
+        # appended rows are read by the table's current names
+        others = files.present_others if isinstance(planned, Appends) else files.others
+        if others:
+            raise model_errors.other_columns(others, source, plan.model)
     return replace(plan, signed=plan.signed | {source})
 
 

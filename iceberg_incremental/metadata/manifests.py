@@ -81,9 +81,14 @@ def data_files(document: Mapping[str, Any], asked: FilesAt, read: ReadBytes) -> 
                 if (added_by is None or entry.status == ADDED) and (added_after is None or entry.added_at > added_after)
             ]
     columns = columns_at(document, snapshots[asked.snapshot_id])
-    before = columns_at(document, snapshots[asked.since]) if asked.since in snapshots else columns
-    difference = FileDifference((), tuple(files), ())
-    return ChangedFiles(before, columns, difference, clustered_by(document), renamed=renamed_since(document, columns))
+    return ChangedFiles(
+        start=columns_at(document, snapshots[asked.since]) if asked.since in snapshots else columns,
+        end=columns,
+        files=FileDifference((), tuple(files), ()),
+        clustered_by=clustered_by(document),
+        renamed=renamed_since(document, columns),
+        present=columns_at(document, {}),
+    )
 
 
 def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> list[LiveSpec]:

@@ -124,10 +124,15 @@ class SparkReader(MetadataReader):
         schemas = {head: schema for head, schema in rows if head is not None}
         if start not in schemas or end not in schemas or schemas[start] != schemas[end]:
             raise metadata_errors.columns_unknown(table, start, end, (schemas.get(start), schemas.get(end)))
-        # not the current columns, because the table may have been altered since its last commit
-        found = describe(self._run(f"describe query select * from {table.sql} version as of {end}", table)).columns
-        columns = tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
-        return ChangedFiles(columns, columns)
+        # the table may have been altered since its last commit
+        columns, present = (self._columns(f"{table.sql}{state}", table) for state in (f" version as of {end}", ""))
+        renamed = frozenset(each.field_id for each in columns if each not in present)
+        return ChangedFiles(columns, columns, renamed=renamed)
+
+    def _columns(self, relation: str, table: TableName) -> tuple[TableColumn, ...]:
+        """The columns of a relation of a table, with positions instead of field ids."""
+        found = describe(self._run(f"describe query select * from {relation}", table)).columns
+        return tuple(TableColumn(number, column.name, column.type) for number, column in enumerate(found, start=1))
 
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """See MetadataReader.live_specs. Returns only the ids of the specs and the numbers of files."""

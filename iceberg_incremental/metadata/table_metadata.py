@@ -15,6 +15,7 @@ from ..table.changed_files import PartitionField, TableColumn
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type
 from ..table.partitions import spelled
+from ..table.types import fields_of
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
@@ -139,9 +140,14 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
 
 
 def renamed_since(document: Mapping[str, Any], columns: Iterable[TableColumn]) -> frozenset[int]:
-    """The ids of the given columns that were renamed or dropped since."""
-    present = {column.field_id: column.name for column in columns_at(document, {})}
-    return frozenset(column.field_id for column in columns if present.get(column.field_id) != column.name)
+    """The ids of the given columns that were renamed or dropped since, or whose fields were altered."""
+    present = {column.field_id: column for column in columns_at(document, {})}
+    return frozenset(each.field_id for each in columns if not _has_same_names(each, present.get(each.field_id)))
+
+
+def _has_same_names(column: TableColumn, other: TableColumn | None) -> bool:
+    fields, others = (None if each is None else list(fields_of(each.type).items()) for each in (column, other))
+    return other is not None and other.name == column.name and fields == others
 
 
 def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, PartitionField]]:

@@ -5,8 +5,10 @@ The main modules:
 dialect      the sqlglot dialect: Spark's SQL with verbatim function calls
 functions    the kinds of Spark's functions: aggregates, generators, volatile functions
 refusal      why a query is not incremental
+qualify      the text of a query without QUALIFY
 reading      the text of a query as a tree with resolved names
 relations    the relations of a FROM clause, including those of joins in parentheses
+listed_values  the values in VALUES, which a plan does not show
 supported    the supported constructs of a query
 normal       the tree in a normal form: no right joins, no semi joins, no joins in parentheses, no GROUP BY ALL
 blocks       one block for each SELECT

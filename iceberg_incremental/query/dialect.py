@@ -26,10 +26,16 @@ class PlainSpark(Spark):
 
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
+    class Generator(Spark.Generator):  # type: ignore[valid-type, misc]  # an attribute of the class
+        """A generator of the types of Spark 4."""
+
+        TYPE_MAPPING: ClassVar[dict[Any, str]] = {**Spark.Generator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
+
     class Parser(Spark.Parser):  # type: ignore[valid-type, misc]  # an attribute of the class
         """A parser without built-in functions."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX

@@ -34,6 +34,17 @@ EXACT_AGGREGATES = _names("""
 """)
 """Aggregates with the same value for the same rows in any order."""
 
+OF_EQUAL = _names("max median min percentile percentile_cont percentile_disc")
+"""Exact aggregates that return one of several equal values, such as 0.0 or -0.0."""
+
+EQUAL_OF_EQUAL = _names("""
+    abs any_value avg bigint boolean bround ceil ceiling coalesce count count_if decimal double first first_value float
+    floor greatest if ifnull int isnan isnotnull isnull lag last last_value lead least max mean median min negative
+    nth_value nullif nullifzero nvl nvl2 percentile percentile_cont percentile_disc positive round sign signum smallint
+    sqrt sum tinyint try_avg try_sum zeroifnull
+""")
+"""Functions that return equal values for equal arguments. Functions of text, for example, do not."""
+
 SUMS = _names("avg mean sum try_avg try_sum")
 """Aggregates with the same value in any order if their sums are exact. Sums of floating-point numbers are rounded."""
 

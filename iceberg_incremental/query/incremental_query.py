@@ -233,10 +233,18 @@ def _require_variants(blocks: Sequence[Block], changes: Changes) -> None:
                 # if its value changes, rows get or lose partners, also if the optional side has not changed
                 raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         if isinstance(block.query, exp.Select):
-            kept_together(block.query)
+            _require_comparable(block.query, changes.value_types)
             list(changes.variants(block.query))
             if subqueries(block.query) and _has_correlated_aggregate(block.query):
                 raise refused("a subquery that reads an aggregate of the outer query", block.query)
+
+
+def _require_comparable(select: exp.Select, types: Types) -> None:
+    """Raise Refusal for rows that belong together by a map. Spark groups by maps, but cannot compare them."""
+    together = kept_together(select) or []
+    for node in select.walk():
+        if node in together and (types.of(node) or "").startswith("map<"):
+            raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", node, "use array_sort(map_entries(…))")
 
 
 def _require_uncorrelated(block: Block) -> None:

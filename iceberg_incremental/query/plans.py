@@ -19,14 +19,20 @@ SETTINGS = {
     "spark.sql.iceberg.aggregate-push-down.enabled": "false",
     "spark.sql.optimizer.collapseProjectAlwaysInline": "true",
     "spark.sql.optimizer.disableHints": "true",
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
 }
-"""Settings with which Spark shows complete plans, combines two projections, and ignores hints."""
+"""Settings with which Spark shows complete plans, combines two projections, and ignores hints.
 
+Spark would otherwise compute expressions over VALUES, and not show them.
+"""
+
+_TYPES = re.compile(r"== Analyzed Logical Plan ==\n(.*)")
 _SECTION = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n(?:\n== |\Z)", re.DOTALL)
 _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters|groupedBy)=")
 _DEPTH = re.compile(r"(?:[: ] {2})*(?:[+:]- )?")
 _LEAF = re.compile(r"(?:LocalRelation|LogicalRDD|Relation\w*)\b[^\[]*\[(.*)\]")
 _GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:, [^\[\]]*?)?, \[([^\[\]]*)\]$")
+_EXPANDED = re.compile(r"Expand \[\[.*\]\], \[(.*)\]$")
 _FIELD = re.compile(r"(?<=#)\d+(?:\.\w+)+")
 _TUPLES = re.compile(r"\(named_struct\([^()]*\) (?:=|<=>|<|>|<=|>=) named_struct\([^()]*\)\)")
 _NAMED = re.compile(r"(?<=[( ])\w[\w ]*(?=, #\d+[,)])")
@@ -42,6 +48,8 @@ _MOMENT = re.compile(
     r"(?: [^()#,]*?)?(?:,| as (?:date|timestamp))",
     re.IGNORECASE,
 )
+_SYNONYMS = {"substr(": "substring(", "position(": "locate("}
+"""Names of functions that sqlglot replaces, and that Spark shows as they are written."""
 _LAMBDA = "lambdafunction("
 _PROJECT = "Project ["
 _COLUMNS_ONLY = re.compile(r"Project \[#\d+(, #\d+)*\]")
@@ -61,7 +69,8 @@ def explain_sql(query: str) -> str:
 def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
     """The optimized plan in the output of EXPLAIN EXTENDED, with columns numbered in order of occurrence.
 
-    Only columns of tables and fields keep their names. Filters that Iceberg evaluates are only in the physical plan.
+    Only columns of tables and fields keep their names. Filters that Iceberg evaluates are only in the physical plan. A
+    plan shows no types of literals. The types of the result are only in the analyzed plan.
     ``case_sensitive``: whether Spark distinguishes the case of fields. None if there is no plan, for example because
     Spark has rejected the query.
     """
@@ -76,7 +85,8 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
 
     texts = [_comparable(node.text, case_sensitive) for node in nodes]
     lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{text}") for node, text in zip(nodes, texts, strict=True)]
-    return "\n".join([*lines, *sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))])
+    pushed = sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))
+    return "\n".join([*_TYPES.findall(explained), *lines, *pushed])
 
 
 def moment(explained: str) -> str | None:
@@ -92,9 +102,11 @@ def moment(explained: str) -> str | None:
 def _comparable(text: str, case_sensitive: bool) -> str:
     """The text of a node without the parts in which equal expressions may differ.
 
-    These parts are the case of fields, the names in compared tuples, and shared variables of lambdas. They differ if
-    Spark copies an expression, or if it is written twice.
+    These parts are the case of fields, the names in compared tuples, shared variables of lambdas, and synonyms of
+    functions. They differ if Spark copies an expression, or if it is written twice.
     """
+    for name, other in _SYNONYMS.items():
+        text = re.sub(rf"\b{re.escape(name)}", other, text)
     if not case_sensitive:
         text = _FIELD.sub(lambda match: match[0].lower(), text)
     text = _TUPLES.sub(lambda match: _NAMED.sub("_", match[0]), text)
@@ -162,13 +174,20 @@ def _without_copies(text: str) -> str:
     """A projection that passes each column only once."""
     if not text.startswith(_PROJECT):
         return text
-    listed: list[str] = []
-    for each in text[len(_PROJECT) : -1].split(", "):
-        if listed and listed[-1].count("(") > listed[-1].count(")"):
-            listed[-1] += f", {each}"
-        elif not re.fullmatch(r"#\d+", each) or each not in listed:
-            listed.append(each)
-    return f"{_PROJECT}{', '.join(listed)}]"
+    listed = _pieces(text[len(_PROJECT) : -1])
+    kept = [each for at, each in enumerate(listed) if not re.fullmatch(r"#\d+", each) or each not in listed[:at]]
+    return f"{_PROJECT}{', '.join(kept)}]"
+
+
+def _pieces(listed: str) -> list[str]:
+    """The parts of a list between the commas that are not in parentheses."""
+    found: list[str] = []
+    for each in listed.split(", "):
+        if found and found[-1].count("(") > found[-1].count(")"):
+            found[-1] += f", {each}"
+        else:
+            found.append(each)
+    return found
 
 
 def _passes_all_on(lines: Sequence[str]) -> bool:
@@ -223,7 +242,9 @@ def _without_names(plan: str) -> str:
     lines = []
     for line in plan.splitlines():
         text = line.replace("Join Cross", "Join Inner")  # these are equivalent
-        generated, leaf = _GENERATED.search(text), _LEAF.search(text)
+        generated, leaf, expanded = _GENERATED.search(text), _LEAF.search(text), _EXPANDED.search(text)
+        if expanded is not None:  # for several aggregates of distinct values
+            names |= {(each[1], each[2]) for each in map(_LISTED.fullmatch, _pieces(expanded[1])) if each is not None}
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"

@@ -13,6 +13,8 @@ from ..names import sql_name
 from ..table.history import TableName
 from .aliases import with_own_names
 from .dialect import PlainSpark, with_units
+from .listed_values import listed_values_sql
+from .qualify import without_qualify
 from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
@@ -43,18 +45,20 @@ class Reading:
     """A parsed query. ``tree``: with resolved names. ``tables``: its base tables, by their names in the tree.
 
     ``qualified``: the tree as SQL with the tables' own names, which Spark must interpret like ``text``. ``text``: the
-    query for Spark, with views replaced by their definitions.
+    query for Spark, with views replaced by their definitions. ``values``: the values in VALUES of ``text`` and of
+    ``qualified``, as in ``listed_values_sql``.
     """
 
     text: str
     tree: exp.Query
     tables: Mapping[str, TableName]
     qualified: str
+    values: tuple[str, str]
 
 
 def parsed(sql: str) -> exp.Query:
     """The tree of one query, without QUALIFY. Raises Refusal."""
-    return without_qualify(_parsed(sql))
+    return _parsed(spark_text(sql))
 
 
 def _parsed(sql: str) -> exp.Query:
@@ -73,46 +77,11 @@ def _parsed(sql: str) -> exp.Query:
     return tree
 
 
-_IS_KEPT = "ip_is_kept"
-
-
-def without_qualify(tree: exp.Expr) -> exp.Query:
-    """The tree with each QUALIFY as the filter of a derived table. Raises Refusal."""
-    for select in reversed(list(tree.find_all(exp.Select))):  # an outer SELECT is copied with those within it
-        clause = select.args.get("qualify")
-        if clause is None:
-            continue
-        if select.args.get("distinct") is not None:
-            raise refused("QUALIFY with DISTINCT", select, "write one of them in a CTE")
-        inner = select.copy()
-        inner.set("qualify", None)
-        condition = clause.this.copy()
-        by_alias = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
-        columns = [node for node in own_nodes(condition) if isinstance(node, exp.Column)]
-        for column in columns:  # the names in a subquery are those of its own relations
-            if not column.table and column.name.lower() in by_alias:
-                meant = exp.paren(by_alias[column.name.lower()].copy())
-                if column is condition:
-                    condition = meant
-                else:
-                    column.replace(meant)
-        inner.append("expressions", exp.alias_(exp.paren(condition), _IS_KEPT))
-        star = exp.Star(except_=[exp.column(_IS_KEPT)])
-        outer = exp.select(star).from_(inner.subquery("ip_qualified")).where(exp.column(_IS_KEPT))
-        if select is tree:
-            tree = outer
-        else:
-            select.replace(outer)
-    assert isinstance(tree, exp.Query)
-    return tree
-
-
 def spark_text(sql: str) -> str:
     """A query for Spark 4, which does not support QUALIFY. Other queries keep their text. Raises Refusal."""
-    if "qualify" not in sql.lower():
+    if "qualify" not in sql.lower() or _parsed(sql).find(exp.Qualify) is None:
         return sql
-    tree = _parsed(sql)
-    return sql if tree.find(exp.Qualify) is None else without_qualify(tree).sql(PlainSpark)
+    return without_qualify(sql, _parsed)
 
 
 def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
@@ -120,7 +89,7 @@ def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Menti
 
     ``catalog``, ``namespace``: the defaults for names without one. Raises Refusal for a name that is not a relation.
     """
-    return _mentions(parsed(sql), catalog, namespace)
+    return _mentions(_parsed(sql), catalog, namespace)
 
 
 def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Mention]:
@@ -221,8 +190,10 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     group_by_all(tree)
     with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
     tables = {name: table for table, name in names.items()}
-    qualified = _named(tree, tables)
-    return Reading(spark_text(sql), tree, tables, qualified)
+    text, qualified = spark_text(sql), _named(tree, tables)
+    has_values = tree.find(exp.Values) is not None
+    values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
+    return Reading(text, tree, tables, qualified, values)
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:

@@ -9,12 +9,13 @@ is updated must therefore be determined by the group or partition from which the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from . import functions, normal
 from .blocks import ROOT, Block
+from .equal_values import Shown, one_of_equal, shown
 from .reading import own_nodes
 from .refusal import Refusal, refused
 from .restricted import Relations, held_by_source, within
@@ -30,12 +31,14 @@ _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
 class Unstable:
     """An expression of a block whose value can differ between computations.
 
-    ``chooses``: whether it chooses among equal rows, as opposed to rounding.
+    ``chooses``: whether it chooses among equal rows, as opposed to rounding. ``is_equal``: whether its values are equal
+    in comparisons.
     """
 
     block: str
     node: exp.Expr
     chooses: bool
+    is_equal: bool = False
 
 
 def inexact(select: exp.Select, types: Types) -> Iterator[tuple[exp.Expr, bool]]:
@@ -84,6 +87,8 @@ def _own_nodes(select: exp.Select) -> list[exp.Expr]:
 def _varying(node: exp.Expr) -> str:
     """The description of a value that can differ, followed by "each time" in the message."""
     name = node.name.lower()
+    if name in functions.OF_EQUAL:
+        return f"{name}(), which may return another of equal values, such as 0.0 or -0.0"
     if name in functions.SUMS | functions.ROUNDING:
         return f"{name}() of floating-point numbers, which may be rounded differently"
     return f"{name}(), which may choose another of equal rows"
@@ -92,6 +97,8 @@ def _varying(node: exp.Expr) -> str:
 def _instead_of(node: exp.Expr) -> str:
     """What to write instead of a value that can differ between computations."""
     stored = "compute it in a model of its own, which stores the choice"
+    if node.name.lower() in functions.OF_EQUAL:
+        return "cast its argument to decimal; or compute it in a model of its own"
     if node.name.lower() in functions.SUMS:
         return "cast what it adds up to decimal; or compute it in a model of its own"
     if window_of(node) is None:
@@ -185,24 +192,27 @@ class Stability:
                     found.setdefault(name.lower(), []).extend(self._in(each, side, {}))
             return found
         select = block.query
-        own = {id(node): Unstable(block.name, node, chooses) for node, chooses in inexact(select, self._types)}
+        equal = [node for inner in select.find_all(exp.Select) for node in one_of_equal(inner, self._types)]
+        own = {id(node): Unstable(block.name, node, False, is_equal=True) for node in equal}
+        own |= {id(node): Unstable(block.name, node, chooses) for node, chooses in inexact(select, self._types)}
         own |= {id(node): Unstable(block.name, node, False) for node in self._rounded_in_subqueries(select)}
         outputs = {each.alias_or_name.lower(): self._in(each, select, own) for each in select.expressions}
         for each in self._deciders(select):
-            self._deciding += self._in(each, select, own)
+            self._deciding += [found for found in self._in(each, select, own) if not found.is_equal]
         # a choice in a part of the query must be the same in all places that read it
         self._deciding += [each for each in own.values() if each.chooses]
         if select.args.get("distinct") is not None:
-            self._deciding += [each for found in outputs.values() for each in found]
+            self._deciding += [each for found in outputs.values() for each in found if not each.is_equal]
         return outputs
 
     def _rounded_in_subqueries(self, select: exp.Select) -> Iterator[exp.Expr]:
-        """The sums in subqueries of expressions that may be rounded differently.
+        """The values in subqueries of expressions that may be rounded or written differently.
 
         Raises Refusal if a subquery chooses among rows, or if such a sum determines which rows FROM and WHERE return.
         """
-        for inner in select.find_all(exp.Select):
-            for node, chooses in inexact(inner, self._types) if inner is not select else ():
+        for inner in list(select.find_all(exp.Select))[1:]:
+            equal = [each for each in one_of_equal(inner, self._types) if shown(each, select) is Shown.DIFFERENCE]
+            for node, chooses in (*inexact(inner, self._types), *((each, False) for each in equal)):
                 if chooses:
                     raise refused(f"{node.name.lower()}() in a subquery of an expression", node, "compute it in a CTE")
                 if _clause_of(inner, select) in ("where", "joins", "laterals"):
@@ -228,10 +238,15 @@ class Stability:
         sources = {alias: relation.name for alias, relation, _ in normal.clauses(select)}
         for inner in part.find_all(exp.Select):
             sources = {**{alias: relation.name for alias, relation, _ in normal.clauses(inner)}, **sources}
-        found = [own[id(node)] for node in part.walk() if id(node) in own]
+        found = [(node, own[id(node)]) for node in part.walk() if id(node) in own]
         for column in part.find_all(exp.Column):
-            found += self._columns.get(sources.get(column.table, ""), {}).get(column.name.lower(), [])
-        return found
+            read = self._columns.get(sources.get(column.table, ""), {}).get(column.name.lower(), [])
+            found += [(column, each) for each in read]
+        return [
+            replace(each, is_equal=each.is_equal and seen is Shown.EQUAL)
+            for node, each in found
+            if not each.is_equal or (seen := shown(node, part)) is not Shown.NOTHING
+        ]
 
     def _is_covered(self, name: str, key: Sequence[str]) -> bool:
         """Whether a block's groups or partitions determine a key of the result in all places that read it."""

@@ -31,6 +31,10 @@ _FIXED = {
         "boolean": "any some every bool_and bool_or isnull isnotnull isnan startswith endswith contains array_contains",
         "string": "lower lcase upper ucase trim btrim ltrim rtrim concat_ws replace regexp_replace regexp_extract "
         "substring_index translate initcap date_format md5 sha1 sha2 split_part format_string repeat string",
+        "double": "acos asin atan atan2 cbrt cos degrees double exp ln log log10 log2 months_between pow power radians "
+        "rint sin sqrt tan",
+        "map<>": "map map_concat map_filter map_from_arrays map_from_entries map_zip_with str_to_map transform_keys "
+        "transform_values",
         "date": "to_date date_add date_sub add_months last_day next_day make_date date date_from_unix_date",
     }.items()
     for name in listed.split()
@@ -99,7 +103,7 @@ class Types:
 
     def _of_quotient(self, node: exp.Div) -> str | None:
         found = _common([self.of(node.this), self.of(node.expression)], numbers=True)
-        return "decimal" if found == "decimal" else "double" if found in _WHOLE else None
+        return "decimal" if found == "decimal" else None if found is None else "double"
 
     def _of_text(self, node: exp.Expr, key: str = "this") -> str | None:
         return "string" if self.of(node.args[key]) == "string" else None
@@ -193,4 +197,10 @@ def _common(types: Sequence[str | None], *, numbers: bool = False) -> str | None
         return max(known, key=_WHOLE.index)
     if all(each in _WHOLE or each.startswith("decimal") for each in known):
         return "decimal"
+    if (
+        numbers
+        and "double" in known
+        and all(each in (*_WHOLE, "double") or each.startswith("decimal") for each in known)
+    ):
+        return "double"
     return known[0] if not numbers and len(set(known)) == 1 else None

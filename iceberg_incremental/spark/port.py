@@ -20,7 +20,7 @@ class Spark(Protocol):
 
     ``scans``: reads individual data files. ``commits``: commits several changes of a table at once. Both are None if
     Spark's driver is not in this process. ``computes_once``: whether held rows are always computed once, instead of as
-    often as Spark decides.
+    often as Spark decides. ``version``: the version of Spark, such as ``4.1.2``.
     """
 
     @property
@@ -36,6 +36,11 @@ class Spark(Protocol):
     def computes_once(self) -> bool:
         """See the class."""
 
+    @property
+    def version(self) -> str:
+        """See the class."""
+        ...
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
 
@@ -45,11 +50,12 @@ class Spark(Protocol):
     def columns(self, query: str) -> list[tuple[str, str]]:
         """The names and SQL types of the columns of a SELECT, which is not executed."""
 
-    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+    def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session. Settings without a value are omitted.
 
         ``TIME_ZONE`` always has a value, which is by default the time zone of the computer on which Spark runs.
-        ``prefix``: also returns the settings whose names start with it and that the session or its configuration sets.
+        ``prefixes``: also returns the settings that the session or its configuration sets, if their names start with
+        one of them.
         """
 
     def configure(self, key: str, value: str | None) -> None:

@@ -54,6 +54,11 @@ class SessionSpark:
         return self._commits
 
     @property
+    def version(self) -> str:
+        """The version of Spark."""
+        return self._session.version
+
+    @property
     def is_in_process(self) -> bool:
         """Whether Spark's driver runs in this process, which can then access the same services."""
         return self._scans is not None
@@ -89,11 +94,11 @@ class SessionSpark:
                 return str(frame._explain_string(extended=True))  # type: ignore[operator]
             return str(frame._jdf.queryExecution().analyzed().toString())
 
-    def settings(self, keys: Collection[str], *, prefix: str | None = None) -> Mapping[str, str]:
+    def settings(self, keys: Collection[str], *, prefixes: tuple[str, ...] = ()) -> Mapping[str, str]:
         """The current values of settings of the session, as in the protocol."""
         found = settings_of(self._session, keys)
-        if prefix is not None:
-            found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefix)}
+        if prefixes:
+            found |= {key: value for key, value in self.all_settings().items() if key.startswith(prefixes)}
         return found
 
     def all_settings(self) -> Mapping[str, str]:

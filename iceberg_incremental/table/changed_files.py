@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from .types import IcebergType
+from .types import IcebergType, fields_of
 
 CHANGELOG_COLUMNS = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 """The columns that Iceberg's changelog scan adds to a table's columns."""
@@ -101,7 +101,8 @@ class ChangedFiles:
     whether every row at the start has a row id (format v3), which identifies it at the end. ``without_deletes``:
     whether neither end has delete files. ``has_present_columns``: whether the columns at the end have the same names
     and order as the table's current columns. ``renamed``: the ids of columns at the end that do not have the same name
-    in the current table. ``start_has_deletes``: whether the start has, or may have, delete files.
+    or fields in the current table. ``start_has_deletes``: whether the start has, or may have, delete files.
+    ``present``: the current columns of the table; empty if unknown.
     """
 
     start: tuple[TableColumn, ...]
@@ -113,6 +114,7 @@ class ChangedFiles:
     has_present_columns: bool = False
     renamed: frozenset[int] = frozenset()
     start_has_deletes: bool = True
+    present: tuple[TableColumn, ...] = ()
 
     def column(self, name: str) -> TableColumn | None:
         """The column at the end with this name.
@@ -129,13 +131,24 @@ class ChangedFiles:
     @property
     def others(self) -> list[str]:
         """The names of the columns at the end that refer to different columns at the start."""
-        if self.start == self.end:
+        return self._others_in(self.end)
+
+    @property
+    def present_others(self) -> list[str]:
+        """The names of the table's current columns that refer to different columns at the start."""
+        return self._others_in(self.present)
+
+    def _others_in(self, columns: tuple[TableColumn, ...]) -> list[str]:
+        if self.start == columns:
             return []
-        return [column.name for column in self.end if self._was_another(column.name, column)]
+        return [column.name for column in columns if self._was_another(column.name, column)]
 
     def _was_another(self, name: str, column: TableColumn) -> bool:
         before = _named(self.start, name)
-        return before is not None and before.field_id != column.field_id
+        if before is None:
+            return False
+        ids, fields = fields_of(before.type), fields_of(column.type)
+        return before.field_id != column.field_id or any(ids.get(path, id_) != id_ for path, id_ in fields.items())
 
     @property
     def reserved(self) -> list[str]:

@@ -38,6 +38,21 @@ def _primitives(type_: IcebergType) -> list[str]:
     return [name for part in parts_of(type_) for name in _primitives(part)]
 
 
+def fields_of(type_: IcebergType, path: str = "") -> dict[str, int]:
+    """The ids of the fields of structs in a type, by their path, in order."""
+    if isinstance(type_, str):
+        return {}
+    found: dict[str, int] = {}
+    if type_["type"] == "struct":
+        for field in type_["fields"]:
+            name = f"{path}.{field['name']}"
+            found |= {name: field["id"], **fields_of(field["type"], name)}
+        return found
+    for place, part in enumerate(parts_of(type_)):
+        found |= fields_of(part, f"{path}.{place}")
+    return found
+
+
 def parts_of(type_: Mapping[str, Any]) -> list[IcebergType]:
     """The types of which a struct, list or map consists."""
     if type_["type"] == "struct":

@@ -1,4 +1,4 @@
-"""Whether Spark interprets a query as this package does, and the settings that affect its result."""
+"""Whether Spark interprets a query as this package does, and the versions and settings that affect its result."""
 
 from __future__ import annotations
 
@@ -26,8 +26,20 @@ RECORDED = (
     "spark.sql.timestampType",
 )
 """The settings that affect a query's result and are recorded, except those that a run refuses."""
-LEGACY = "spark.sql.legacy."
-"""The prefix of settings that restore the behavior of older versions. Many of them affect a query's result."""
+PREFIXES = (
+    "spark.sql.avro.",
+    "spark.sql.chunkBase64String.",
+    "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.csv.",
+    "spark.sql.function.",
+    "spark.sql.json.",
+    "spark.sql.legacy.",
+    "spark.sql.mapZipWithUsesJavaCollections",
+    "spark.sql.optimizer.decorrelate",
+    "spark.sql.preserveCharVarcharTypeInfo",
+    "spark.sql.variant.",
+)
+"""The names, or the starts of names, of rare settings of which some affect a query's result."""
 _HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction.string.regex"
 """The settings with which Spark hides parts of plans. The second one is the default of the first one."""
 _HIDDEN = "*********(redacted)"
@@ -38,23 +50,24 @@ _NO_TEXT = "(?!)"
 
 def value_settings(spark: Spark, *others: str) -> Mapping[str, str]:
     """The current settings that may affect a query's result, and others. A server returns only those that are set."""
-    return spark.settings((*RECORDED, *others), prefix=LEGACY)
+    return spark.settings((*RECORDED, *others), prefixes=PREFIXES)
 
 
 def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
-    """The digest of a query's interpretation and of the settings that may affect its result.
+    """The digest of a query's interpretation, and of the version and settings of Spark, which may affect its result.
 
-    If it changes, all rows of the table are replaced.
+    If it changes, all rows of the table are replaced. A function may return other values in another minor version.
     """
     settings = sorted(f"{key}={value}" for key, value in value_settings(spark).items())
-    parts = [kept.reading.qualified, version("sqlglot"), *settings]
+    minor = ".".join(spark.version.split(".")[:2])
+    parts = [kept.reading.qualified, version("sqlglot"), minor, *settings]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
     """Raise NotIncrementalError unless Spark interprets a model's query as this package does, at any time."""
     explained = _explained(spark, kept)
-    moment = plans.moment(explained[0])
+    moment = _moment(explained)
     if moment is not None:
         construct = f"'{moment}', which Spark interprets as the time of the run"
         raise plain_sql_errors.not_incremental(model, construct, "compare with a value from a source")
@@ -65,17 +78,26 @@ def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None
 def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
     """Whether Spark interprets a query as this package does, at any time."""
     explained = _explained(spark, kept)
-    return plans.moment(explained[0]) is None and _are_alike(spark, explained)
+    return _moment(explained) is None and _are_alike(spark, explained)
 
 
-def _explained(spark: Spark, kept: IncrementalQuery) -> list[str]:
-    """The output of EXPLAIN for a query, and for this package's interpretation of it."""
+_Explained = Sequence[tuple[str, str]]
+"""The outputs of EXPLAIN for a text, and for this package's interpretation of it."""
+
+
+def _explained(spark: Spark, kept: IncrementalQuery) -> _Explained:
+    """The outputs of EXPLAIN for a query and for the values in its VALUES."""
+    reading = kept.reading
+    texts = [
+        (plans.numbered(reading.text, kept.columns), plans.numbered(reading.qualified, reading.tree.named_selects)),
+        *([reading.values] if any(reading.values) else []),
+    ]
+
+    def explain(sql: str) -> str:
+        return str(spark.rows(plans.explain_sql(sql))[0][0]) if sql else ""
+
     with under(spark, _showing(spark)):
-        texts = (
-            plans.numbered(kept.reading.text, kept.columns),
-            plans.numbered(kept.reading.qualified, kept.reading.tree.named_selects),
-        )
-        return [str(spark.rows(plans.explain_sql(each))[0][0]) for each in texts]
+        return [(explain(text), explain(other)) for text, other in texts]
 
 
 def _showing(spark: Spark) -> Mapping[str, str]:
@@ -85,9 +107,13 @@ def _showing(spark: Spark) -> Mapping[str, str]:
     return {**plans.SETTINGS, **({_HIDES: _NO_TEXT} if can_show else {})}
 
 
-def _are_alike(spark: Spark, explained: Sequence[str]) -> bool:
-    if any(_HIDDEN in each for each in explained):
+def _moment(explained: _Explained) -> str | None:
+    return next((found for text, _ in explained if (found := plans.moment(text)) is not None), None)
+
+
+def _are_alike(spark: Spark, explained: _Explained) -> bool:
+    if any(_HIDDEN in text for pair in explained for text in pair):
         return False
     cased = spark.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true"
-    shown = [plans.canonical(each, case_sensitive=cased) for each in explained]
-    return shown[0] is not None and shown[0] == shown[1]
+    shown = [[plans.canonical(each, case_sensitive=cased) for each in pair] for pair in explained]
+    return all(text is not None and text == other for text, other in shown)

@@ -15,6 +15,11 @@ QUERIES = {
         "select c.region, count(distinct o.customer_id) as n, sum(o.amount) as amount "
         "from {orders} o left join {customers} c on o.customer_id = c.id group by all"
     ),
+    "distinct_counts": (
+        "select customer_id, count(distinct id) filter (where amount > 15) as n, "
+        "count(distinct coalesce(amount, 0)) as m, max(substr(cast(id as string), 1, 1)) as digit from {orders} "
+        "group by customer_id"
+    ),
     "total": "select count(*) as n, sum(amount) as amount from {orders}",
     "newest": (
         "select * from {orders} qualify row_number() over (partition by customer_id order by ordered_at desc, id) = 1"

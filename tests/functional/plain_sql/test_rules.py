@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from sqlglot import exp
+
+from iceberg_incremental.query.dialect import PlainSpark
 
 from .test_auto import auto  # noqa: F401 (a fixture)
 
@@ -64,6 +67,29 @@ def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, 
     auto.change("delete from {orders} where id = 1")
     auto.shop.run()
     assert auto.differs("first_three", sql) == [[], []]
+
+
+def test_a_query_with_qualify_that_is_read_differently(auto, monkeypatch):  # noqa: F811
+    """Spark receives the text of the model, not that of the parser."""
+    monkeypatch.setitem(PlainSpark.Generator.TYPE_MAPPING, exp.DType.DATE, "TIMESTAMP")
+    sql = "select id, date '2026-01-01' as d from {orders} qualify rank() over (partition by id order by amount) = 1"
+    auto.model("dated", sql)
+    assert "interpret in the same way" in auto.shop.fails()
+
+
+def test_an_empty_build_with_qualify(auto):  # noqa: F811
+    sql = "select * from {orders} qualify row_number() over (partition by customer_id order by id) = 1"
+    auto.model("first_orders", sql)
+    assert auto.shop.run("--empty").action("first_orders") == "partial_build"
+    auto.shop.run()
+    assert auto.differs("first_orders", sql) == [[], []]
+
+
+def test_a_limit_applies_to_the_rows_that_qualify_keeps(auto):  # noqa: F811
+    sql = "select id from {orders} qualify row_number() over (partition by customer_id order by id) = 1"
+    auto.model("first_three", f"{sql} order by id limit 3", on_not_incremental="full_refresh")
+    auto.shop.run()
+    assert auto.shop.sql(f"select id from {auto.shop.built('first_three')} order by id") == [(1,), (3,), (4,)]
 
 
 @pytest.mark.parametrize(
@@ -219,11 +245,37 @@ def test_a_column_that_became_another_one_before_a_compaction(auto):  # noqa: F8
 
 
 @pytest.mark.parametrize(
+    "alter",
+    [
+        ["rename column both.a to x", "rename column both.b to a", "rename column both.x to b"],
+        ["alter column both.b first"],
+    ],
+    ids=["swapped", "reordered"],
+)
+def test_fields_that_were_altered_after_the_last_commit(auto, alter):  # noqa: F811
+    """Appended rows are read with the table's current columns, and Spark inserts the fields of a struct by position."""
+    auto.tables["pairs"] = auto.shop.source("pairs", "id int, both struct<a: int, b: int>")
+    sql = "select id, both, both.a as a from {pairs}"
+    auto.model("copied", sql, rebuild_above=1)
+    auto.change("insert into {pairs} values (1, named_struct('a', 1, 'b', 10))")
+    auto.shop.run()
+    auto.change("insert into {pairs} values (2, named_struct('a', 2, 'b', 20))")
+    auto.change(*(f"alter table {{pairs}} {each}" for each in alter))
+    auto.shop.run()
+    rows = auto.shop.sql(f"select id, both.a, both.b, a from {auto.shop.built('copied')} order by id")
+    assert rows == [(1, 1, 10, 1), (2, 2, 20, 2)]
+
+
+@pytest.mark.parametrize(
     ("key", "value"),
-    [("spark.sql.session.timeZone", "Asia/Tokyo"), ("spark.sql.legacy.castComplexTypesToString.enabled", "true")],
+    [
+        ("spark.sql.session.timeZone", "Asia/Tokyo"),
+        ("spark.sql.legacy.castComplexTypesToString.enabled", "true"),
+        ("spark.sql.chunkBase64String.enabled", "false"),
+    ],
 )
 def test_another_setting_that_affects_values_rebuilds(auto, key, value):  # noqa: F811
-    sql = "select id, cast(struct(ordered_at) as string) as at from {orders}"
+    sql = "select id, cast(struct(ordered_at) as string) as at, base64(repeat('x', 99 + id)) as code from {orders}"
     auto.model("texts", sql, rebuild_above=1)
     auto.shop.run()
     auto.shop.configure({key: value})

@@ -138,7 +138,11 @@ REASONS = {
     "capital": (f"select * from {SOURCE}", {"unique_key": "ID"}, "unique_key is 'ID'"),
     "repeated": (f"select 1 as id, name from {SOURCE}", {}, "several rows of a unique_key"),
     "without": (f"select nullif(id, 1) as id, name from {SOURCE}", {}, "NULL in unique_key"),
-    "moment": (f"select * from {SOURCE} where updated_at < timestamp 'now'", {}, "has now, whose value does not depend"),
+    "moment": (
+        f"select * from {SOURCE} where updated_at < timestamp 'now'",
+        {},
+        "has now, whose value does not depend",
+    ),
     "divided": (
         f"select id, if(id = 1, '|', 'x') as name from {SOURCE}",
         {"unique_key": ["id", "name"]},

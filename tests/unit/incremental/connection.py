@@ -11,6 +11,7 @@ class Connection:
     scans = None
     commits = None
     computes_once = False
+    version = "4.1.2"
 
     def __init__(self, execute=lambda sql: None, configure=None):
         self.send = execute
@@ -19,7 +20,7 @@ class Connection:
     def rows(self, sql):
         return self.send(sql) or []
 
-    def settings(self, keys, *, prefix=None):
+    def settings(self, keys, *, prefixes=()):
         return {}
 
     def configure(self, key, value):

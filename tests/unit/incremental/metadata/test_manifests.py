@@ -307,7 +307,7 @@ def test_files_that_were_added_after_a_sequence_number(lake):
     del lake.files["old"]  # must not be read
     found = data_files(lake.document(), FilesAt(1, added_after=2), lake.files.__getitem__)
     assert [file.path for file in found.files.at_end] == ["compacted", "appended", "new"]
-    assert found.start == found.end
+    assert found.start == found.end == found.present
 
 
 def test_a_snapshot_without_a_manifest_list(lake):

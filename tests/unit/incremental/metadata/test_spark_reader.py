@@ -79,11 +79,12 @@ def test_columns_if_the_schema_is_unchanged():
     rows = {
         **TABLE_ROWS,
         ".metadata_log_entries": [(1, 0), (2, 0)],
-        "version as of 2": [("id", "int", None)],
-        "describe table": [("renamed", "int", "")],
+        "version as of 2": [("id", "int", None), ("a", "int", None), ("b", "int", None)],
+        "describe query": [("id", "int", ""), ("b", "int", ""), ("a", "int", "")],
     }
     changed = reader(rows).changed_files(reader(TABLE_ROWS).load(TABLE), 1, 2)
-    assert [column.name for column in changed.end] == ["id"] and changed.files is None
+    assert [column.name for column in changed.end] == ["id", "a", "b"] and changed.files is None
+    assert changed.renamed == {2, 3}
 
 
 @pytest.mark.parametrize(

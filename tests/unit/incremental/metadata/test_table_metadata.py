@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from iceberg_incremental.metadata.table_metadata import layout_of, parse, to_history
+from iceberg_incremental.metadata.table_metadata import columns_at, layout_of, parse, renamed_since, to_history
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.layout import DescribedColumn, Layout
 
@@ -66,6 +66,29 @@ def test_format_1_without_refs_sequence_numbers_summaries_or_uuid():
     assert to_history(TABLE, document) == History(
         TABLE, None, 1, 1, {1: Snapshot(1, None, 0, 5, None)}, {"main": 1}, {}
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "renamed"),
+    [
+        ([(5, "a", "int"), (6, "b", "int")], set()),
+        ([(5, "a", "long"), (6, "b", "int")], set()),  # both values are read in the same way
+        ([(5, "b", "int"), (6, "a", "int")], {1}),
+        ([(6, "b", "int"), (5, "a", "int")], {1}),  # Spark inserts the fields of a struct by position
+    ],
+)
+def test_columns_whose_fields_were_altered_since(fields, renamed):
+    schemas = [
+        {
+            "schema-id": schema_id,
+            "fields": [{"id": 1, "name": "s", "type": {
+                "type": "struct", "fields": [dict(zip(("id", "name", "type"), each, strict=True)) for each in listed],
+            }}],
+        }
+        for schema_id, listed in enumerate([[(5, "a", "int"), (6, "b", "int")], fields])
+    ]  # fmt: skip
+    document = {"schemas": schemas, "current-schema-id": 1}
+    assert renamed_since(document, columns_at(document, {"schema-id": 0})) == renamed
 
 
 @pytest.mark.parametrize(("heads", "expected"), [([1, 2], None), ([1, 2, 1], 3), ([1, 2, 1, 3], 3), ([1, 2, 1, 2], 4)])

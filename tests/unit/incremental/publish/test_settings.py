@@ -9,7 +9,7 @@ import pytest
 
 from iceberg_incremental.explain import model_errors
 from iceberg_incremental.plan.session_settings import REFUSED, needed_by, refused_in
-from iceberg_incremental.write.read_alike import LEGACY, RECORDED
+from iceberg_incremental.write.read_alike import PREFIXES, RECORDED
 from tests.session_settings import HOLDS, HOLDS_UNDER_ANSI, SET
 
 _FOLDER = Path(__file__).parents[4] / "docs"
@@ -58,7 +58,7 @@ def test_the_docs_name_each_setting(key):
 def test_the_docs_list_the_settings_that_an_auto_model_records():
     _, _, rest = PLAIN_SQL.partition("- A setting of the Spark session that affects values")
     listed, _, _ = rest.partition("\n- ")
-    assert sorted(re.findall(r"`(spark\.[\w.]+)`", listed)) == sorted([*RECORDED, LEGACY])
+    assert sorted(re.findall(r"`(spark\.[\w.]+)`", listed)) == sorted([*RECORDED, *PREFIXES])
 
 
 @pytest.mark.parametrize("key", RECORDED)

@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
+from iceberg_incremental.names import sql_name
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.reading import mentions, replaced
 from iceberg_incremental.query.restricted import Keys
@@ -168,7 +169,7 @@ class Tables:
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {self.statement(view.sql)}")
         keys = Keys("ip_keys_of_run", tuple((column, exp.column(column)) for column in query.key))
-        same = " and ".join(f"k.`{column}` <=> t.`{column}`" for column in query.key)
+        same = " and ".join(f"k.{sql_name(column)} <=> t.{sql_name(column)}" for column in query.key)
         kept = f"select * from {table} t where not exists (select 1 from ip_keys_of_run k where {same})"
         return kept, query.rows_sql(changes, keys)
 

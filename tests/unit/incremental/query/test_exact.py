@@ -15,6 +15,8 @@ QUERIES = {
     # one table
     "columns": "select k, x from db.a",
     "a filter": "select x, s from db.a where k > 1 or s is null",
+    "names with backticks": "select k as `a``b`, count(*) as n from db.a group by k",
+    "names with backticks in a union": "select k as `a``b`, x from db.a union all select k, y from db.b",
     "expressions": "select k + x as n, coalesce(s, 'none') as s from db.a where not (k = 2 and x is not null)",
     "distinct": "select distinct k, s from db.a",
     "a constant": "select 'web' as feed, x from db.a",
@@ -296,6 +298,11 @@ QUERIES = {
     "semi join, null-safe": "select a.k from db.a a left semi join db.b b on a.k <=> b.k",
     "semi, then left": "select a.k, c.z from db.a a left semi join db.b b on a.k = b.k left join db.c c on a.x = c.y",
     "doubles": "select l.k, r.k as rk from db.a l join db.a r on l.d = r.d",
+    "a maximum of doubles in conditions": "select m > 1 as b, count(*) as n from (select k, max(d) as m from db.a "
+    "group by k) t where round(m * 2) <> 3 and not isnan(m) group by m > 1",
+    "groups of maxima of doubles": "select count(*) as n from (select k, max(d) as m from db.a group by k) t group "
+    "by m",
+    "the row with the maximum double": "select k, x from db.a where d = (select max(d) from db.a)",
     "distinct doubles": "select distinct d from db.a",
     "a total of nothing": "select count(*) as n from db.a where k > 99",
     "having without groups": "select count(*) as n from db.a having count(*) > 5",

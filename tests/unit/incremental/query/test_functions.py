@@ -20,5 +20,7 @@ def test_each_is_in_one_set() -> None:
     assert twice == {"first_value", "last_value"}  # both aggregates and window functions
 
 
-def test_rounding_functions_are_inexact() -> None:
+def test_properties_of_known_functions() -> None:
     assert functions.ROUNDING <= functions.INEXACT_AGGREGATES
+    assert functions.OF_EQUAL <= functions.EXACT_AGGREGATES
+    assert frozenset().union(*SETS.values()) - functions.GENERATORS >= functions.EQUAL_OF_EQUAL

@@ -53,6 +53,24 @@ ALIKE = {
         "Filter (named_struct(c0, k#1, col2, A) = named_struct(x, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
         "Filter (named_struct(k, k#1, col2, A) = named_struct(k, x#2, col2, b))\n+- RelationV2[k#1, x#2] a",
     ),
+    "names with commas for distinct values": (
+        "Aggregate [k#2], [k#2, count(coalesce(a.s, 'x, y')#3) AS n#4]\n"
+        "+- Expand [[k#0, null], [k#0, coalesce(s#1, x, y)]], [k#2, coalesce(a.s, 'x, y')#3]\n   "
+        "+- RelationV2[k#0, s#1] a",
+        "Aggregate [k#2], [k#2, count(coalesce(b.s, 'x, y')#3) AS n#4]\n"
+        "+- Expand [[k#0, null], [k#0, coalesce(s#1, x, y)]], [k#2, coalesce(b.s, 'x, y')#3]\n   "
+        "+- RelationV2[k#0, s#1] a",
+    ),
+    "synonyms": (
+        "Project [substr(s#1, 1, position(a, s#1, 1)) AS x#2]\n+- RelationV2[s#1] a",
+        "Project [substring(s#1, 1, locate(a, s#1, 1)) AS x#2]\n+- RelationV2[s#1] a",
+    ),
+    "names of expressions for distinct values": (
+        "Aggregate [k#2, x#3], [k#2, x#3, max((a.x > 1)#4) AS m#5]\n"
+        "+- Expand [[k#0, x#1, (x#1 > 1)], [k#0, null, null]], [k#2, x#3, (a.x > 1)#4]\n   +- RelationV2[k#0, x#1] a",
+        "Aggregate [k#2, x#3], [k#2, x#3, max((b.x > 1)#4) AS m#5]\n"
+        "+- Expand [[k#0, x#1, (x#1 > 1)], [k#0, null, null]], [k#2, x#3, (b.x > 1)#4]\n   +- RelationV2[k#0, x#1] a",
+    ),
     "names with AS in them": (
         "Filter (k#1 = CAST(03 AS INT)#2)\n+- Project [k#1, 3 AS CAST(03 AS INT)#2]\n   +- RelationV2[k#1] a",
         "Filter (k#1 = a#2)\n+- Project [k#1, 3 AS a#2]\n   +- RelationV2[k#1] a",
@@ -175,6 +193,12 @@ def test_the_case_of_a_field_if_names_are_case_sensitive() -> None:
 def test_filters_that_iceberg_evaluates_are_compared() -> None:
     plan = "RelationV2[k#1] lake.db.a"
     assert canonical(_explained(plan, "k = 1")) != canonical(_explained(plan, "k = 2"))
+
+
+def test_the_types_of_the_result_are_compared() -> None:
+    analyzed, plan = "== Analyzed Logical Plan ==\nip_0: {}\nProject\n\n", _explained("Project [null AS ip_0#1]\n+- R")
+    first, second = (canonical(analyzed.format(type_) + plan) for type_ in ("time(6)", "timestamp"))
+    assert first != second
 
 
 def test_a_name_with_a_comma() -> None:

@@ -84,6 +84,8 @@ QUALIFIED = {
     "HASH(`ip_t0`.`k`, `ip_t0`.`y`, `ip_t0`.`s`, `ip_t0`.`num`, `ip_t2`.`k`, `ip_t2`.`z`) AS `h` "
     "FROM `lake`.`db`.`b` AS `ip_t0` RIGHT JOIN (SELECT `ip_t1`.`k`, `ip_t1`.`x` AS `z` "
     "FROM `lake`.`db`.`a` AS `ip_t1`) AS `ip_t2` ON `ip_t0`.`k` = `ip_t2`.`k`",
+    "select array(1, k)[0] as e, map('a', x)['a'] as f from db.a": "SELECT ARRAY(1, `ip_t0`.`k`)[0] AS `e`, "
+    "MAP('a', `ip_t0`.`x`)['a'] AS `f` FROM `lake`.`db`.`a` AS `ip_t0`",
     "select 'it''s' as a, 'it\\'s' as b, \"x\" as c from db.a": "SELECT 'it\\'s' AS `a`, 'it\\'s' AS `b`, 'x' AS `c` "
     "FROM `lake`.`db`.`a` AS `ip_t0`",
 }

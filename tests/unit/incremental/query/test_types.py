@@ -16,7 +16,8 @@ COLUMNS = {
 }  # fmt: skip
 
 VALUES = {
-    "i": "int", "i + l": "bigint", "i * n": "decimal", "i + d": None, "i / 2": "double", "n / 2": "decimal",
+    "i": "int", "i + l": "bigint", "i * n": "decimal", "i + d": "double", "s + d": None,
+    "d / n": "double", "-d": "double", "sqrt(d)": "double", "i / 2": "double", "n / 2": "decimal",
     "i div 2": "bigint", "-i": "int", "d": "double", "2L": "bigint", "1.5": "decimal", "1e3": None, "'x'": "string",
     "case when b then i else 2L end": "bigint", "case when b then i else s end": None, "coalesce(i, null, 0)": "int",
     "if(b, s, 'x')": "string", "i > 2 and b": "boolean", "cast(s as date)": "date", "s || 'x'": "string",

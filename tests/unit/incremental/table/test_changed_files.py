@@ -13,6 +13,11 @@ ID, NAME, UPPER = TableColumn(1, "id", "int"), TableColumn(2, "name", "string"),
 SAME = ChangedFiles((ID, NAME), (ID, NAME), without_deletes=True, has_present_columns=True)
 
 
+def struct(**ids):
+    fields = [{"id": id_, "name": name, "type": "int"} for name, id_ in ids.items()]
+    return {"type": "list", "element": {"type": "struct", "fields": fields}}
+
+
 @pytest.mark.parametrize(
     ("columns", "name", "found"),
     [
@@ -45,6 +50,15 @@ def test_a_name_may_mean_another_column_at_the_start_or_now(start, renamed, anot
 )
 def test_columns_that_have_taken_the_name_of_another(start, others):
     assert ChangedFiles(start, (ID, NAME)).others == others
+    assert ChangedFiles(start, (), present=(ID, NAME)).present_others == others
+
+
+@pytest.mark.parametrize(
+    ("fields", "others"), [({"b": 6, "a": 5}, []), ({"a": 5}, []), ({"c": 5, "b": 6}, []), ({"a": 6, "b": 5}, ["s"])]
+)
+def test_fields_that_have_taken_the_name_of_another(fields, others):
+    start, end = (TableColumn(2, "s", struct(**each)) for each in ({"a": 5, "b": 6}, fields))
+    assert ChangedFiles((ID, start), (ID, end)).others == others
 
 
 def test_columns_that_hide_a_metadata_column():

@@ -1,0 +1,45 @@
+"""Whether Spark interprets a query like this package, and the digest by which a run detects that values may differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from iceberg_incremental.errors import NotIncrementalError
+from iceberg_incremental.query.incremental_query import incremental_query
+from iceberg_incremental.write.read_alike import is_read_alike, reading_digest, require_read_alike
+from tests.unit.incremental.connection import Connection
+from tests.unit.incremental.query.kept_tables import COLUMNS
+
+
+def digest(sql="select k, sum(x) as n from db.a group by k", version="4.1.2"):
+    spark = Connection()
+    spark.version = version
+    return reading_digest(spark, incremental_query(sql, COLUMNS, "lake", {"k": "int", "n": "bigint"}))
+
+
+def test_another_minor_version_of_spark_or_another_reading_counts():
+    assert digest() == digest(version="4.1.10") == digest(version="4.1.2 0a1b2c3")
+    assert digest() not in (digest(version="4.0.2"), digest(version="5.1.2"))
+    assert digest() != digest("select k, sum(x + 1) as n from db.a group by k")
+
+
+@pytest.mark.parametrize(
+    ("shown", "read", "is_alike"),
+    [("1", "1", True), ("1", "2", False), ("cast(today as date)", "cast(today as date)", False)],
+)
+def test_the_values_in_values_are_compared(shown, read, is_alike):
+    """The plan of the query does not show them."""
+
+    def explained(sql):
+        values = {"select 1Y as": shown, "select CAST(1 AS TINYINT) as": read}
+        value = next((value for part, value in values.items() if part in sql), "k#1")
+        plan = f"Project [{value} AS ip_0#2]\n+- R"
+        return [(f"== Analyzed Logical Plan ==\nip_0: int\n{plan}\n\n== Optimized Logical Plan ==\n{plan}\n\n== P",)]
+
+    sql = "select k from db.a join (values (1Y)) v(n) on n = k"
+    spark = Connection(lambda sql: explained(sql) if sql.startswith("explain") else [])
+    kept = incremental_query(sql, COLUMNS, "lake", {"k": "int"})
+    assert is_read_alike(spark, kept) is is_alike
+    if not is_alike:
+        with pytest.raises(NotIncrementalError):
+            require_read_alike(spark, kept, "model.shop.dated")
