@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import CheckpointError, ConcurrentRunError, ConfigError, SequenceError
+from ..plan.ranges import COMMIT_ORDER
 from ..table.checkpoint import Deletions
 from ..table.history import TableName
 from .entries import indexed
@@ -129,16 +130,16 @@ def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
 
 
 @indexed
-def counted_in_each_run(model: str, column: str) -> ConfigError:
+def counted_in_each_run(model: str) -> ConfigError:
     """``sequence_by`` names ``_commit_order``, whose values start again in each run."""
     ways = [
         "remove sequence_by, and read the changes without per='commit', which returns the last version of each row",
         "set sequence_by to columns of the source that order the rows, such as the time of the update",
     ]
     return ConfigError(
-        f"sequence_by of {model} names {column}.\n"
+        f"sequence_by of {model} names {COMMIT_ORDER}.\n"
         "  Expected: columns whose values order the rows of all runs.\n"
-        f"  Found: {column}, which starts at 0 in each run, so rows of later runs would be skipped as older.\n"
+        f"  Found: {COMMIT_ORDER}, which starts at 0 in each run, so rows of later runs would be skipped as older.\n"
         f"  To fix, one of:\n{numbered(ways)}"
     )
 

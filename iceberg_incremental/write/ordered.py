@@ -74,7 +74,7 @@ def ordered_by(plan: RunPlan, columns: Sequence[Typed]) -> Ordered:
         deletes_same=plan.shows_old_rows,
     )
     if COMMIT_ORDER in map(str.lower, found.sequence):
-        raise sequence_errors.counted_in_each_run(plan.model, COMMIT_ORDER)
+        raise sequence_errors.counted_in_each_run(plan.model)
     if found.without_order:
         raise sequence_errors.no_order(plan.model, found.without_order)
     return found
