@@ -197,7 +197,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "instead": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the "
         "whole result, read this model in a view that has the LIMIT",
     },
-    "no_commit_order": {"columns": ("flight_id", "arr_delay", "_change_type")},
+    "no_commit_order": {"columns": ("flight_id", "arr_delay")},
     "not_one_changelog": {"found": (str(FLIGHTS), str(WEATHER))},
     "not_a_log": {"found": (str(FLIGHTS), str(WEATHER))},
     "tied_events": {"found": f"{_ONE_KEY} (2 rows)"},
@@ -278,7 +278,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "tied_with_deletion": {"found": _ONE_ROW},
     "tied_with_row": {"found": _ONE_ROW},
     "too_many_additions": {"found": 120},
-    "unchanged_groups": {"found": '{"carrier":"none"} (12 rows)'},
+    "unchanged_groups": {"found": '{"carrier":"none","flight_day":"2026-01-05"} (12 rows)'},
     "unknown_arguments": {
         "macro": "ip_changelog",
         "known": ("relation", "unique_key", "per"),
@@ -343,8 +343,8 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "target_replaced": {"name": _JOB},
     "unreadable_run": {"where": "run.json", "why": "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"},
     "key_without_groups": {"job": _JOB, "key": ("flight_id",), "groups": ("flight_day",)},
-    "unknown_clone_as": {"node": "model.shop.orders", "found": "copy", "known": ("clone", "table", "view")},
-    "unknown_retention": {"node": "model.shop.orders", "found": "soon"},
+    "unknown_clone_as": {"node": "model.shop.daily_delays", "found": "copy", "known": ("clone", "table", "view")},
+    "unknown_retention": {"node": "model.shop.daily_delays", "found": "soon"},
     "no_origin": {"origin": TARGET, "clone": _CLONE},
     "origin_changed": {"origin": TARGET, "clone": _CLONE},
     "same_folder": {"origin": TARGET, "clone": _CLONE, "folder": "s3://lake/daily_delays"},

@@ -121,7 +121,7 @@ RAISED_BY_SQL = (
     "NULL in column ‹name›, which the model's contract declares not_null",
     "_change_type is ‹value›, expected INSERT, UPDATE_BEFORE, UPDATE_AFTER or DELETE",
     "event_time is a text column, whose values are not compared as times. Cast it to a date or a timestamp",
-    "A row that was just inserted has no _last_updated_sequence_number, which identifies the older rows",
+    "A new row has no _last_updated_sequence_number, so it cannot be distinguished from older rows",
 )
 """Messages in generated SQL. A test checks that the code contains them."""
 _OUTAGES = """## Services and disks

@@ -37,10 +37,10 @@ def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> Config
 
 @indexed
 def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
-    """An epoch was requested without a model."""
+    """An epoch was requested without exactly one model."""
     replay = command("ip_ledger", model=models[0] if models else "<model>", epoch=epoch)
     return ConfigError(
-        f"ip_ledger was called with epoch {epoch}, but without a model.\n"
+        f"ip_ledger was called with epoch {epoch} for {counted(len(models), 'model')}.\n"
         "  Expected: the model whose commit has this epoch.\n"
         f"  Found: {counted(len(models), 'model')}: {', '.join(models) or 'none'}.\n"
         f"  To fix: name one of these models: `{replay}`"
@@ -49,9 +49,9 @@ def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
 
 @indexed
 def nothing_to_replay(epoch: int) -> CheckpointError:
-    """The requested epoch did not read a range of commits."""
+    """The run of the requested epoch did not read a range of commits."""
     return CheckpointError(
-        f"Epoch {epoch} did not read a range of commits.\n"
+        f"The run of epoch {epoch} did not read a range of commits.\n"
         "  Expected: the epoch of a build, or of a run that applied commits.\n"
         "  Found: a position that was set by hand or only moved, or a reprocessed event-time window.\n"
         "  To fix: choose another epoch."
@@ -62,7 +62,7 @@ def nothing_to_replay(epoch: int) -> CheckpointError:
 def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
     """The snapshot that an earlier run read no longer exists."""
     return CheckpointError(
-        f"The rows that this epoch read from {source} can no longer be shown.\n"
+        f"The rows that the run of this epoch read from {source} can no longer be shown.\n"
         f"  Expected: snapshot {snapshot_id} in the history of the source.\n"
         "  Found: the snapshot has expired, or the table was replaced or rolled back since.\n"
         "  To fix: choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms."

@@ -32,8 +32,8 @@ def aggregated_changes(model: str, policy: Policy, totals: Sequence[Total]) -> C
     )
     ways = [
         *([days, groups] if policy.strategy is Strategy.INSERT_OVERWRITE else [groups, days]),
-        "add the new sums to the existing sums: under is_incremental(), union all the rows of {{ this }}, and sum "
-        "both (docs/patterns.md has the SQL)",
+        "add the new sums to the existing sums: under is_incremental(), add the existing rows of {{ this }} with UNION "
+        "ALL, and sum both (docs/patterns.md has the SQL)",
         "if all rows of a group always arrive in one run, set aggregates_of_changes='allow'",
     ]
     return ConfigError(

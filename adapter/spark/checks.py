@@ -63,7 +63,7 @@ def require_function_catalog(catalog: str, function: str) -> None:
             f"{function} would be created in the catalog `{catalog}`.\n"
             f"  Expected: `{SESSION_CATALOG}`, since Iceberg catalogs have tables and views, but no functions.\n"
             f"  To fix: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml (functions persist "
-            "only if it uses a Hive metastore); or write a macro instead of the function."
+            "only if spark_catalog uses a Hive metastore); or write a macro instead of the function."
         )
 
 

@@ -59,6 +59,6 @@ def spark_has_ended(code: int) -> IncrementalError:
     """The Spark process of ``watch`` was killed or ran out of memory. A process can start Spark only once."""
     return IncrementalError(
         f"The Spark process ended with code {code}. watch ends too, because a process can start Spark only once.\n"
-        "  To fix: start watch again, or run it under a supervisor. It continues where the last commit ended. If "
+        "  To fix: start watch again, or run it under a supervisor. It continues from the last commit. If "
         "Spark ran out of memory, increase spark.driver.memory in the profile's server_side_parameters."
     )

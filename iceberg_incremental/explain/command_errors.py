@@ -15,7 +15,8 @@ def unknown_catalog(catalog: str) -> MetadataAccessError:
     """Neither the arguments nor PyIceberg's configuration have the properties of a catalog."""
     return MetadataAccessError(
         f"PyIceberg has no configuration for catalog {catalog}.\n"
-        "  Expected: its properties in .pyiceberg.yaml, in variables PYICEBERG_CATALOG__…, or as arguments.\n"
+        "  Expected: its properties in .pyiceberg.yaml, in environment variables PYICEBERG_CATALOG__…, or as "
+        "arguments.\n"
         f"  To fix: pass them, for example --catalog-property {catalog}.type=rest "
         f"--catalog-property {catalog}.uri=https://…"
     )

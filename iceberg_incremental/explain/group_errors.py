@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import ConfigError
 from ..plan.groups import ChangedGroups
-from ..plan.policy import Policy
+from ..plan.policy import Policy, Strategy
 from ..table.history import TableName
 from .entries import indexed
 from .wording import full_refresh
@@ -15,6 +15,7 @@ from .wording import full_refresh
 @indexed
 def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
     """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
+    is_narrowed = policy.strategy is Strategy.MERGE and not policy.replaces_rows
     return ConfigError(
         f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
         "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (which "
@@ -22,9 +23,10 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
         "incremental_predicates or sequence_by.\n"
         f"  Found: incremental_strategy '{policy.strategy.value}'; "
         f"{'unique_key ' + ', '.join(policy.unique_key) if policy.unique_key else 'no unique_key'}; groups by "
-        f"{', '.join(keys)}{'' if policy.replaces_rows else '; rows that are not replaced as a whole'}"
+        f"{', '.join(keys)}{'; a config that keeps old values or rows' if is_narrowed else ''}"
         f"{'; sequence_by' if policy.sequence_by else ''}.\n"
-        "  To fix: set these configs, and keep the relation's names for the columns of the groups in the model's SQL."
+        "  To fix: set incremental_strategy and unique_key as expected, remove the other configs, and keep the "
+        "relation's names for the columns of the groups in the model's SQL."
     )
 
 
@@ -74,7 +76,7 @@ def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> Con
     refers = "which refers to a different column" if len(keys) == 1 else "which refer to different columns"
     return ConfigError(
         f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.\n"
-        "  Expected: a column that was neither renamed nor dropped and added again since the last run.\n"
+        "  Expected: columns that have not been renamed, or dropped and added again, since the last run.\n"
         "  To fix: if the column was renamed, correct the model's SQL. Then rebuild the model, since its groups are "
         f"those of the old column: {full_refresh(model)}"
     )

@@ -30,7 +30,7 @@ def not_one_changelog(model: str, found: Sequence[str]) -> ConfigError:
         f"{model} keeps a history, but its SQL does not read exactly one changelog.\n"
         "  Expected: ip_changelog() of one relation, and no other changes. Read other relations with ip_as_of() or "
         "without a macro.\n"
-        f"  Found: the changes of {', '.join(found) or 'no relation'}, or a macro other than ip_changelog().\n"
+        f"  Found: {', '.join(found) or 'no relation'}, read with ip_changelog() or another macro.\n"
         "  To fix: read one relation with ip_changelog(). To keep the history of a join, build the join in another "
         "model (incremental_strategy: auto), and keep the history of that model."
     )
@@ -43,7 +43,7 @@ def not_a_log(model: str, found: Sequence[str]) -> ConfigError:
         f"{model} keeps the history of a log with sequence_by, but its SQL does not read exactly one log.\n"
         "  Expected: ip_changes() of the log, and no other changes. Read other relations with ip_as_of() or without a "
         "macro.\n"
-        f"  Found: the changes of {', '.join(found) or 'no relation'}, or a macro other than ip_changes().\n"
+        f"  Found: {', '.join(found) or 'no relation'}, read with ip_changes() or another macro.\n"
         "  To fix: read the log with ip_changes(). To keep the history of a table, read the table with ip_changelog() "
         "and remove sequence_by."
     )
@@ -120,7 +120,7 @@ def no_commit_order(model: str, columns: Sequence[str]) -> ConfigError:
         f"{model} keeps a history, but its SQL does not return _commit_order.\n"
         "  Expected: _change_type and _commit_order, as ip_changelog() returns them.\n"
         f"  Found: {', '.join(columns)}.\n"
-        "  To fix: add _change_type and _commit_order to the select list."
+        "  To fix: add _commit_order to the select list."
     )
 
 
@@ -217,8 +217,8 @@ def needs_same_changes(model: str) -> ConfigError:
     """The SQL of a history model is not deterministic."""
     return ConfigError(
         f"{model} keeps a history, but its SQL is not deterministic.\n"
-        "  Expected: SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
-        "them more than once in a run.\n"
+        "  Expected: SQL that returns the same rows each time Spark computes them, which may be several times "
+        "in a run.\n"
         "  Found: a function such as rand(), uuid() or an aggregate that depends on the order of rows.\n"
         "  To fix: compute these values in the source, or in a view of the history."
     )

@@ -51,7 +51,7 @@ def strategy_of_another_materialization(model: str, strategy: str) -> ConfigErro
 def ephemeral(macro: str, name: str, model: str) -> ConfigError:
     """An ``ip_`` macro was called on an ephemeral model, which is not a table."""
     return ConfigError(
-        f"{macro}() was called on {name} in {model}, which is an ephemeral model.\n"
+        f"In {model}, {macro}() was called on {name}, which is an ephemeral model.\n"
         "  Expected: an Iceberg table, whose commits can be captured.\n"
         "  To fix: materialize the model as a table, or read the tables that it reads."
     )
@@ -206,10 +206,10 @@ def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
 
 @indexed
 def no_change_type(model: str, columns: Iterable[str]) -> ConfigError:
-    """The rows for the strategy ``apply_changes`` have no change type."""
+    """The rows for the strategy ``apply_changes`` or ``history`` have no change type."""
     return ConfigError(
         f"The SQL of {model} does not return {CHANGE_TYPE}.\n"
-        f"  Expected: a column {CHANGE_TYPE}, since incremental_strategy is 'apply_changes'.\n"
+        f"  Expected: a column {CHANGE_TYPE}, which incremental_strategy 'apply_changes' or 'history' requires.\n"
         f"  Found: {', '.join(columns)}.\n"
         f"  To fix: read the source with ip_changelog() and return {CHANGE_TYPE}, or set another strategy."
     )

@@ -24,7 +24,7 @@ def lost_race(
         else f"epoch {now.epoch} of invocation {now.invocation_id}"
     )
     return ConcurrentRunError(
-        f"Another run of {model} has changed {target} while this one was building.\n"
+        f"Another run of {model} changed {target} while this run was building.\n"
         f"  Expected: {expected}.\n"
         f"  Found: {found}.\n"
         f"  {run_again()}. The new run processes the remaining changes. To prevent this, {one_run_at_a_time()}."
@@ -47,7 +47,7 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
     """The branch with the run's staged rows no longer exists, and no other run has published."""
     return ConcurrentRunError(
         f"The rows of {model} could not be published: their branch of {history.table} no longer exists.\n"
-        "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<number>.\n"
+        "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<id>.\n"
         f"  Found: no such branch, and {described(history.current)} at the head.\n"
         f"  {run_again()}, and configure maintenance to keep branches that are only minutes old."
     )
@@ -61,7 +61,7 @@ def not_in_main(history: History, model: str) -> ConcurrentRunError:
         "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
         f"  Found: {described(history.current)} at the head, which does not descend from it. Another run has replaced "
         "the table since, or the session sets spark.wap.id or spark.wap.branch, so the rows did not reach main.\n"
-        "  No checkpoint was written for this build. To fix: make sure that only one run of the model is active at "
+        "  The table has no checkpoint of this build. To fix: make sure that only one run of the model is active at "
         "a time, and that neither the profile nor a sql_header has a spark.wap setting. Then run the model again."
     )
 
@@ -79,7 +79,7 @@ def target_gone(target: TableName, model: str) -> ConcurrentRunError:
 
 @indexed
 def rows_changed(model: str) -> ConcurrentRunError:
-    """The model's SQL returned different rows when they were recomputed in the same run."""
+    """The model's SQL returned different rows when it was executed again in the same run."""
     return ConcurrentRunError(
         f"The changes that the SQL of {model} returns differed when they were recomputed during the run.\n"
         "  Expected: the same changes for each statement of the run.\n"

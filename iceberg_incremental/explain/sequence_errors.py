@@ -254,9 +254,9 @@ def deletions_overtaken(model: str, table: TableName) -> ConcurrentRunError:
 
 @indexed
 def rows_moved(model: str, target: TableName) -> ConcurrentRunError:
-    """Another writer has changed rows of the target after the new rows were compared with them."""
+    """Another writer changed rows of the target after the new rows were compared with them."""
     return ConcurrentRunError(
-        f"Another writer has changed rows of {target} after {model} compared them with its new rows by sequence_by.\n"
+        f"Another writer changed rows of {target} after {model} compared them with its new rows by sequence_by.\n"
         "  Expected: no commit other than compaction between the comparison and the publication.\n"
         f"  {run_again()}."
     )

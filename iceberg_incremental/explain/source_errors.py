@@ -35,8 +35,8 @@ _CORRECT = "create the table, or correct its name: catalog.namespace.table, as I
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     in_dbt = (
-        f"if dbt builds it, run `dbt build --select +{short(model)}`. If it is a source, create the table, or correct "
-        "its name in the source's definition (database is the catalog, schema the namespace)."
+        f"if dbt builds it, run `dbt build --select +{short(model)}`. If it is declared as a dbt source, create the "
+        "table, or correct its name in the source's definition (database is the catalog, schema the namespace)."
     )
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"
@@ -121,8 +121,8 @@ def history_break(
         ways.append(f"to rebuild automatically in such cases, set {policy}")
     if broken.cause is Cause.EXPIRED:
         keep = by_caller(
-            "set hold_source, for example to '14 days': a tag then keeps the snapshot of the position",
-            "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the position",
+            "set hold_source, for example to '14 days': a tag then keeps the snapshot of the checkpoint",
+            "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the checkpoint",
             "keep the snapshots of the source for longer than the time between two runs",
         )
         ways.append(f"to prevent this, {keep}")
@@ -144,7 +144,7 @@ def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild
         "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
         full_refresh_way(short(model), may_rebuild),
         "to prevent this, keep the snapshots of the source for longer than the time between two runs, and set "
-        "hold_source, for example to '14 days', so that a tag keeps the snapshot of the position",
+        "hold_source, for example to '14 days', so that a tag keeps the snapshot of the checkpoint",
     ]
     return HistoryBreakError(
         f"The changes of each commit to {source} since {model} last read it are no longer known.\n"
@@ -223,10 +223,10 @@ def row_ids_repeated(source: TableName) -> SourceError:
     rebuilt = by_caller("rebuild the models that read it (`dbt run --full-refresh`)", *_REBUILD_JOBS)
     return SourceError(
         f"The rows that were deleted from {source} cannot be determined.\n"
-        "  Expected: a row id for each row (_row_id), which no other row has, as in Iceberg's format v3.\n"
+        "  Expected: a unique row id (_row_id) for each row, as in Iceberg's format v3.\n"
         "  Found: rows with the same row id or without one. Their files were written for another table, or by a writer "
         "that assigns wrong ids.\n"
-        f"  To fix: replace the table by its own rows, which assigns new ids (create or replace table … as select * "
+        f"  To fix: replace the table with its own rows, which assigns new ids (create or replace table … as select * "
         f"from …), and {rebuilt}."
     )
 

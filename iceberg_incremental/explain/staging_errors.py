@@ -26,7 +26,8 @@ def not_on_the_branch(
     """The run's branch does not have one commit for each statement. The table is unchanged."""
     detached = f", and {counted(len(held_back), 'snapshot')} of this run on no branch" if held_back else ""
     return StagingError(
-        f"The rows of {model} were not published: its statements are not on branch {branch} of {history.table}.\n"
+        f"The rows of {model} were not published: branch {branch} of {history.table} does not have one "
+        "commit for each statement.\n"
         f"  Expected: {counted(statements, 'commit')} of this run on the branch, one for each statement.\n"
         f"  Found: {counted(len(own), 'commit')}{detached}.\n"
         f"  The table is unchanged. To fix: find and remove the cause, which may be {_CAUSES}. Then run the model "

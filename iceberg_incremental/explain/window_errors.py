@@ -57,7 +57,7 @@ def window_of_itself(model: str) -> ConfigError:
 
 @indexed
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
-    """With ``insert_overwrite``, sources have another ``event_time`` than the model."""
+    """With ``insert_overwrite``, sources have a different ``event_time`` from the model's."""
     return ConfigError(
         f"{model} cannot overwrite the partitions of an event-time window.\n"
         f"  Expected: with insert_overwrite, each source with an event_time has the same event_time as the model, "

@@ -26,7 +26,7 @@ from .unique_keys import duplicates_sql, first_keys_sql, shown
 
 _CHANGED = "_ip_changed"
 _LINEAGE = "_last_updated_sequence_number"
-_NO_LINEAGE = f"A row that was just inserted has no {_LINEAGE}, which identifies the older rows"
+_NO_LINEAGE = f"A new row has no {_LINEAGE}, so it cannot be distinguished from older rows"
 
 
 @dataclass(frozen=True)

@@ -283,4 +283,4 @@ class Writer:
         if repeated:
             raise model_errors.duplicate_keys(self._plan.model, replacement.unique_key, wording.duplicates(repeated))
         if strays and groups is not None:
-            raise group_errors.unchanged_groups(self._plan.model, groups.keys, wording.duplicates(strays))
+            raise group_errors.unchanged_groups(self._plan.model, groups.keys, wording.keys(strays))

@@ -50,7 +50,7 @@ def test_a_model_s_life(shop):
     every, _ = json.JSONDecoder().raw_decode(shown[shown.index('{\n  "version"') :])
     assert [each["target"].rpartition(".")[2] for each in every["models"]] == ["copied", "latest"]
     several = shop.operation("ip_ledger", epoch=2)
-    assert "ip_ledger was called with epoch 2, but without a model" in str(several.printed) + str(several.exception)
+    assert "ip_ledger was called with epoch 2 for 4 models" in str(several.printed) + str(several.exception)
 
     # the rows that the second run read
     shown = shop.operation("ip_ledger", model="copied", epoch=2).printed

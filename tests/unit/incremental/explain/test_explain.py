@@ -60,7 +60,9 @@ def test_a_break_names_both_ends_and_the_fixes(cause):
 
 def test_the_fix_for_a_missing_table_is_to_build_it_first():
     text = str(source_errors.source_missing(TableName("lake", "ops", "carriers"), "model.shop.daily"))
-    assert "  To fix: if dbt builds it, run `dbt build --select +daily`. If it is a source, create" in text
+    assert (
+        "  To fix: if dbt builds it, run `dbt build --select +daily`. If it is declared as a dbt source, create" in text
+    )
 
 
 @pytest.mark.parametrize(
