@@ -19,4 +19,5 @@ membership   for which rows the value of a subquery can change
 changed      the rows of a block that a change of its sources can affect
 restricted   a query whose sources are restricted to certain keys
 incremental_query   the result: the columns by which rows are replaced, and the SQL of a run
+plans        whether Spark's plans of two texts represent the same query
 """

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..names import sql_name
+from .distinct_plans import pieces, with_ordered_groups
 
 SETTINGS = {
     "spark.sql.debug.maxToStringFields": "100000",
@@ -77,7 +78,7 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
     found = _SECTION.search(explained)
     if found is None:
         return None
-    nodes = _tree(found.group(1))
+    nodes = _tree(with_ordered_groups(_with_one_name(found.group(1))))
     numbers: dict[str, int] = {}
 
     def counted(match: re.Match[str]) -> str:
@@ -99,14 +100,19 @@ def moment(explained: str) -> str | None:
     return None if found is None else found[1]
 
 
+def _with_one_name(plan: str) -> str:
+    """A plan with one name for each function that has several."""
+    for name, other in _SYNONYMS.items():
+        plan = re.sub(rf"\b{re.escape(name)}", other, plan)
+    return plan
+
+
 def _comparable(text: str, case_sensitive: bool) -> str:
     """The text of a node without the parts in which equal expressions may differ.
 
-    These parts are the case of fields, the names in compared tuples, shared variables of lambdas, and synonyms of
-    functions. They differ if Spark copies an expression, or if it is written twice.
+    These parts are the case of fields, the names in compared tuples, and shared variables of lambdas. They differ if
+    Spark copies an expression, or if it is written twice.
     """
-    for name, other in _SYNONYMS.items():
-        text = re.sub(rf"\b{re.escape(name)}", other, text)
     if not case_sensitive:
         text = _FIELD.sub(lambda match: match[0].lower(), text)
     text = _TUPLES.sub(lambda match: _NAMED.sub("_", match[0]), text)
@@ -174,20 +180,9 @@ def _without_copies(text: str) -> str:
     """A projection that passes each column only once."""
     if not text.startswith(_PROJECT):
         return text
-    listed = _pieces(text[len(_PROJECT) : -1])
+    listed = pieces(text[len(_PROJECT) : -1])
     kept = [each for at, each in enumerate(listed) if not re.fullmatch(r"#\d+", each) or each not in listed[:at]]
     return f"{_PROJECT}{', '.join(kept)}]"
-
-
-def _pieces(listed: str) -> list[str]:
-    """The parts of a list between the commas that are not in parentheses."""
-    found: list[str] = []
-    for each in listed.split(", "):
-        if found and found[-1].count("(") > found[-1].count(")"):
-            found[-1] += f", {each}"
-        else:
-            found.append(each)
-    return found
 
 
 def _passes_all_on(lines: Sequence[str]) -> bool:
@@ -244,7 +239,7 @@ def _without_names(plan: str) -> str:
         text = line.replace("Join Cross", "Join Inner")  # these are equivalent
         generated, leaf, expanded = _GENERATED.search(text), _LEAF.search(text), _EXPANDED.search(text)
         if expanded is not None:  # for several aggregates of distinct values
-            names |= {(each[1], each[2]) for each in map(_LISTED.fullmatch, _pieces(expanded[1])) if each is not None}
+            names |= {(each[1], each[2]) for each in map(_LISTED.fullmatch, pieces(expanded[1])) if each is not None}
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"

@@ -226,3 +226,30 @@ def test_text_that_is_the_time_of_the_statement(condition: str, found: str | Non
     analyzed = f"== Analyzed Logical Plan ==\nk: int\nFilter {condition}\n+- RelationV2[k#2] a\n\n"
     assert moment(analyzed + _explained("Filter (day#1 >= 2026-11-26)")) == found
     assert moment(_explained(f"Filter {condition}")) is None
+
+
+DISTINCT = (
+    "Aggregate [k#1], [k#1, count(a.x#5) FILTER (WHERE ((gid#4 = {x}) AND (s > 0)#7)) AS m#8, "
+    "count((s + 1)#6) FILTER (WHERE (gid#4 = {s})) AS n#9]\n"
+    "+- Aggregate [k#1, {columns}, gid#4], [k#1, {columns}, gid#4, max((s > 0)#10) AS (s > 0)#7]\n"
+    "   +- Expand [{rows}], [k#1, {columns}, gid#4, (s > 0)#10]\n"
+    "      +- RelationV2[k#1, x#2, s#3] a"
+)
+X_FIRST = DISTINCT.format(
+    x=1, s=2, columns="a.x#5, (s + 1)#6", rows="[k#1, x#2, null, 1, (s#3 > 0)], [k#1, null, (s#3 + 1), 2, null]"
+)
+S_FIRST = DISTINCT.format(
+    x=2, s=1, columns="(s + 1)#6, a.x#5", rows="[k#1, (s#3 + 1), null, 1, null], [k#1, null, x#2, 2, (s#3 > 0)]"
+)
+
+
+def test_groups_of_distinct_columns_in_another_order() -> None:
+    """Spark orders and numbers the groups by hashes."""
+    assert canonical(_explained(X_FIRST)) == canonical(_explained(S_FIRST))
+
+
+def test_another_group_of_distinct_columns() -> None:
+    other = (
+        S_FIRST.replace("gid#4 = 2", "gid#4 = 3").replace("gid#4 = 1", "gid#4 = 2").replace("gid#4 = 3", "gid#4 = 1")
+    )
+    assert canonical(_explained(other)) != canonical(_explained(X_FIRST))
