@@ -227,7 +227,7 @@ def test_a_key_with_other_values_in_the_model_is_an_error(shop):
     before = shop.rows(shop.built("folded"))
     shop.insert(events, "('A', 8)")
     message = shop.fails()
-    assert '{"k":"a"} (1 times)' in message and "return k unchanged" in message
+    assert '{"k":"a"} (1 row)' in message and "return k unchanged" in message
     assert shop.rows(shop.built("folded")) == before
     assert shop.rows(shop.built("plain")) == shop.rows(f"(select k, sum(v) from {events} group by k)")
     shop.sql(f"update {events} set v = 5 where k is null")
