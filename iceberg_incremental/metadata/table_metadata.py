@@ -146,8 +146,9 @@ def renamed_since(document: Mapping[str, Any], columns: Iterable[TableColumn]) -
 
 
 def _has_same_names(column: TableColumn, other: TableColumn | None) -> bool:
-    fields, others = (None if each is None else list(fields_of(each.type).items()) for each in (column, other))
-    return other is not None and other.name == column.name and fields == others
+    if other is None or other.name != column.name:
+        return False
+    return list(fields_of(other.type).items()) == list(fields_of(column.type).items())
 
 
 def partition_specs(document: Mapping[str, Any]) -> dict[int, dict[int, PartitionField]]:

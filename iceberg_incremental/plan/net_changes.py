@@ -11,11 +11,11 @@ from ..table.commits import (
     changes_delete_files,
     effect,
     has_counts,
+    has_only_own_files,
     keeps_row_ids,
     may_undelete,
     removed,
     total,
-    writes_new_files,
 )
 from ..table.history import Snapshot
 from ..table.row_counts import touched_rows
@@ -93,9 +93,9 @@ def _keeps_row_ids(found: Rewritten, changed: ChangedFiles) -> bool:
     A file that was written for another table may contain ids that rows of this table also have.
     """
     files = changed.files is None or changed.files.keep_row_ids
-    own = all(map(writes_new_files, found.history.ancestors(found.position.snapshot_id)))
     commits = found.commits is not None and all(map(keeps_row_ids, found.commits))
-    return files and changed.start_has_row_ids and own and commits
+    at_start = changed.start_has_row_ids and has_only_own_files(found.history, found.position.snapshot_id)
+    return files and commits and at_start
 
 
 def _untouched_since(found: Rewritten, changed: ChangedFiles) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..table.changed_files import ChangedFiles
-from ..table.commits import Effect, added, effect, keeps_row_ids, moves_files, writes_new_files
+from ..table.commits import Effect, added, effect, has_only_own_files, keeps_row_ids, moves_files
 from ..table.history import History, Snapshot
 from .breaks import Break, Obstacle
 from .changes import Rewritten, net_changes, nothing_new, plan_changes, sums
@@ -105,7 +105,7 @@ def _by_rows(broken: Break, known: History, commits: list[Snapshot], *, upserts:
     """The range as the rows of the end that are new since the position. Otherwise, the break with its obstacle."""
     start = known.snapshots.get(broken.position.snapshot_id or 0)
     # A file that was written for another table may contain later sequence numbers, which a compaction copies.
-    own = all(map(writes_new_files, known.ancestors(broken.position.snapshot_id)))
+    own = has_only_own_files(known, broken.position.snapshot_id)
     has_lineage = start is not None and start.has_row_ids and own and all(map(keeps_row_ids, commits))
     if any(effect(commit) is Effect.REWRITE for commit in commits):
         if not upserts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 _UNIT = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
@@ -16,6 +16,8 @@ _UNITS = frozenset((*_UNIT, *(f"{each}s" for each in _UNIT), "dayofyear"))
 _WITH_UNIT = frozenset(("timestampadd", "timestampdiff", "dateadd", "datediff", "date_add", "date_diff"))
 _SYNTAX = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM", "TRY_CAST")
 """Functions whose arguments are separated by keywords."""
+OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 class PlainSpark(Spark):

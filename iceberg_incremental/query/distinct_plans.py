@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_EXPAND = re.compile(r"Expand \[\[(.*)\]\], \[(.*)\]$")
+EXPAND = re.compile(r"Expand \[\[(.*)\]\], \[(.*)\]$")
+"""The node for several aggregates of distinct values. Its groups: the expanded rows, and the columns."""
 _GROUP = re.compile(r"gid#\d+")
 _NUMBER = re.compile(r"#\d+L?")
 _NULL = "null"
@@ -30,7 +31,7 @@ def with_ordered_groups(plan: str) -> str:
     """A plan in which groups of distinct columns are numbered and ordered by their expressions."""
     lines = plan.splitlines()
     for at, line in enumerate(lines):
-        expand = _EXPAND.search(line)
+        expand = EXPAND.search(line)
         if expand is not None:
             rows, columns = [pieces(each) for each in expand[1].split("], [")], pieces(expand[2])
             groups = [place for place, column in enumerate(columns) if _GROUP.fullmatch(column)]

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import Token, TokenType
 
-from .dialect import PlainSpark
+from .dialect import CLOSING, OPENING, PlainSpark
 from .refusal import refused
 
-_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
-_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 _PLAIN = re.compile(r"-?\d+(\.\d+)?|'[^'\\]*'|null|true|false", re.IGNORECASE)
 """A value that every parser interprets in the same way."""
 
@@ -49,4 +47,4 @@ def _places(tokens: Sequence[Token], first: int) -> Iterator[tuple[int, int]]:
             start = at + 1
             depth -= type_ is TokenType.R_PAREN
         else:
-            depth += (type_ in _OPENING) - (type_ in _CLOSING)
+            depth += (type_ in OPENING) - (type_ in CLOSING)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..names import sql_name
-from .distinct_plans import pieces, with_ordered_groups
+from .distinct_plans import EXPAND, pieces, with_ordered_groups
 
 SETTINGS = {
     "spark.sql.debug.maxToStringFields": "100000",
@@ -33,7 +33,6 @@ _PUSHED = re.compile(r"BatchScan ([^\[]+)\[.*?\bfilters=(.*?), (?:runtimeFilters
 _DEPTH = re.compile(r"(?:[: ] {2})*(?:[+:]- )?")
 _LEAF = re.compile(r"(?:LocalRelation|LogicalRDD|Relation\w*)\b[^\[]*\[(.*)\]")
 _GENERATED = re.compile(r"(Generate .*?)(?:, \[[\d, ]*\])?(, (?:true|false))(?:, [^\[\]]*?)?, \[([^\[\]]*)\]$")
-_EXPANDED = re.compile(r"Expand \[\[.*\]\], \[(.*)\]$")
 _FIELD = re.compile(r"(?<=#)\d+(?:\.\w+)+")
 _TUPLES = re.compile(r"\(named_struct\([^()]*\) (?:=|<=>|<|>|<=|>=) named_struct\([^()]*\)\)")
 _NAMED = re.compile(r"(?<=[( ])\w[\w ]*(?=, #\d+[,)])")
@@ -237,9 +236,9 @@ def _without_names(plan: str) -> str:
     lines = []
     for line in plan.splitlines():
         text = line.replace("Join Cross", "Join Inner")  # these are equivalent
-        generated, leaf, expanded = _GENERATED.search(text), _LEAF.search(text), _EXPANDED.search(text)
-        if expanded is not None:  # for several aggregates of distinct values
-            names |= {(each[1], each[2]) for each in map(_LISTED.fullmatch, pieces(expanded[1])) if each is not None}
+        generated, leaf, expanded = _GENERATED.search(text), _LEAF.search(text), EXPAND.search(text)
+        if expanded is not None:
+            names |= {(each[1], each[2]) for each in map(_LISTED.fullmatch, pieces(expanded[2])) if each is not None}
         if generated is not None:
             names |= set(_columns(generated[3]) or ())
             text = f"{text[: generated.start()]}{generated[1]}{generated[2]}, [{generated[3]}]"

@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import Token, TokenType, exp
 
-from .dialect import PlainSpark
+from .dialect import CLOSING, OPENING, PlainSpark
 from .refusal import refused
 
 _KEPT, _RELATION = "ip_is_kept", "ip_qualified"
-_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
-_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 _ENDS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SEMICOLON)
 _AFTER_ALL = (
     TokenType.ORDER_BY, TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.LIMIT,
@@ -108,7 +106,7 @@ class _Select:
 
     def _same_level(self, place: int, step: int) -> Iterator[int]:
         """The places in one direction that are in the same parentheses as a place."""
-        opening, closing = (_OPENING, _CLOSING) if step > 0 else (_CLOSING, _OPENING)
+        opening, closing = (OPENING, CLOSING) if step > 0 else (CLOSING, OPENING)
         depth, at = 0, place + step
         while 0 <= at < len(self._tokens):
             depth -= self._type(at) in closing

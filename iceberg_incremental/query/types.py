@@ -197,10 +197,6 @@ def _common(types: Sequence[str | None], *, numbers: bool = False) -> str | None
         return max(known, key=_WHOLE.index)
     if all(each in _WHOLE or each.startswith("decimal") for each in known):
         return "decimal"
-    if (
-        numbers
-        and "double" in known
-        and all(each in (*_WHOLE, "double") or each.startswith("decimal") for each in known)
-    ):
+    if numbers and all(each in (*_WHOLE, "double") or each.startswith("decimal") for each in known):
         return "double"
     return known[0] if not numbers and len(set(known)) == 1 else None

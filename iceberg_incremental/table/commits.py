@@ -177,6 +177,11 @@ def writes_new_files(snapshot: Snapshot) -> bool:
     return has_counts(snapshot) and not _count(snapshot, "added-data-files")
 
 
+def has_only_own_files(history: History, snapshot_id: int | None) -> bool:
+    """Whether all known commits up to a snapshot wrote their own files."""
+    return all(map(writes_new_files, history.ancestors(snapshot_id)))
+
+
 def may_repeat_files(history: History, snapshot_id: int) -> bool:
     """Whether a table may have a file twice. Excluded only if all commits are known and wrote their own files."""
     commits = list(history.ancestors(snapshot_id))

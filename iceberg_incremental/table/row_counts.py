@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .commits import added, merged_rows, removed, total, writes_new_files
+from .commits import added, has_only_own_files, merged_rows, removed, total, writes_new_files
 from .history import History, Snapshot
 
 
@@ -33,7 +33,7 @@ def rows_at(history: History, snapshot: Snapshot) -> RowCount:
         return RowCount(records, at_most=_may_count_too_many(history, snapshot))
     if deleted and _all_apply(history, snapshot):
         # If the table has a file twice, one position delete removes two rows but counts once.
-        once = all(map(writes_new_files, history.ancestors(snapshot.snapshot_id)))
+        once = has_only_own_files(history, snapshot.snapshot_id)
         return RowCount(records - deleted, at_most=others > 0 or not once)
     return RowCount(records, at_most=True)
 

@@ -411,7 +411,7 @@ def test_a_deleted_row_whose_id_another_row_has(shop, warehouse, tmp_path, monke
     )
     assert source.check(*source.ends).net.untouched_since is None
     if HAS_ROW_LINEAGE:  # the same change, as if the commit that added the file had expired
-        monkeypatch.setattr(net_changes, "writes_new_files", lambda commit: True)
+        monkeypatch.setattr(net_changes, "has_only_own_files", lambda history, snapshot_id: True)
         planned = source.plan(*source.ends)
         assert planned.net.untouched_since is not None
         with pytest.raises(Exception, match="rows with the same row id or without one"):
