@@ -219,6 +219,12 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "null_in_sequence": {"found": _ONE_ROW},
     "null_in_sequence_of_table": {"found": _ONE_ROW},
     "no_range": {"column": "carrier_names", "kind": "array<string>"},
+    "no_time_of_deletion": {
+        "model": "snapshot.shop.flights_history",
+        "column": "updated_at",
+        "type_": "bigint",
+        "hard_deletes": "invalidate",
+    },
     "no_range_of_bytes": {"column": "tail_number", "greatest": b"\xff\xfe41"},
     "nothing_to_compare": {"table": TARGET, "found": "has no checkpoint"},
     "nondeterministic_result": {"found": ("rand()", "current_date")},

@@ -10,7 +10,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.errors import IncrementalError, NotIcebergError
-from iceberg_incremental.explain import target_errors
+from iceberg_incremental.explain import column_errors, target_errors
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.spark.port import under
 from iceberg_incremental.sql import statements
@@ -25,6 +25,9 @@ from .invocation import Room
 
 logger = AdapterLogger("SparkIceberg")
 
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
+"""The types of values that Spark does not combine with a timestamp in one column."""
+
 
 class DbtModelHooks(Room):
     """The methods for the materializations ``incremental``, ``table`` and ``seed``: ``adapter.ip.dbt_models``."""
@@ -38,6 +41,18 @@ class DbtModelHooks(Room):
         found = self._invocations.current().begun.get(node["unique_id"])
         is_iceberg = (node["config"].get("file_format") or ICEBERG) == ICEBERG
         return {BEGUN_KEY: str(found)} if found is not None and is_iceberg else {}
+
+    def require_time(self, node: Node, query: str, hard_deletes: str) -> None:
+        """Raise ConfigError for a snapshot that records deletions, if its ``updated_at`` cannot contain a time.
+
+        ``hard_deletes``: how the snapshot treats deleted rows.
+        """
+        updated_at = node["config"].get("updated_at")
+        if not updated_at or hard_deletes == "ignore":
+            return
+        ((_, type_),) = self._adapter.spark.columns(f"select {updated_at} as updated_at from (\n{query}\n)")
+        if type_.startswith(_NUMBERS):
+            raise column_errors.no_time_of_deletion(node["unique_id"], updated_at, type_, hard_deletes)
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.

@@ -151,12 +151,20 @@ def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Colu
     for one, other in compared:
         if types[one] != known.get(other):
             return reasons.other_type(one, types[one], str(known.get(other)))
+    if _records_deletions(node) and known.get(valid_from) == "string":
+        return reasons.TEXT_AS_TIME
     return None
 
 
 def makes_new_ids(node: Node) -> bool:
     """Whether each new version has a unique id, because the id contains the time of the run."""
     return node["config"].get("strategy") == "check" and not node["config"].get("updated_at")
+
+
+def _records_deletions(node: Node) -> bool:
+    """Whether the current time is written to the columns with the values of ``updated_at``, for deleted rows."""
+    config = node["config"]
+    return bool(config.get("invalidate_hard_deletes")) or config.get("hard_deletes") not in (None, "ignore")
 
 
 def _named(node: Node) -> list[tuple[str, str]]:

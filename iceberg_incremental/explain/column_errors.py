@@ -203,3 +203,16 @@ def _configured(names: Sequence[tuple[str, str]]) -> str:
 
 def _listed(types: Sequence[tuple[str, str, str]]) -> str:
     return ", ".join(f"{name} is {given} in the model and {target} in the table" for name, given, target in types)
+
+
+@indexed
+def no_time_of_deletion(model: str, column: str, type_: str, hard_deletes: str) -> ConfigError:
+    """The ``updated_at`` of a dbt snapshot that records deletions has a type that cannot contain a time."""
+    return ConfigError(
+        f"{model}: updated_at is {column}, of type {type_}, so its table cannot record when a row was deleted.\n"
+        f"  Expected: a date, a timestamp or text, because hard_deletes: {hard_deletes} writes the current time to the "
+        "columns that contain the values of updated_at.\n"
+        f"  Found: {type_}. Spark does not combine it with a timestamp, so each run after the first would fail.\n"
+        "  To fix: convert it in the snapshot's SQL, for example timestamp_seconds(updated_at) as updated_at, or set "
+        "hard_deletes: ignore."
+    )

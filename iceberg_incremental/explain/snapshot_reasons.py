@@ -22,6 +22,7 @@ DIVIDED_KEYS = "a column of unique_key contains '|', which dbt uses as a separat
 REPEATED_VERSIONS = "two changes are for the same version of a row"
 NOT_CURRENT = "dbt_valid_to_current has a different value after it is stored in the table"
 READ_DIFFERENTLY = "its SQL returns different columns for the changes of its table"
+TEXT_AS_TIME = "updated_at is text, which dbt converts to timestamps and back because hard_deletes is not ignore"
 NO_SNAPSHOT = "its table has no commit yet"
 
 

@@ -8,12 +8,12 @@ this, a run reads the keys of the whole query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
-from ..expose.value_range import ends_sql, has_ends
+from ..expose.value_range import ends_sql, has_ends, type_name
 from ..sql import sql_name, sql_names
 from .changelog import Bound, all_ends_sql, bound_of, bounded, bounds_of
 from .merge import TARGET
@@ -158,6 +158,23 @@ class Versions:
         return self.total - self.new
 
 
+def staged_sql(staging: str, given: Sequence[tuple[str, str]], stored: Mapping[str, str]) -> str:
+    """The query for staged changes whose values have the types of the table's columns.
+
+    ``staging``: dbt's query for the changes, with the columns ``given`` and their types. ``stored``: the types of the
+    table's columns. dbt writes the current time and the values of ``updated_at`` to the same columns, so these columns
+    can have a wider type than the table's.
+    """
+    if all(stored.get(name, type_) == type_ for name, type_ in given):
+        return staging
+    listed = ", ".join(_as_stored(sql_name(name), type_, stored.get(name, type_)) for name, type_ in given)
+    return f"select {listed} from (\n{staging}\n)"
+
+
+def _as_stored(column: str, given: str, stored: str) -> str:
+    return column if given == stored else f"cast({column} as {type_name(stored)}) as {column}"
+
+
 def versions_sql(staged: str, columns: Columns, open_versions: str, keys: ChangedKeys) -> str:
     """The query for the fields of ``Versions``. ``open_versions``: the relation of the changed keys' open versions."""
     known = "0"
@@ -207,8 +224,12 @@ def _with_one_text(key: Sequence[str], types: Sequence[str]) -> list[tuple[str, 
 
 
 def _shifted(time: str, type_: str, days: int) -> str:
-    """A time shifted by some days. Version ids contain local times, which may be ambiguous."""
-    return f"timestampadd(day, {days}, {time})" if type_ == "timestamp" else time
+    """A time shifted by some days.
+
+    Version ids contain local times, which may be ambiguous. A local time that the time zone skips is stored as a later
+    one.
+    """
+    return f"timestampadd(day, {days}, {time})" if type_.startswith("timestamp") else time
 
 
 def other_ids_sql(table: str, columns: Columns, ids: str) -> str:

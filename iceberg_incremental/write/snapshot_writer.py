@@ -141,8 +141,9 @@ class SnapshotWriter:
         """
         assert self.keys is not None
         staged, columns = self._view("staged"), self._columns
-        self._hold("staged", staging)
-        given = {name.lower() for name, _ in self._described(staged)} - {*sql.internal_columns(columns.key)}
+        changes = self._spark.columns(staging)
+        self._hold("staged", sql.staged_sql(staging, changes, self._types))
+        given = {name.lower() for name, _ in changes} - {*sql.internal_columns(columns.key)}
         if not given <= {name.lower() for name in self._types}:
             return snapshot_reasons.SOURCE_ALTERED
         (row,) = self._spark.rows(sql.versions_sql(staged, columns, self._view("open"), self.keys))

@@ -66,7 +66,7 @@ CHECK = {"strategy": "check", "check_cols": "all", "unique_key": "id", "hard_del
 TIMED = {"strategy": "timestamp", "updated_at": "updated_at", "unique_key": "id", "hard_deletes": "invalidate"}
 KINDS = {
     "check_some": {**CHECK, "check_cols": ["name"], "unique_key": ["id"], "hard_deletes": "ignore"},
-    "timed": {**TIMED, "dbt_valid_to_current": "to_timestamp('9999-12-31')"},
+    "timed": {**TIMED, "updated_at": "day", "dbt_valid_to_current": "to_timestamp('9999-12-31')"},
     "recorded": {**CHECK, "hard_deletes": "new_record"},
 }
 CHANGES = [
@@ -80,7 +80,7 @@ CHANGES = [
 
 def test_the_versions_are_those_of_dbts_own_comparison(orders):
     for name, config in KINDS.items():
-        orders.declare(name, **config)
+        orders.declare(name, f"select *, date(updated_at) as day from {SOURCE}", **config)
     orders.run()
     for statements in CHANGES:
         orders.change(*statements)

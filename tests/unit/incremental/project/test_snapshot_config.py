@@ -105,6 +105,18 @@ def test_the_time_of_a_version_must_have_the_same_type_in_the_table():
     assert found == "at is date in the query and timestamp in the table"
 
 
+@pytest.mark.parametrize(
+    ("more", "is_whole"),
+    [({}, False), ({"hard_deletes": "ignore"}, False), ({"hard_deletes": "new_record"}, True),
+     ({"invalidate_hard_deletes": True}, True)],
+)  # fmt: skip
+def test_text_as_the_time_of_a_version(more, is_whole):
+    """dbt converts it to a timestamp and back if the column also receives the time of a deletion."""
+    given = columns(id="int", at="string", dbt_valid_from="string")
+    found = config.reason_of_columns(node(**TIMED, **more), given[:2], given, "dbt_valid_from")
+    assert (found is not None and "updated_at is text" in found) is is_whole
+
+
 @pytest.mark.parametrize("type_", ["double", "float", "binary", "string collate UNICODE_CI"])
 def test_types_of_keys_that_are_not_compared_exactly(type_):
     given = columns(id=type_)

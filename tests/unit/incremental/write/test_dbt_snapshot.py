@@ -67,6 +67,21 @@ def test_places_of_the_ids_of_new_versions():
     assert sql.places(COLUMNS, "array<int>", keys(), [(1, 2, None, None, "4", "9")]) == ((),)  # a key is NULL
 
 
+def test_local_times_that_a_time_zone_skips_are_stored_as_later_ones():
+    assert "timestampadd(day, -1, min(`dbt_updated_at`))" in sql.places_sql("v", COLUMNS, "timestamp_ntz", keys())
+
+
+def test_staged_changes_have_the_types_of_the_table():
+    """For deleted rows, dbt writes the current time to columns of another type."""
+    given = [("id", "int"), ("dbt_updated_at", "timestamp"), ("dbt_change_type", "string")]
+    assert sql.staged_sql("select 1", given, {"id": "int", "dbt_updated_at": "timestamp"}) == "select 1"
+    assert sql.staged_sql("select 1", given, {"id": "int", "dbt_updated_at": "date"}) == (
+        "select `id`, cast(`dbt_updated_at` as date) as `dbt_updated_at`, `dbt_change_type` from (\nselect 1\n)"
+    )
+    with_zone = sql.staged_sql("select 1", [("at", "timestamp_ntz")], {"at": "timestamp"})
+    assert "cast(`at` as timestamp_ltz)" in with_zone
+
+
 def test_keys_whose_text_is_ambiguous_are_not_bounds():
     times = keys((3, 1, 0, 0, 1, 1, "4", "9", "8", "9"), ("at",), ("timestamp",))
     columns = sql.Columns(("at",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
