@@ -1,8 +1,8 @@
 """Lists the data files that contain exactly the rows that a run reads from a source, for engines that read files.
 
-A data file does not show which of its rows delete files have removed. An imported file may lack the values of partition
-columns. A file's column names differ from the table's if columns were renamed, or if Parquet does not support a name.
-If any of this may apply, no files are listed.
+A data file does not show which of its rows delete files have removed. An imported file may lack the partition columns,
+or have other values in them than its partition. A file's column names differ from the table's if columns were renamed,
+or if Parquet does not support a name. If any of this may apply, no files are listed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..table.changed_files import DataFile, TableColumn
 from ..table.commits import may_repeat_files, writes_new_files
 from ..table.file_columns import NAME_MAPPING, readable_by_name
 from ..table.history import History
+from ..table.intervals import has_partition_values
 
 
 class Omitted(str, Enum):
@@ -32,7 +33,7 @@ class Omitted(str, Enum):
     COLUMNS = (
         "files may have other columns: names or types have changed, have defaults, or are not plain letters and digits"
     )
-    IMPORTED = "files may have been imported without their partition columns"
+    IMPORTED = "files may have been imported with other values in their partition columns, or without these columns"
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,10 @@ def _omitted(
         return Omitted.NOT_PARQUET
     if not readable_by_name(reader.schemas(planned.table), columns, history.properties.get(NAME_MAPPING)):
         return Omitted.COLUMNS
-    by_value = any(field.transform == "identity" for file in files for field in file.spec)
-    return Omitted.IMPORTED if by_value and not _are_written(planned, history) else None
+    types = {column.field_id: column.type for column in columns}
+    if all(has_partition_values(file, types) for file in files) or _are_written(planned, history):
+        return None
+    return Omitted.IMPORTED
 
 
 def _has_deletes(reader: PyIcebergReader, planned: Whole | Appends | NetChanges, history: History) -> bool:

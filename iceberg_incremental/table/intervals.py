@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 from .changed_files import DataFile, PartitionField
+from .types import IcebergType
 
 DAY_US = 86_400_000_000
 """Microseconds per day."""
@@ -102,6 +103,32 @@ def interval_of(file: DataFile, field_id: int, type_: str) -> Interval:
         # Iceberg 1.12 reads fractional times before 1970 from ORC one second too late.
         return Interval(has_nulls=found.has_nulls)
     return found
+
+
+def has_partition_values(file: DataFile, types: Mapping[int, IcebergType]) -> bool:
+    """Whether a file's metrics prove that it contains the values of its identity partition fields, in every row.
+
+    Metrics describe the columns in the file itself. An imported file may lack a partition column or have other values
+    in it, while Iceberg reads the partition's value. ``types``: the types of the table's columns by field id.
+    """
+    return all(
+        _has_value(file, field.source_id, value, types.get(field.source_id))
+        for field, value in zip(file.spec, file.partition, strict=True)
+        if field.transform == "identity"
+    )
+
+
+def _has_value(file: DataFile, field_id: int, value: Any, type_: IcebergType | None) -> bool:
+    """Whether a file's metrics prove that a column has one value in every row."""
+    if not isinstance(type_, str) or file.values.get(field_id) != file.records:
+        return False
+    if value is None:
+        return file.nulls.get(field_id) == file.records
+    if isinstance(value, str):  # an exact bound, which is not truncated; U+FFFD stands for bytes that are not UTF-8
+        bounds = {file.lower.get(field_id), file.upper.get(field_id)}
+        return file.nulls.get(field_id) == 0 and bounds == {value.encode()} and "\ufffd" not in value
+    measured = _of_metrics(file, field_id, type_)
+    return measured.is_point and bool(measured.lower == value)
 
 
 def _of_metrics(file: DataFile, field_id: int, type_: str) -> Interval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from iceberg_incremental.command.source_files import Omitted
@@ -165,6 +166,20 @@ def test_partitioned_files_have_their_columns(outside, warehouse, tmp_path):
     assert_exact(lake, rows=[(1, "a"), (2, "b/c"), (3, None)])
 
 
+def test_partitioned_files_that_pyiceberg_wrote(outside, warehouse, tmp_path):
+    """PyIceberg's commits do not state whether their files were written or imported."""
+    lake = Lake(outside.session, warehouse, tmp_path, "partitioned by (v)")
+    rows = {"id": [1, 2, 3, 4], "v": ["a", "b/ü", None, "a"]}
+    lake.iceberg(lake.source).append(pa.table(rows, pa.schema({"id": pa.int64(), "v": pa.string()})))
+    written = [(1, "a"), (2, "b/ü"), (3, None), (4, "a")]
+    assert_exact(lake, rows=written)
+    lake.run()
+    lake.iceberg(lake.source).append(pa.table({"id": [5], "v": ["c"]}))
+    assert_exact(lake, rows=[(5, "c")])
+    lake.iceberg(lake.source).append(pa.table({"id": [6], "v": ["more than 16 characters"]}))
+    assert_omitted(lake, Omitted.IMPORTED, rows=[(5, "c"), (6, "more than 16 characters")])  # the bounds are cut off
+
+
 def test_column_names_that_differ_in_files(lake):
     lake.sql("drop table {s}")
     lake.sql("create table {s} (id bigint, `v w` string) using iceberg")
@@ -172,10 +187,13 @@ def test_column_names_that_differ_in_files(lake):
     assert_omitted(lake, Omitted.COLUMNS)
 
 
-def test_files_that_were_imported_may_lack_partition_columns(outside, warehouse, tmp_path):
+@pytest.mark.parametrize("in_file", [None, "A"])
+def test_files_that_were_imported_may_lack_partition_columns(outside, warehouse, tmp_path, in_file):
+    """They may also have other values than their folder, which Iceberg reads."""
     lake = Lake(outside.session, warehouse, tmp_path, "partitioned by (v)")
     folder = tmp_path / "imported"
-    lake.session.sql("select cast(1 as bigint) as id, 'a' as v").write.partitionBy("v").parquet(str(folder))
+    columns = "cast(1 as bigint) as id" if in_file is None else f"cast(1 as bigint) as id, '{in_file}' as v"
+    lake.session.sql(f"select {columns}").coalesce(1).write.parquet(f"{folder}/v=a")
     lake.session.sql(
         f"call lakehouse.system.add_files(table => '{lake.source}', source_table => '`parquet`.`{folder}`')"
     )

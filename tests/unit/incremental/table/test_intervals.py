@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from iceberg_incremental.table.intervals import DAY_US, Interval, enclosing_interval, interval_of
+from iceberg_incremental.table.intervals import DAY_US, Interval, enclosing_interval, has_partition_values, interval_of
 from tests.unit.incremental.data_files import file, long, whole
 
 
@@ -174,3 +174,40 @@ def test_times_before_1970_in_orc_have_no_bounds():
         assert interval_of(each, 3, "timestamptz").is_bound is bound
     by_day = file("a.orc", partition=[(3, "day", -1)])
     assert not interval_of(by_day, 3, "timestamptz").is_bound
+
+
+US = 20_000 * DAY_US
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "lower", "upper", "nulls", "expected"),
+    [
+        ("string", "größe", "größe".encode(), "größe".encode(), 0, True),
+        ("string", "a", b"a", b"b", 0, False),
+        ("string", "A", b"a", b"a", 0, False),  # the folder of an imported file has another value than its column
+        ("string", "a", b"a", b"a", 1, False),
+        ("string", "a", None, None, 0, False),
+        ("string", "\ufffd", "\ufffd".encode(), "\ufffd".encode(), 0, False),
+        ("string", None, None, None, 10, True),
+        ("string", None, b"a", b"a", 9, False),
+        ("int", 5, whole(5), whole(5), 0, True),
+        ("int", 5, whole(5), whole(6), 0, False),
+        ("date", 5, whole(5), whole(5), 0, True),
+        ("timestamp", US, long(US), long(US), 0, True),
+        ("timestamp", US, long(US // 1000), long(US // 1000), 0, False),  # milliseconds
+        ("boolean", False, b"\x00", b"\x00", 0, True),
+        ("decimal(5, 2)", Decimal("-1.23"), b"\xff\x85", b"\xff\x85", 0, True),
+        ("double", 0.0, long(0), long(0), 0, False),
+    ],
+)
+def test_values_that_a_file_is_proven_to_contain(type_, value, lower, upper, nulls, expected):
+    bounds = [{} if each is None else {1: each} for each in (lower, upper)]
+    found = file("f", [(1, "identity", value), (2, "day", 7)], *bounds, nulls={1: nulls}, values={1: 10})
+    assert has_partition_values(found, {1: type_}) is expected
+
+
+@pytest.mark.parametrize(("values", "types"), [({}, {1: "int"}), ({1: 9}, {1: "int"}), ({1: 10}, {})])
+def test_files_without_complete_metrics_prove_nothing(values, types):
+    found = file("f", [(1, "identity", 5)], {1: whole(5)}, {1: whole(5)}, nulls={1: 0}, values=values)
+    assert not has_partition_values(found, types)
+    assert has_partition_values(file("f", [(1, "bucket[4]", 1)]), types)
