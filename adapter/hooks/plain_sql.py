@@ -16,6 +16,7 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors
 from iceberg_incremental.expose.plain_sql import Source
+from iceberg_incremental.metadata.views import View
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
@@ -31,7 +32,7 @@ from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
 from ..project.own_table import reads_itself
-from ..project.plain_sql import PlainSql, View, plain_sql
+from ..project.plain_sql import PlainSql, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
 from .adapter import Adapter
@@ -39,6 +40,7 @@ from .audit import AuditHooks
 from .context import ModelContext
 from .invocation import Invocations, ModelRun, Room
 from .recorded_reading import note_no_update_method, note_update_method, reading_of, text_has_changed
+from .spark_views import view_by_spark
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -104,7 +106,7 @@ class PlainSqlHooks(Room):
     def _view(self, name: TableName) -> View | None:
         """The current definition of a view. None if it is not a view.
 
-        Raises the errors of the metadata reader and of Spark.
+        Raises Refusal if the definition is unknown, and the errors of the metadata reader and of Spark.
         """
         try:
             self._invocations.current().cuts.of(name)
@@ -112,13 +114,7 @@ class PlainSqlHooks(Room):
             pass
         else:
             return None
-        spark = self._adapter.spark
-        described = [(str(row[0]), str(row[1])) for row in spark.rows(f"describe table extended {name.sql}")]
-        ends = next(place for place, (column, _) in enumerate(described) if not column or column.startswith("#"))
-        catalog, _, namespace = dict(described[ends:])["View Catalog and Namespace"].partition(".")
-        created = str(spark.rows(f"show create table {name.sql}")[0][0])
-        _, _, query = created.partition("\nAS\n")
-        return View(query, dict(described[:ends]), catalog, namespace)
+        return self._adapter.metadata_reader().view(name) or view_by_spark(self._adapter.spark, name)
 
     def query(self, node: Node, compiled_code: str) -> str:
         """A model's SQL, with each relation pinned at the invocation's cut."""

@@ -9,24 +9,15 @@ from functools import cached_property
 
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
+from iceberg_incremental.metadata.views import View
 from iceberg_incremental.query.dialect import PlainSpark
 from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
-from iceberg_incremental.query.refusal import Refusal, other_relation
+from iceberg_incremental.query.refusal import OtherRelation, Refusal, other_relation
 from iceberg_incremental.query.supported import require_supported
 from iceberg_incremental.sql import sql_names
 from iceberg_incremental.table.history import TableName
 
 _MOST_LEVELS = 20
-
-
-@dataclass(frozen=True)
-class View:
-    """A view: its query, its columns with their types, and the default catalog and namespace for names in the query."""
-
-    sql: str
-    columns: Mapping[str, str]
-    catalog: str
-    namespace: str
 
 
 @dataclass
@@ -97,7 +88,7 @@ class _Inliner:
         self._view = view
         self.views: dict[TableName, tuple[View, str]] = {}
 
-    def inlined(self, sql: str, catalog: str, namespace: str | None, level: int = 0) -> str:
+    def inlined(self, sql: str, catalog: str | None, namespace: str | None, level: int = 0) -> str:
         found = [replace(each, relation=self._known(each, sql, level)) for each in mentions(sql, catalog, namespace)]
         return replaced(sql, found, [self._text(each.relation, level) for each in found])
 
@@ -118,7 +109,14 @@ class _Inliner:
             return relation.sql
         if level == _MOST_LEVELS:
             raise Refusal(f"the view {relation}, which is nested in more than {_MOST_LEVELS} other views")
-        query = self.inlined(spark_text(view.sql), view.catalog, view.namespace, level + 1)
+        try:
+            query = self.inlined(spark_text(view.sql), view.catalog, view.namespace, level + 1)
+        except OtherRelation as unknown:
+            raise Refusal(
+                f"the view {relation}, whose query names tables without a catalog or schema that is known",
+                None,
+                "create the view again, with names such as catalog.schema.table in its query",
+            ) from unknown
         text = f"(select * from (\n{query}\n) as ip_view({sql_names(list(view.columns))}))"
         self.views[relation] = (view, text)
         return text

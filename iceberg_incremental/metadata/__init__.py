@@ -11,6 +11,7 @@ from ..table.history import History, TableName
 from ..table.layout import Layout
 from ..table.live_files import LiveFiles
 from ..table.partitions import LiveSpec
+from .views import View
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ class MetadataReader(Protocol):
         """Load the history without a Spark statement. None if one would be needed, or if the table does not exist.
 
         Raises NotIcebergError as ``load`` does.
+        """
+        return None
+
+    def view(self, name: TableName) -> View | None:
+        """The current definition of a view. None if only Spark can provide it, or if the view does not exist.
+
+        Raises MetadataAccessError if the metadata is unreachable.
         """
         return None
 

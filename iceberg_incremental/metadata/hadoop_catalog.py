@@ -36,6 +36,9 @@ class HadoopMetadataCatalog:
         newest = self._newest_location(table)
         return None if newest is None else parse(read_bytes(newest, self._properties))
 
+    def view(self, name: TableName) -> None:
+        """See MetadataCatalog.view. A hadoop catalog has no views."""
+
     def _newest_location(self, table: TableName) -> str | None:
         folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
         version = self._hinted_version(folder)

@@ -18,6 +18,7 @@ from . import FilesAt, MetadataReader
 from .catalog_properties import Unmapped, map_catalog
 from .pyiceberg_reader import PyIcebergReader
 from .spark_reader import RunSql, SparkReader
+from .views import View
 
 MODES = ("auto", "pyiceberg", "spark")
 
@@ -66,6 +67,10 @@ class AutoReader:
     def load(self, table: TableName) -> History | None:
         """See MetadataReader.load."""
         return self._either(table, lambda reader: reader.load(table))
+
+    def view(self, name: TableName) -> View | None:
+        """See MetadataReader.view."""
+        return self._of_metadata(name, f"Spark shows the definition of {name}", lambda reader: reader.view(name))
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations. Uses Spark for tables that PyIceberg failed to access before."""
@@ -116,11 +121,11 @@ class AutoReader:
     def changed_files(self, history: History, start: int, end: int) -> ChangedFiles:
         """See MetadataReader.changed_files."""
         spark = f"Spark reads the columns of {history.table}, and all files are read"
-        return self._of_manifests(history.table, spark, lambda reader: reader.changed_files(history, start, end))
+        return self._of_metadata(history.table, spark, lambda reader: reader.changed_files(history, start, end))
 
     def data_files(self, history: History, asked: FilesAt) -> ChangedFiles | None:
         """See MetadataReader.data_files."""
-        return self._of_manifests(
+        return self._of_metadata(
             history.table,
             f"The data files of {history.table} are not listed",
             lambda reader: reader.data_files(history, asked),
@@ -129,15 +134,15 @@ class AutoReader:
     def live_specs(self, history: History, at: int) -> Sequence[LiveSpec]:
         """See MetadataReader.live_specs."""
         spark = f"Spark reads the partition specs of {history.table}"
-        return self._of_manifests(history.table, spark, lambda reader: reader.live_specs(history, at))
+        return self._of_metadata(history.table, spark, lambda reader: reader.live_specs(history, at))
 
     def live_files(self, history: History) -> LiveFiles | None:
         """See MetadataReader.live_files."""
         spark = f"Spark lists the files of {history.table}"
-        return self._of_manifests(history.table, spark, lambda reader: reader.live_files(history))
+        return self._of_metadata(history.table, spark, lambda reader: reader.live_files(history))
 
-    def _of_manifests(self, table: TableName, otherwise: str, what: Callable[[MetadataReader], _Read]) -> _Read:
-        """Read manifests. A failure of PyIceberg does not affect later reads.
+    def _of_metadata(self, table: TableName, otherwise: str, what: Callable[[MetadataReader], _Read]) -> _Read:
+        """Read manifests or a view. A failure of PyIceberg does not affect later reads.
 
         ``otherwise``: the consequence of a failure, for the log.
         """

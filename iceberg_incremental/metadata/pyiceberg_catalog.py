@@ -56,6 +56,14 @@ class PyIcebergCatalog:
         found = self._load(table)
         return None if found is None else document_of(found.metadata)
 
+    def view(self, name: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.view. Raises the errors of PyIceberg, which reads views only in REST catalogs."""
+        from pyiceberg.exceptions import NoSuchViewError
+
+        with suppress(NotImplementedError, NoSuchViewError):
+            return self._open().load_view((name.namespace, name.name)).metadata.model_dump(mode="json")
+        return None
+
     def _load(self, table: TableName, *, heads: bool = False) -> Table | None:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError
 

@@ -23,6 +23,7 @@ from .manifest_files import ReadBytes
 from .pyiceberg_catalog import PyIcebergCatalog
 from .sql_catalog import SqlMetadataCatalog
 from .table_metadata import columns_by_schema, folders_of, layout_of, parse, to_history
+from .views import View, view_of
 
 _Read = TypeVar("_Read")
 
@@ -41,6 +42,9 @@ class MetadataCatalog(Protocol):
 
         Raises NotIcebergError for a view or a table of another format.
         """
+
+    def view(self, name: TableName) -> Mapping[str, Any] | None:
+        """A view's current metadata document. None if it cannot be read from this catalog."""
 
 
 class PyIcebergReader:
@@ -74,6 +78,13 @@ class PyIcebergReader:
     def load_with_layout(self, table: TableName) -> tuple[History, Layout | None] | None:
         """See MetadataReader.load_with_layout."""
         return self._of_document(table, lambda document: (to_history(table, document), layout_of(document)))
+
+    def view(self, name: TableName) -> View | None:
+        """See MetadataReader.view."""
+        catalog, properties = self._catalog(name.catalog)
+        with access_to(f"the metadata of {name}", properties):
+            document = catalog.view(name)
+            return None if document is None else view_of(name, document)
 
     def schemas(self, table: TableName) -> Mapping[int, Sequence[TableColumn]]:
         """The columns of each schema that a table has had, by schema id. Empty if the table does not exist."""

@@ -54,19 +54,29 @@ class SqlMetadataCatalog:
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
         """See MetadataCatalog.document. Raises the errors of the database and the file system."""
-        location = self._location(table)
-        return None if location is None else parse(read_bytes(location, self._properties))
+        row = self._row(table)
+        if row is not None and _is_view(row):
+            raise metadata_errors.view(table)
+        return self._parsed(row)
 
-    def _location(self, table: TableName) -> str | None:
+    def view(self, name: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.view. Raises the errors of the database and the file system."""
+        row = self._row(name)
+        return self._parsed(row) if row is not None and _is_view(row) else None
+
+    def _parsed(self, row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return None if row is None else parse(read_bytes(str(row["metadata_location"]), self._properties))
+
+    def _row(self, table: TableName) -> Mapping[str, Any] | None:
         parameters = {"catalog": table.catalog, "namespace": table.namespace, "name": table.name}
         with self._engine.connect() as connection:
             row = connection.execute(self._select, parameters).mappings().one_or_none()
-        if row is None:
-            return None
-        if row.get("iceberg_type") == "VIEW":  # catalogs of schema version V0 lack this column
-            raise metadata_errors.view(table)
-        return str(row["metadata_location"])
+        return None if row is None else dict(row)
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties."""
         return self._properties
+
+
+def _is_view(row: Mapping[str, Any]) -> bool:
+    return row.get("iceberg_type") == "VIEW"  # catalogs of schema version V0 lack this column

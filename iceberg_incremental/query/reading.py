@@ -84,15 +84,16 @@ def spark_text(sql: str) -> str:
     return without_qualify(sql, _parsed)
 
 
-def mentions(sql: str, catalog: str, namespace: str | None = None) -> list[Mention]:
+def mentions(sql: str, catalog: str | None, namespace: str | None = None) -> list[Mention]:
     """The relations that a query names, in the order of the text, without its own CTEs.
 
-    ``catalog``, ``namespace``: the defaults for names without one. Raises Refusal for a name that is not a relation.
+    ``catalog``, ``namespace``: the defaults for names without one. None if unknown. Raises Refusal for a name that is
+    not a relation, and OtherRelation for one whose default is unknown.
     """
     return _mentions(_parsed(sql), catalog, namespace)
 
 
-def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Mention]:
+def _mentions(tree: exp.Query, catalog: str | None, namespace: str | None) -> list[Mention]:
     found = []
     for table in tree.find_all(exp.Table):
         if _is_cte(table):
@@ -109,10 +110,10 @@ def _mentions(tree: exp.Query, catalog: str, namespace: str | None) -> list[Ment
     return sorted(found, key=lambda each: each.start)
 
 
-def _table_name(parts: Sequence[str], catalog: str, namespace: str | None) -> TableName | None:
-    if len(parts) == 1:
-        return None if namespace is None else TableName(catalog, namespace, parts[0])
-    return TableName(*(parts if len(parts) == 3 else (catalog, *parts)))
+def _table_name(parts: Sequence[str], catalog: str | None, namespace: str | None) -> TableName | None:
+    full = [*(catalog, namespace)[: 3 - len(parts)], *parts]
+    known = [part for part in full if part is not None]
+    return TableName(*known) if len(known) == len(full) else None
 
 
 def _is_cte(table: exp.Table) -> bool:

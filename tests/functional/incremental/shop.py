@@ -91,6 +91,11 @@ class Shop:
         outputs = {"dev": {**self._target, "server_side_parameters": parameters}}
         self.write("profiles.yml", yaml.safe_dump({"shop": {"target": "dev", "outputs": outputs}}))
 
+    def read_metadata_by(self, reader: str) -> None:
+        """Set the profile's metadata reader."""
+        self._target["metadata_reader"] = reader
+        self.configure({})
+
     def model(self, name: str, sql: str, **config: Any) -> None:
         """Write a model with the incremental materialization; ``config`` as in a model's config()."""
         config = {"materialized": "iceberg_incremental_snapshot", **config}

@@ -43,11 +43,6 @@ ODD_KEYS = {
 }
 
 
-def read_metadata_by(shop, reader):
-    profiles = shop.folder / "profiles.yml"
-    profiles.write_text(profiles.read_text().replace("threads: 4", f"threads: 4\n      metadata_reader: {reader}"))
-
-
 def last_commits(shop, name):
     """The operations of the two newest commits, including commits that were never the head of main."""
     found = shop.sql(f"select operation from {shop.built(name)}.snapshots order by committed_at desc limit 2")
@@ -120,7 +115,7 @@ def test_only_deletions_only_new_rows_and_no_rows(shop):
 @pytest.mark.thorough
 @pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", OTHERS)])
 def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layouts):
-    read_metadata_by(shop, reader)
+    shop.read_metadata_by(reader)
     log = shop.source("log", "n int, id int, v string, _change_type string")
     for layout, properties in layouts.items():
         shop.model(layout, LOG, **KEYED, tblproperties=properties)
@@ -140,7 +135,7 @@ def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layo
 @pytest.mark.thorough
 @pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", {**LAYOUTS, **OTHERS})])
 def test_new_keys_are_inserted_next_to_updates_with_each_metadata_reader(shop, reader, layouts):
-    read_metadata_by(shop, reader)
+    shop.read_metadata_by(reader)
     log = shop.source("log", "n int, id int, v string, _change_type string")
     for layout, properties in layouts.items():
         shop.model(layout, LOG, **KEYED, tblproperties=properties)

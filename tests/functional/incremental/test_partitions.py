@@ -18,8 +18,7 @@ MODELS = {
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("reader", ["auto", "spark"])
 def test_files_of_an_older_partitioning_are_not_left_beside_the_rows_that_replace_them(shop, kind, reader):
-    profiles = shop.folder / "profiles.yml"
-    profiles.write_text(profiles.read_text().replace("threads: 4", f"threads: 4\n      metadata_reader: {reader}"))
+    shop.read_metadata_by(reader)
     events = shop.source("events", "id int, day date")
     sql, config = MODELS[kind]
     shop.model("daily", sql, **{**config, "partition_by": "months(day)"})

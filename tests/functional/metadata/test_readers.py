@@ -14,6 +14,7 @@ from iceberg_incremental.maintenance.compaction import deleted_rows
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.open import open_reader
+from iceberg_incremental.metadata.views import View
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.live_files import Content, LiveFiles
 
@@ -398,6 +399,27 @@ def test_a_view(load: Callable[[TableName], History | None], catalog: str, spark
 
     with pytest.raises(NotIcebergError, match=f"{view} is a view; expected an Iceberg table"):
         load(view)
+
+
+def test_the_definition_of_a_view(readers: dict[str, MetadataReader], catalog: str, spark: Spark):
+    if catalog == "hadoop":
+        pytest.skip("a hadoop catalog has no views")
+    view = TableName(catalog, SCHEMA, f"defined_{catalog}")
+    query = "select 1 as id, array(named_struct('a', timestamp '2026-01-01')) as `x y` from other.t"
+    if catalog == "spark_catalog":
+        query = query.removesuffix(" from other.t")
+    else:
+        spark.run(f"create namespace if not exists {catalog}.other")
+        spark.run(f"create table if not exists {catalog}.other.t (id int) using iceberg")
+        spark.run(f"use {catalog}.other")
+    spark.run(f"create or replace view {view.sql} comment 'one\nAS\ntwo' as {query}")
+    spark.run("use spark_catalog.default")
+    found = [reader.view(view) for reader in readers.values()]
+    if catalog in IN_METASTORE:
+        assert found == [None, None]
+    else:
+        columns = {"id": "int", "x y": "array<struct<a:timestamp>>"}
+        assert found == [View(query, columns, catalog, "other"), None]
 
 
 @pytest.mark.parametrize("catalog", ["spark_catalog"], indirect=True)

@@ -180,6 +180,31 @@ def test_views_are_read_through(auto):  # noqa: F811
     assert auto.shop.rows(auto.shop.built("kept")) == auto.shop.rows(f"({query})") != rows
 
 
+@pytest.mark.parametrize("reader", ["auto", "spark"])
+def test_a_view_that_was_created_elsewhere(auto, reader):  # noqa: F811
+    """Its comments have a line AS. Its query names a table of the schema that was current, which is not the view's."""
+    auto.shop.read_metadata_by(reader)
+    catalog, other = auto.shop.catalog, f"{auto.shop.catalog}.{auto.shop.schema}_other"
+    auto.shop.sql(f"create namespace {other}")
+    auto.shop.sql(f"create table {other}.orders as select 7 as id, 100.00 as amount")
+    comment = "one\nAS\nselect 1 as id, it\\'s `2"
+    auto.shop.sql(f"use {other}")
+    query = "select id, amount from {} where amount > 15"
+    for name, named in (("big", "orders"), ("full", "{orders}")):
+        text = query.format(named.format(**auto.tables))
+        columns = f"(id comment '{comment}', amount) comment '{comment}'"
+        auto.shop.sql(f"create view {auto.shop.raw(name)} {columns} as {text}")
+        auto.shop.declare(name)
+        auto.shop.model(f"of_{name}", f"select id from {{{{ source('raw', '{name}') }}}}", **AUTO)
+    auto.shop.sql(f"use {catalog}")
+    found = auto.shop.dbt("run")
+    assert auto.shop.rows(auto.shop.built("of_full")) == auto.shop.rows(auto.shop.raw("full"), "id")
+    if reader == "auto":
+        assert auto.shop.rows(auto.shop.built("of_big")) == {(7,): 1}
+    else:  # Spark does not show the schema
+        assert "whose query names tables without a catalog or schema" in found.message("of_big")
+
+
 def test_a_value_that_jinja_computes_in_each_run(auto):  # noqa: F811
     """The value comes from a table that the SQL does not read, so no source has new commits."""
     limits = auto.shop.raw("limits")

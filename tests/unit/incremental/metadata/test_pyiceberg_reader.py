@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,10 +12,24 @@ import pytest
 
 from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
 from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.metadata.views import View
 from iceberg_incremental.table.history import TableName
 from tests.unit.incremental.metadata.catalogs import TABLE, metadata, reader_of
 
 COLUMNS = "catalog_name, table_namespace, table_name, metadata_location"
+A_VIEW = {
+    "format-version": 1,
+    "current-version-id": 1,
+    "versions": [
+        {
+            "version-id": 1,
+            "schema-id": 0,
+            "representations": [{"type": "sql", "sql": "select 1 as id", "dialect": "spark"}],
+            "default-namespace": ["raw"],
+        }
+    ],
+    "schemas": [{"schema-id": 0, "fields": [{"id": 1, "name": "id", "type": "int"}]}],
+}
 
 
 @pytest.fixture
@@ -69,6 +85,17 @@ def test_a_view(database: Path):
 
     with pytest.raises(NotIcebergError, match=r"lake\.ops\.flights is a view; expected an Iceberg table"):
         sqlite_reader(database).load(TABLE)
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "TABLE", None])
+def test_the_definition_of_a_view(database: Path, tmp_path: Path, kind: str | None):
+    (tmp_path / "view.gz.metadata.json").write_bytes(gzip.compress(json.dumps(A_VIEW).encode()))
+    register(database, str(tmp_path / "view.gz.metadata.json"), kind=kind)
+
+    found = sqlite_reader(database).view(TABLE)
+
+    assert found == (View("select 1 as id", {"id": "int"}, "lake", "raw") if kind == "VIEW" else None)
+    assert sqlite_reader(database).view(TableName("lake", "ops", "missing")) is None
 
 
 def test_each_load_is_fresh_even_if_the_database_is_replaced(database: Path, tmp_path: Path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.plain_sql import View, plain_sql
+from dbt.adapters.spark_iceberg.project.plain_sql import plain_sql
+from iceberg_incremental.metadata.views import View
 from iceberg_incremental.table.history import TableName
 
 A, B, SEEN = (TableName("lake", "shop", name) for name in ("a", "b", "seen"))
@@ -41,6 +42,26 @@ def test_a_view_counts():
     sql = "select id from lake.shop.seen"
     views = [f"select id from lake.shop.a{rest}" for rest in ("", " where id > 1", " limit 1")]
     assert len({digest(sql, view) for view in views}) == len(views)
+
+
+@pytest.mark.parametrize(
+    ("query", "catalog", "namespace", "reads"),
+    [
+        ("select id from a", "lake", "ops", TableName("lake", "ops", "a")),
+        ("select id from ops.a", "lake", None, TableName("lake", "ops", "a")),
+        ("select id from lake.ops.a", None, None, TableName("lake", "ops", "a")),
+        ("select id from a", "lake", None, None),
+        ("select id from ops.a", None, None, None),
+        ("with a as (select id from lake.ops.a) select id from a", None, None, TableName("lake", "ops", "a")),
+    ],
+)
+def test_names_in_a_view_belong_to_the_catalog_and_schema_of_its_creation(query, catalog, namespace, reads):
+    view = View(query, {"id": "int"}, catalog, namespace)
+    found = plain_sql("select id from lake.shop.seen", "other", [SEEN], {SEEN: view}.get)
+    if reads is None:
+        assert "the view lake.shop.seen, whose query names tables without a catalog" in str(found.refusal)
+    else:
+        assert [each.relation for each in found.mentions] == [reads] and found.refusal is None
 
 
 def test_a_text_that_cannot_be_parsed_has_a_digest():
