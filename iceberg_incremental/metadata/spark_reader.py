@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..errors import IncrementalError, MetadataAccessError
+from ..errors import IncrementalError, MetadataAccessError, StatementError
 from ..explain import metadata_errors
 from ..table.changed_files import ChangedFiles, TableColumn
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
@@ -16,7 +16,7 @@ from ..table.partitions import LiveSpec
 from . import MetadataReader
 from .describe import describe
 from .manifest_files import FILE_PATH_ID, content_of
-from .table_metadata import folders_of
+from .table_metadata import created_ms, folders_of
 
 RunSql = Callable[[str], Sequence[Sequence[Any]]]
 
@@ -96,6 +96,7 @@ class SparkReader(MetadataReader):
             branches={MAIN: Retention()}
             | {name: Retention(least, age) for name, _, _, type_, least, age in listed if type_ == "BRANCH"},
             updated_ms=int(log[-1][3]) if log else None,
+            created_ms=created_ms(str(log[0][0]), int(log[0][3])) if log else None,
         )
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
@@ -184,7 +185,7 @@ class SparkReader(MetadataReader):
     def _run(self, sql: str, table: TableName) -> Sequence[Sequence[Any]]:
         try:
             return self._run_sql(sql)
-        except IncrementalError:
-            raise
         except Exception as error:
+            if isinstance(error, IncrementalError) and not isinstance(error, StatementError):
+                raise
             raise metadata_errors.unreadable_by_spark(table, error) from error

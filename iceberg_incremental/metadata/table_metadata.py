@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..table.types import fields_of
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
+_FIRST_FILE = re.compile(r"/(?:00000-|v1\.)[^/]*$")
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
 """The properties that set folders for new files."""
 
@@ -39,7 +41,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     current = document.get("current-snapshot-id")
     if current == _NO_SNAPSHOT:
         current = None
-    listed = document.get("refs") or {}
+    listed, log = document.get("refs") or {}, document.get("metadata-log") or ()
     refs = {name: ref["snapshot-id"] for name, ref in listed.items()}
     if current is not None:
         refs[MAIN] = current  # refs are optional in format v1
@@ -51,7 +53,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         snapshots={each.snapshot_id: each for each in snapshots},
         refs=refs,
         properties=document.get("properties") or {},
-        metadata_log=tuple(entry["metadata-file"] for entry in document.get("metadata-log") or ()),
+        metadata_log=tuple(entry["metadata-file"] for entry in log),
         ref_ages={name: ref["max-ref-age-ms"] for name, ref in listed.items() if ref.get("max-ref-age-ms") is not None},
         branches={MAIN: Retention()}
         | {
@@ -62,7 +64,17 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         updated_ms=document.get("last-updated-ms"),
         location=document.get("location"),
         rolled_back_ms=_rolled_back_ms(document),
+        created_ms=created_ms(log[0]["metadata-file"], log[0]["timestamp-ms"]) if log else None,
     )
+
+
+def created_ms(file: str, timestamp_ms: int) -> int | None:
+    """When a table was created, from the oldest entry of its metadata log. None if the log begins later.
+
+    Iceberg's catalogs number metadata files: the first one is ``00000-<uuid>.metadata.json``, or in a hadoop catalog,
+    ``v1.metadata.json``.
+    """
+    return timestamp_ms if _FIRST_FILE.search(file) else None
 
 
 def _rolled_back_ms(document: Mapping[str, Any]) -> int | None:

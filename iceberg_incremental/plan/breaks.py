@@ -70,9 +70,16 @@ class Break:
 
 
 def is_other_table(history: History, position: Position) -> bool:
-    """Whether the table's UUID shows that a position belongs to another table."""
-    uuids = (history.table_uuid, position.table_uuid)
-    return None not in uuids and uuids[0] != uuids[1]
+    """Whether a position is known to belong to another table.
+
+    Without UUIDs, which Spark's metadata tables lack, this is the case if the table was created after the position's
+    snapshot, which it does not have.
+    """
+    if history.table_uuid is not None and position.table_uuid is not None:
+        return history.table_uuid != position.table_uuid
+    if history.created_ms is None or position.timestamp_ms is None or position.snapshot_id in history.snapshots:
+        return False
+    return history.created_ms > position.timestamp_ms
 
 
 def break_before(history: History, position: Position, end: Snapshot) -> Break:

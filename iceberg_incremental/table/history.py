@@ -108,7 +108,7 @@ class History:
     retention of each branch by name; all other refs are tags. ``updated_ms``: when the metadata was last written; None
     if the reader cannot know it. ``location``: the table's folder; None if the reader cannot know it.
     ``rolled_back_ms``: when main was last set to a snapshot that had been current before; None if it was not, or if the
-    reader cannot know it.
+    reader cannot know it. ``created_ms``: when the table was created; None if the reader cannot know it.
     """
 
     table: TableName
@@ -124,6 +124,7 @@ class History:
     updated_ms: int | None = None
     location: str | None = None
     rolled_back_ms: int | None = None
+    created_ms: int | None = None
 
     @property
     def current(self) -> Snapshot | None:

@@ -16,6 +16,7 @@ from iceberg_incremental.errors import (
     ConcurrentRunError,
     ConfigError,
     RewriteError,
+    SourceMissingError,
     StagingError,
     StatementError,
 )
@@ -65,18 +66,28 @@ def appended(lake, **options):
     return run
 
 
-def test_a_job_appends_what_is_new(lake):
+@pytest.mark.parametrize("reader", ["auto", "spark"])
+def test_a_job_appends_what_is_new(lake, reader):
+    options = {"metadata_reader": reader}
     lake.insert((1, "a", 1), (2, "b", 1))
-    first = appended(lake)
+    first = appended(lake, **options)
     assert first.is_rebuild and first.published.rows == 2
     lake.insert((3, "c", 2))
-    assert lake.job().status().plan.action is Action.APPLY
-    second = appended(lake)
+    assert lake.job(**options).status().plan.action is Action.APPLY
+    second = appended(lake, **options)
     assert not second.is_rebuild and second.published.rows == 1
     assert lake.rows() == Counter([(1, "a"), (2, "b"), (3, "c")])
-    assert appended(lake).published is None
-    assert lake.job().status().plan.action is Action.NOTHING
+    assert appended(lake, **options).published is None
+    assert lake.job(**options).status().plan.action is Action.NOTHING
     assert lake.branches() == {"main"}
+
+
+@pytest.mark.parametrize("reader", ["auto", "spark"])
+@pytest.mark.parametrize("schema", ["{}", "lakehouse.no_such_schema"])
+def test_a_source_that_does_not_exist(lake, reader, schema):
+    job, missing = lake.job(metadata_reader=reader), f"{schema.format(lake.schema)}.missing"
+    with pytest.raises(SourceMissingError, match=rf"The source {missing} of \S+ does not exist"), job.run() as run:
+        run.append(run.changes(missing))
 
 
 def failing(lake):

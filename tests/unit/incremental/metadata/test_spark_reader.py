@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.errors import MetadataAccessError, NotIcebergError, ViewError
+from iceberg_incremental.errors import MetadataAccessError, NotIcebergError, StatementError, ViewError
 from iceberg_incremental.metadata.spark_reader import SparkReader
 from iceberg_incremental.table.history import Retention
 from iceberg_incremental.table.partitions import LiveSpec
@@ -50,8 +50,25 @@ def test_a_history():
     assert history.snapshots[1].number("added-records") == 3
 
 
-def test_a_missing_table():
-    missing = RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] The table cannot be found")
+@pytest.mark.parametrize(
+    ("file", "created_ms"),
+    [
+        ("s3://b/t/metadata/00000-9c12d441.metadata.json", 500),
+        ("s3://b/t/metadata/00000-9c12d441.gz.metadata.json", 500),
+        ("/w/t/metadata/v1.metadata.json", 500),
+        ("/w/t/metadata/v10.metadata.json", None),
+        ("s3://b/t/metadata/00100-9c12d441.metadata.json", None),
+        ("s3://b/00000-x/metadata/9c12d441.metadata.json", None),
+    ],
+)
+def test_the_time_of_creation(file, created_ms):
+    log = [(file, None, None, 500), ("b.json", 1, 1, 1000), ("c.json", 2, 2, 2000)]
+    assert reader({**TABLE_ROWS, ".metadata_log_entries": log}).load(TABLE).created_ms == created_ms
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, StatementError])
+def test_a_missing_table(kind):
+    missing = kind("[TABLE_OR_VIEW_NOT_FOUND] The table cannot be found")
     assert reader({"show tblproperties": missing}).load(TABLE) is None
 
 
@@ -101,6 +118,7 @@ def test_live_specs_by_their_numbers():
     assert reader(rows).live_specs(reader(TABLE_ROWS).load(TABLE), 2) == [LiveSpec(0, 3), LiveSpec(1, 2)]
 
 
-def test_a_statement_that_fails():
+@pytest.mark.parametrize("kind", [RuntimeError, StatementError])
+def test_a_statement_that_fails(kind):
     with pytest.raises(MetadataAccessError, match=r"Spark cannot read the metadata of lake\.ops\.flights: lost"):
-        reader({"show tblproperties": RuntimeError("lost")}).load(TABLE)
+        reader({"show tblproperties": kind("lost")}).load(TABLE)

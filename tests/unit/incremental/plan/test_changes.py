@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from iceberg_incremental.plan.breaks import Break
@@ -174,6 +176,22 @@ def test_breaks_are_told_apart(source, position, cause, ancestor):
 def test_unknown_uuids_are_not_compared():
     assert planned(h.history(*h.chain(2), uuid=None), h.at(1)).kind is Kind.APPEND
     assert planned(h.history(*h.chain(2)), h.at(1, uuid=None)).kind is Kind.APPEND
+
+
+@pytest.mark.parametrize(
+    ("source", "created_ms", "cause"),
+    [
+        (h.chain(2), 4001, Cause.REBUILT),
+        (h.chain(2), 4000, Cause.ROLLED_BACK),  # as the snapshot that was read, which was expired after a rollback
+        (h.chain(2), None, Cause.ROLLED_BACK),
+        (h.chain(4), 4001, Cause.ROLLED_BACK),  # the table has the snapshot, and a clock was wrong
+    ],
+)
+def test_without_uuids_a_table_that_is_newer_than_what_was_read_is_another(source, created_ms, cause):
+    created = None if created_ms is None else h.EPOCH_MS + created_ms
+    history = replace(h.history(*source, uuid=None, head=2), created_ms=created)
+    found = planned(history, h.at(4, uuid=None))
+    assert isinstance(found, Break) and found.cause is cause
 
 
 # Whole tables
