@@ -40,6 +40,7 @@ _REST_SETTINGS = (
     "rest.signing-region",
     "rest.signing-name",
 )
+_DELEGATION, _VENDED = "header.X-Iceberg-Access-Delegation", "vended-credentials"
 _GLUE_SETTINGS = {
     "client.region": "glue.region",
     "glue.id": "glue.id",
@@ -74,7 +75,7 @@ class _CannotMapError(Exception):
 
 def map_catalog(name: str, spark_settings: Mapping[str, str]) -> CatalogProperties | Unmapped:
     """PyIceberg's properties of a catalog in a Spark session. ``spark_settings``: the settings by full name."""
-    settings = settings_of(name, spark_settings)
+    settings = _with_delegation(settings_of(name, spark_settings))
     try:
         kind = _kind(spark_settings.get(f"{_PREFIX}{name}"), settings)
         if hidden := sorted(key for key, value in settings.items() if is_redacted(value)):
@@ -89,6 +90,18 @@ def settings_of(name: str, spark_settings: Mapping[str, str]) -> dict[str, str]:
     """Spark's settings of a catalog, without their common prefix."""
     prefix = f"{_PREFIX}{name}."
     return {key.removeprefix(prefix): value for key, value in spark_settings.items() if key.startswith(prefix)}
+
+
+def _with_delegation(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings with the header that requests credentials from a REST catalog, if Spark hides its value.
+
+    SQL's SET hides it because it contains the word "credential".
+    """
+    return {key: _VENDED if is_redacted(value) and _is_delegation(key) else value for key, value in settings.items()}
+
+
+def _is_delegation(key: str) -> bool:
+    return key.lower() == _DELEGATION.lower()
 
 
 def kind_of(settings: Mapping[str, str]) -> str:
@@ -121,6 +134,8 @@ def _rest(settings: Mapping[str, str], _: Mapping[str, str]) -> dict[str, Any]:
     _required(settings, "uri")
     properties: dict[str, Any] = {key: settings[key] for key in _REST_SETTINGS if key in settings}
     properties |= {key: value for key, value in settings.items() if key.startswith("header.")}
+    if not any(map(_is_delegation, settings)):
+        properties[_DELEGATION] = ""  # by default, PyIceberg requests credentials, and Spark does not
     match settings.get("rest.auth.type", "oauth2").lower():
         case "none" | "oauth2":
             pass

@@ -29,6 +29,7 @@ def test_jdbc():
 
 
 REST_URI = {"uri": "https://rest.example"}
+DELEGATION = "header.X-Iceberg-Access-Delegation"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,21 @@ REST_URI = {"uri": "https://rest.example"}
     ],
 )  # fmt: skip
 def test_rest(options: dict[str, str], expected: dict[str, object]):
-    assert properties({"type": "rest", **REST_URI, **options}) == {"type": "rest", **REST_URI, **expected}
+    found = properties({"type": "rest", **REST_URI, **options})
+    assert found == {"type": "rest", **REST_URI, DELEGATION: "", **expected}
+
+
+@pytest.mark.parametrize("key", [DELEGATION, DELEGATION.lower()])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("vended-credentials", "vended-credentials"),
+        ("*********(redacted)", "vended-credentials"),
+        ("remote-signing", "remote-signing"),
+    ],
+)
+def test_the_credentials_that_a_rest_catalog_is_asked_for(key: str, value: str, expected: str):
+    assert properties({"type": "rest", **REST_URI, key: value}) == {"type": "rest", **REST_URI, key: expected}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +148,7 @@ def test_catalog_impl(implementation: str, expected: str):
 )  # fmt: skip
 def test_file_properties(options: dict[str, str], others: dict[str, str], expected: dict[str, str]):
     result = properties({"type": "rest", **REST_URI, **options}, others=others)
-    assert result == {"type": "rest", **REST_URI, **expected}
+    assert result == {"type": "rest", **REST_URI, DELEGATION: "", **expected}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +196,7 @@ def test_file_credentials_that_spark_hides_are_omitted():
     assert properties({"type": "rest", **REST_URI}, others=others) == {
         "type": "rest",
         **REST_URI,
+        DELEGATION: "",
         "s3.endpoint": "https://s3",
     }
 

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
 
+from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.metadata import table_metadata
+from iceberg_incremental.metadata.open import open_reader
 from iceberg_incremental.metadata.pyiceberg_catalog import document_of
 from iceberg_incremental.table.history import Retention
 from tests.unit.incremental.metadata.catalogs import TABLE
@@ -100,3 +106,52 @@ def test_pyicebergs_metadata_has_the_history_of_the_original_document(version):
     assert table_metadata.to_history(TABLE, document_of(TableMetadataUtil.parse_obj(written))) == history
     assert history.branches == {"main": Retention(None, 5), "side": Retention(3, None)}
     assert (history.ref_ages, history.updated_ms) == ({"held": 7}, 1_760_000_000_000)
+
+
+class _WithoutCredentials(BaseHTTPRequestHandler):
+    """A REST catalog that cannot vend credentials. Like Polaris, it refuses to load a table for which it should."""
+
+    def do_GET(self) -> None:
+        status = 200
+        answer: dict[str, Any] = {"defaults": {}, "overrides": {}}
+        if self.path.endswith("/tables/flights"):
+            answer = {"metadata-location": "s3://b/t/metadata/2.json", "metadata": a_document(2)}
+            if self.headers.get("X-Iceberg-Access-Delegation"):
+                text = "Credential vending was requested, but no credentials are available"
+                status, answer = 400, {"error": {"message": text, "type": "IllegalArgumentException", "code": 400}}
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def without_credentials() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _WithoutCredentials)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_rest_catalog_is_asked_for_credentials_only_if_spark_asks_it(without_credentials: str):
+    rest = {
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "rest",
+        "spark.sql.catalog.lake.uri": without_credentials,
+    }
+    asking = {**rest, "spark.sql.catalog.lake.header.X-Iceberg-Access-Delegation": "vended-credentials"}
+
+    found = open_reader("pyiceberg", lambda: rest, {}, _no_spark).load(TABLE)
+
+    assert found is not None and found.table_uuid == a_document(2)["table-uuid"]
+    with pytest.raises(MetadataAccessError, match="Credential vending was requested"):
+        open_reader("pyiceberg", lambda: asking, {}, _no_spark).load(TABLE)
+
+
+def _no_spark(sql: str) -> list[tuple[str, ...]]:
+    raise AssertionError(f"asked Spark: {sql}")
