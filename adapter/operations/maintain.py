@@ -92,10 +92,10 @@ def maintain(
     tables = _tables(names, nodes, with_sources=with_sources)
     if orphan_files:
         maintenance.folders, maintenance.unlocated = _folders(reader, {*_all_tables(names), *tables})
-    reports = []
-    for number, table in enumerate(tables, start=1):
+    reports, last = [], max(tables.values(), default=0)
+    for table, number in tables.items():
 
-        def carry_out(step: Step, plan: TablePlan, place: str = f"{number:,} of {len(tables):,}") -> Done:
+        def carry_out(step: Step, plan: TablePlan, place: str = f"{number:,} of {last:,}") -> Done:
             if dry_run:
                 return Done(step, None)
             note(progress(plan, step, place))
@@ -121,16 +121,19 @@ def _consumer(reader: MetadataReader, names: project.ProjectTables, node: projec
     return consumer if found is None else replace(consumer, checkpoint=found.checkpoint or found.unproven)
 
 
-def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with_sources: bool) -> list[TableName]:
-    """The names of the tables to maintain: those of models, their tables of deletions and audits, and sources."""
-    found: dict[TableName, None] = {}
-    for node in nodes:
-        parents = project.read_by(names.graph, node) if with_sources else ()
-        found |= {names.of(each): None for each in parents if each["resource_type"] == "source"}
-    for node in nodes:
-        target = names.of(node)
-        found |= dict.fromkeys((target, deletions_table(target), audit_table(target)))
-    return list(found)
+def _tables(names: project.ProjectTables, nodes: Sequence[project.Node], *, with_sources: bool) -> dict[TableName, int]:
+    """The tables to maintain, in order: those of sources and models, and models' tables of deletions and audits.
+
+    The values are numbers from 1. A table of deletions or of an audit may not exist, and has the number of its model.
+    """
+    parents = [each for node in nodes for each in project.read_by(names.graph, node)] if with_sources else []
+    found: dict[TableName, int] = {}
+    for node in (*(each for each in parents if each["resource_type"] == "source"), *nodes):
+        table = names.of(node)
+        number = found.setdefault(table, max(found.values(), default=0) + 1)
+        if node["resource_type"] != "source":
+            found |= {deletions_table(table): number, audit_table(table): number}
+    return found
 
 
 def _all_tables(names: project.ProjectTables) -> set[TableName]:

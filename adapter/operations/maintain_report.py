@@ -98,7 +98,7 @@ def as_text(report: Report) -> str:
 
 
 def progress(plan: TablePlan, step: Step, place: str) -> str:
-    """The log line before a step. ``place``: the position of the table among all tables, such as ``2 of 7``."""
+    """The log line before a step. ``place``: the number of its model or source among all, such as ``2 of 7``."""
     return f"{plan.table} ({place}): {step.action.value}: {wording.why(step.action, step.part)}"
 
 

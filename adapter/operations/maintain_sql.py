@@ -43,7 +43,9 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     if plan.manifests is not None:
         yield _call(StepKind.REWRITE_MANIFESTS, table, {}, plan.manifests)
     if orphan_files and not (plan.fresh or plan.is_shared or plan.listed_with or plan.unlocated):
-        yield _call(StepKind.REMOVE_ORPHANS, table, {})  # only files older than three days, Iceberg's default
+        # Only files older than three days, Iceberg's default. By default, Hadoop would list the files, for which it
+        # needs a file system for the table's scheme, such as s3. The table's own FileIO always reads it.
+        yield _call(StepKind.REMOVE_ORPHANS, table, {"prefix_listing": "true"})
 
 
 def _call(action: StepKind, table: TableName, arguments: Mapping[str, str], part: PlanPart | None = None) -> Step:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID as ACCOUNT
+from moto.s3.models import s3_backends
 
-from .conftest import Projects, bucket, s3
+from .conftest import BUCKET, Projects, bucket, s3
 from .proxy import Proxy
 from .sweep import FAULTS, Protocol, sweep
 
@@ -65,6 +68,31 @@ def test_models_in_a_bucket(remote_projects: Projects, s3_port: int, s3_proxy: P
     keys = [each.key for each in bucket(s3_port).objects.filter(Prefix=f"{tmp_path.name}/{shop.schema}/")]
     assert {key.split("/")[2] for key in keys} == {"appended", "merged", "applied"}
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+@pytest.mark.thorough
+def test_orphan_files_in_a_bucket(remote_projects: Projects, s3_port: int, tmp_path: Path):
+    shop = remote_projects.shop("orphans", s3(s3_port, tmp_path / "catalog.db"))
+    events = shop.source("events")
+    for name in ("one", "one_more"):
+        shop.model(name, "select * from {{ ip_changes(source('raw', 'events')) }}")
+    shop.insert(events, "(1, 'a')")
+    shop.run()
+    folder, objects = f"{tmp_path.name}/{shop.schema}", bucket(s3_port).objects
+    before = {each.key for each in objects.filter(Prefix=f"{folder}/")}
+    for name in ("one", "one_more", "other"):
+        bucket(s3_port).put_object(Key=f"{folder}/{name}/data/orphan.parquet", Body=b"-")
+    for key in s3_backends[ACCOUNT]["aws"].buckets[BUCKET].keys.values():
+        key.last_modified -= timedelta(days=4)  # younger files may belong to commits in progress
+
+    found = shop.operation("ip_maintain", orphan_files=True)
+
+    assert found.success, found.printed[-3000:]
+    assert found.printed.count("done: 1 orphan file removed") == 2
+    assert "one_more (2 of 2): remove_orphan_files" in found.printed
+    left = {each.key for each in objects.filter(Prefix=f"{folder}/")}
+    assert left == before | {f"{folder}/other/data/orphan.parquet"}
+    assert shop.rows(shop.built("one_more")) == shop.rows(events)
 
 
 @pytest.mark.thorough

@@ -152,6 +152,7 @@ def test_the_failure_of_one_table_does_not_stop_the_others(shop):
     found = shop.operation("ip_maintain", format="json")
     assert not found.success
     assert "ip_maintain failed for 1 table:" in found.printed
+    assert "first (1 of 2): rewrite_data_files" in found.printed
     report = report_in(found.printed)
     assert report["first"]["error"].startswith("rewrite_data_files: ")
     assert report["second"]["error"] is None and files(shop, shop.built("second")) == 1

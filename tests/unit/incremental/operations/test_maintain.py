@@ -39,7 +39,7 @@ def test_the_order_of_the_statements():
         "options => map('target-file-size-bytes', '67108864', 'min-file-size-bytes', '16777216', "
         "'min-input-files', '5'))",
         "CALL `lake`.system.rewrite_manifests(table => '`lake`.`ops`.`it\\'s`')",
-        "CALL `lake`.system.remove_orphan_files(table => '`lake`.`ops`.`it\\'s`')",
+        "CALL `lake`.system.remove_orphan_files(table => '`lake`.`ops`.`it\\'s`', prefix_listing => true)",
     ]
 
 
