@@ -184,10 +184,15 @@ class SparkIcebergAdapter(SparkAdapter):
     def pre_model_hook(self, config: Any) -> Any:
         """Called before a node is built.
 
-        Raises DbtRuntimeError if catalogs.yml has changed since the node was parsed, or if a history would lose its
+        Creates the node's schema if dbt has confused it with one whose name differs in case. Raises DbtRuntimeError for
+        a schema with a dot, if catalogs.yml has changed since the node was parsed, or if a history would lose its
         versions.
         """
         self._relations.placement.require_current(config.model)
+        self._relations.placement.schema(config.model.schema, config.model.unique_id)
+        schema = self.Relation.create(database=config.model.database, schema=config.model.schema)
+        if self.lookup.is_overlooked(schema):
+            self.create_schema(schema)
         self.ip.history.require_kept(config.model)
         super().pre_model_hook(config)
         return None if self._lineage is None else self._lineage.before(config.model)

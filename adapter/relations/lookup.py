@@ -39,6 +39,7 @@ class RelationLookup:
         self._rows = connections.rows
         self._default_catalog = default_catalog
         self._settings = settings
+        self._listed: dict[str, frozenset[str]] = {}
 
     def table_name(self, relation: BaseRelation) -> TableName:
         """A relation's name in Spark. A relation without a catalog is in the profile's catalog."""
@@ -53,7 +54,23 @@ class RelationLookup:
                 self.require_catalog(plain_name(catalog))
                 return []
             raise
-        return [plain_name(str(row[0])) for row in rows]
+        found = [plain_name(str(row[0])) for row in rows]
+        self._listed[plain_name(catalog)] = frozenset(found)
+        return found
+
+    def is_overlooked(self, relation: BaseRelation) -> bool:
+        """Whether dbt may not have created a relation's schema, because a schema has this name in another case.
+
+        Sends no statement. In a catalog that stores names in lower case, such names refer to the same schema.
+        """
+        catalog, schema = relation.database or self._default_catalog, str(relation.schema)
+        listed = self._listed.get(catalog, frozenset())
+        if schema in listed or schema.lower() not in {each.lower() for each in listed}:
+            return False
+        return not self._folds_case(catalog)
+
+    def _folds_case(self, catalog: str) -> bool:
+        return folds_case(catalog, {} if catalog == SESSION_CATALOG else self._settings())
 
     def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema. Empty for a missing schema."""
@@ -99,8 +116,7 @@ class RelationLookup:
             return str(name).lower()
 
         alike = [r for r in relations if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
-        catalog = database or self._default_catalog
-        if folds_case(catalog, {} if catalog == SESSION_CATALOG else self._settings()):
+        if self._folds_case(database or self._default_catalog):
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
         if alike and not exact:

@@ -37,6 +37,21 @@ class Placement:
             return found.catalog_database
         return database.strip() if database else self._default_catalog
 
+    def schema(self, schema: str, model: str = "A model") -> str:
+        """The schema of a node that dbt builds. ``model``: the node's name for the error.
+
+        Raises DbtRuntimeError for a name with a dot, which Spark would not split into the levels of a namespace.
+        """
+        if "." in schema:
+            raise DbtRuntimeError(
+                f"{model} has the schema `{schema}`, which contains a dot.\n"
+                "  Expected: a schema of one level. dbt's names have one level between the catalog and the table, so "
+                "that a dot would not create nested namespaces, but one namespace with a dot in its name.\n"
+                f"  To fix: set a `schema` without dots, such as `{schema.replace('.', '_')}`. To build in another "
+                "catalog, set `database`."
+            )
+        return schema
+
     def catalog_of(self, config: Any, model: str = "A model") -> IcebergCatalogRelation | None:
         """How a table is created in the catalog of the config ``catalog_name``. None without this config.
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from dbt.cli.main import dbtRunner
 from dbt.tests.util import get_connection, run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -88,6 +89,42 @@ class TestCatalogs:
         message = r"`nowhere` is not configured .*`archive`"
         with get_connection(project.adapter), pytest.raises(DbtRuntimeError, match=message):
             project.adapter.list_relations_without_caching(relation)
+
+
+class TestSchemas:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def models(cls):
+        return {
+            f"{kind}.sql": f"{{{{ config(materialized={kind!r}, schema='Mixed') }}}} select 1 as id"
+            for kind in ("table", "view")
+        }
+
+    def test_a_schema_whose_name_differs_in_case_is_another(self, project):
+        project.run_sql(f"create schema lakehouse.{project.test_schema}_mixed")
+        try:
+            for _ in range(2):
+                assert len(run_dbt(["run"])) == 2
+            assert project.run_sql(f"show tables in lakehouse.{project.test_schema}_mixed", fetch="all") == []
+            names = project.run_sql(f"show tables in lakehouse.{project.test_schema}_Mixed", fetch="all")
+            assert [row[1] for row in names] == ["table"]
+        finally:
+            with get_connection(project.adapter):
+                for each in ("mixed", "Mixed"):
+                    schema = f"{project.test_schema}_{each}"
+                    project.adapter.drop_schema(project.adapter.Relation.create(database="lakehouse", schema=schema))
+
+    @pytest.mark.parametrize("macro", ["", "{% macro generate_schema_name(name, node) %}{{ name }}{% endmacro %}"])
+    def test_a_schema_with_a_dot_is_refused(self, project, macro):
+        Path("macros").mkdir(exist_ok=True)
+        Path("macros/own.sql").write_text(macro)
+        Path("models/dotted.sql").write_text("{{ config(schema='a.b') }} select 1 as id")
+        found = dbtRunner().invoke(["run", "--select", "dotted"])
+        assert not found.success
+        message = str(found.exception or found.result.results[0].message)
+        assert "has the schema `" in message and "a.b`, which contains a dot" in message
+        with get_connection(project.adapter):
+            assert not any("a.b" in each for each in project.adapter.list_schemas("lakehouse"))
 
 
 class TestOddNames:
