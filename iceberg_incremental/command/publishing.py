@@ -71,11 +71,17 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
 
 
 def abort(catalogs: JobCatalogs, run: CapturedRun) -> bool:
-    """Drop the branch of a run. False if there is none, for example because the run was already committed."""
+    """Drop the branch of a run. False if there is none, for example because the run was already committed.
+
+    Raises ConcurrentRunError if other writers commit during each attempt.
+    """
     target = catalogs.reader.load(run.target)
     if run.branch is None or target is None or target.table_uuid != run.table_uuid or run.branch not in target.refs:
         return False
-    catalogs.commits(target).drop_branch(run.branch, Expected(run.table_uuid, {}))
+    try:
+        catalogs.commits(target).drop_branch(run.branch, Expected(run.table_uuid, {}))
+    except TargetMovedError as error:
+        raise race_errors.target_moved(target, run.name) from error
     return True
 
 

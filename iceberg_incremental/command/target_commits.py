@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..metadata.failures import access_to
-from ..publish.commit_conflicts import ATTEMPTS, pause
+from ..publish.commit_conflicts import ATTEMPTS, is_commit_conflict, pause
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.history import MAIN, Snapshot, TableName
 
@@ -134,20 +134,23 @@ class TargetCommits:
         self._commit(expected, lambda table: _drop_refs(table, [branch]))
 
     def _commit(self, expected: Expected, updates_of: Callable[[Table], Sequence[Update]]) -> None:
-        """Commit. Retried if other commits arrive that do not violate the requirements."""
+        """Commit. Retried if other commits arrive that do not violate the requirements.
+
+        Raises TargetMovedError if a commit violates them, or if other commits arrive in each attempt.
+        """
         for attempt in range(1, ATTEMPTS + 1):
             table = self._load()
             if not expected.holds(table):
                 raise TargetMovedError
             updates = updates_of(table)
-            if not updates or self._is_committed(table, expected, updates, is_last=attempt == ATTEMPTS):
+            if not updates or self._is_committed(table, expected, updates):
                 return
             pause(attempt)
+        raise TargetMovedError
 
-    def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update], *, is_last: bool) -> bool:
+    def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update]) -> bool:
         """Commit once. False if another commit was faster. Raises the other errors of the catalog."""
         from pydantic import TypeAdapter
-        from pyiceberg.exceptions import CommitFailedException
         from pyiceberg.table.update import TableRequirement, TableUpdate
 
         required = TypeAdapter(tuple[TableRequirement, ...]).validate_python(expected.requirements(table))
@@ -155,12 +158,10 @@ class TargetCommits:
         with self._access():
             try:
                 self._catalog.commit_table(table, required, wanted)
-            except (CommitFailedException, ValueError) as error:
-                # PyIceberg raises ValueError if a commit to another branch has used the sequence number.
-                moved = self._load().metadata_location != table.metadata_location
-                if is_last or not (moved or isinstance(error, CommitFailedException)):
-                    raise
-                return False
+            except Exception as error:
+                if is_commit_conflict(error):
+                    return False
+                raise
         return True
 
     def _load(self) -> Table:

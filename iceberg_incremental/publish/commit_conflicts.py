@@ -1,4 +1,7 @@
-"""Retries commits that Iceberg refused because of a concurrent commit."""
+"""Recognizes commits that were refused because of a concurrent commit, and retries them.
+
+Errors are recognized by their text, because Spark, Py4J and PyIceberg raise different classes for one response.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,16 @@ from collections.abc import Callable
 
 from ..errors import StatementError
 
-_CONFLICT = re.compile(r"CommitFailedException|Table metadata refresh is required")
+_STALE = re.compile(
+    r"CommitFailedException|Table metadata refresh is required"
+    # Another branch has used the number. Some servers respond with 400, which no client retries, instead of 409.
+    r"|Cannot add snapshot with sequence number -?\d+ older than"
+    r"|first-row-id is behind|first row id smaller than the table's next-row-id"
+)
+_POSSIBLE = re.compile(
+    rf"{_STALE.pattern}|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
+    r"|Cannot fast-forward|Ref does not exist"
+)
 ATTEMPTS = 12
 """The maximum number of attempts."""
 _PAUSE = 0.05
@@ -19,7 +31,16 @@ _LONGEST_PAUSE = 2.0
 
 def is_commit_conflict(error: BaseException) -> bool:
     """Whether a commit was refused because the table has changed since it was read."""
-    return _CONFLICT.search(str(error)) is not None
+    return _matches(_STALE, error)
+
+
+def may_be_conflict(error: BaseException) -> bool:
+    """Whether another commit may be the cause of an error. If the table is unchanged, it is not."""
+    return _matches(_POSSIBLE, error)
+
+
+def _matches(pattern: re.Pattern[str], error: BaseException) -> bool:
+    return pattern.search(f"{type(error).__name__}: {error}") is not None
 
 
 def retry_conflicts(send: Callable[[str], object], statement: str) -> None:

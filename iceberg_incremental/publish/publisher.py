@@ -17,7 +17,6 @@ Session settings are always reset, because a summary property of a session is wr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, UPDATE_METHOD_KEY, Checkp
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
-from .commit_conflicts import is_commit_conflict
+from .commit_conflicts import is_commit_conflict, may_be_conflict, pause
 from .fence import Fence
 
 FollowUp = Callable[[History, Snapshot], str]
@@ -45,11 +44,6 @@ Check = Callable[[], None]
 """Raises IncrementalError if the staged rows must not be published."""
 
 _ATTEMPTS = 4
-# Iceberg's messages for a commit that conflicts with another one.
-_CONFLICT = re.compile(
-    r"CommitFailedException|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
-    r"|Cannot fast-forward|Ref does not exist|Table metadata refresh is required"
-)
 
 
 @dataclass(frozen=True)
@@ -119,7 +113,7 @@ class Publisher:
             try:
                 published = self._attempt(run, checkpoint, sql, settings, then, check)
             except StatementError as error:
-                if _CONFLICT.search(str(error)) is None:
+                if not may_be_conflict(error):
                     raise
                 now = self._fence.loaded(run.plan)
                 self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
@@ -128,6 +122,7 @@ class Publisher:
                 head_before = now.current_snapshot_id
                 if attempt == _ATTEMPTS:
                     raise race_errors.target_moved(now, run.plan.model) from error
+                pause(attempt)
             else:
                 if published.snapshot is not None:
                     self._fence.require_whole(run.plan, published.snapshot)
@@ -158,17 +153,23 @@ class Publisher:
         """Execute a CREATE OR REPLACE TABLE AS statement. Retried if it failed although its commit is in the table.
 
         If the response of the catalog was lost, Iceberg may remove the manifests of the commit, so this table is not
-        used.
+        used. Also retried after a conflict with another commit, because it replaces the table in any state.
         """
-        try:
-            self._spark.send(sql)
-        except StatementError:
-            made = None
-            with suppress(IncrementalError):  # the original error is more useful
-                made = _carrying(self._fence.loaded(run.plan), text)
-            if made is None:
-                raise
-            self._spark.send(sql)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self._spark.send(sql)
+            except StatementError as error:
+                if attempt == _ATTEMPTS or not (is_commit_conflict(error) or self._is_made(run, text)):
+                    raise
+                pause(attempt)
+            else:
+                return
+
+    def _is_made(self, run: Run, text: str) -> bool:
+        """Whether the table has the commit of a rebuild, whose checkpoint is ``text``."""
+        with suppress(IncrementalError):  # the original error is more useful
+            return _carrying(self._fence.loaded(run.plan), text) is not None
+        return False
 
     def _attempt(
         self,
