@@ -14,6 +14,7 @@ IncrementalError
  ├─ CheckpointError               a checkpoint cannot be read, belongs to another model, or is missing
  ├─ ConcurrentRunError            another run or another writer has changed what this run reads
  ├─ StagingError                  the commits of a run are not on its branch
+ ├─ NotKeptError                  the catalog did not do what it reported as done
  ├─ AuditError                    data tests failed on the staged rows, or could not run on them
  ├─ DuplicateKeyError             more than one new row has the same unique_key
  │   └─ SequenceError             sequence_by does not determine the newest of them
@@ -91,6 +92,10 @@ class ConcurrentRunError(IncrementalError):
 
 class StagingError(IncrementalError):
     """The commits of a run are not on its branch, or their number differs from the number of its statements."""
+
+
+class NotKeptError(IncrementalError):
+    """The catalog accepted a request, such as for a branch or a tag, but did not do what it asked for."""
 
 
 class AuditError(IncrementalError):

@@ -75,6 +75,7 @@ def _checkpoint(model: str = MODEL, epoch: int = 7) -> Checkpoint:
     return Checkpoint(model, epoch, "0d4c5f3e", {str(FLIGHTS): _position(4)}, _id(2))
 
 
+_NESSIE = replace(_history(TARGET, 9), properties={"nessie.commit.ref": "main"})
 _SOURCE = _history(FLIGHTS, 9)
 _BREAK = Break(
     Cause.ROLLED_BACK, _SOURCE, _position(8), _SOURCE.current, Reason.UNDONE, ancestor=_snapshot(6), oldest=_snapshot(1)
@@ -247,6 +248,9 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_iceberg": {"error": NotIcebergError(_VIEW)},
     "audit_test_failed_to_run": {"test": _TEST, "error": "[UNRESOLVED_COLUMN.WITH_SUGGESTION] `carier`"},
     "not_literal": {"found": "dbt.ip_changes(source)"},
+    "keeps_no_branches": {"branch": "ip_8_4f0c3d2a91be", "history": _NESSIE},
+    "keeps_no_tags": {"tag": f"ip_held_by.{TARGET}.8", "history": _history(FLIGHTS, 9)},
+    "other_format_version": {"asked": 3},
     "not_on_the_branch": {"branch": "ip_8_1", "statements": 2, "own": (_snapshot(9),), "held_back": ()},
     "not_one_model": {"name": "daily", "found": 0, "known": ("daily_delays", "flights_staged")},
     "not_one_source": {"text": "flight", "found": 0, "candidates": (FLIGHTS, WEATHER)},

@@ -164,7 +164,7 @@ class SnapshotHooks(Room):
     def create(self, node: Node, statement: str) -> IncrementalResponse:
         """Create the table, with the checkpoint in its commit."""
         writer = self._writer_of(node)
-        return _response(writer, writer.create(statement))
+        return _response(writer, writer.create(statement, self._adapter.tables.properties(node["config"])))
 
     def merge(self, node: Node, statement: str) -> IncrementalResponse:
         """Execute dbt's MERGE of whole tables, with the checkpoint in its commit.

@@ -162,7 +162,8 @@ class WriteHooks(Room):
     def rebuild(self, node: Node, sql: str) -> IncrementalResponse:
         """Build the table with a CREATE OR REPLACE TABLE AS statement, with the checkpoint in its commit."""
         try:
-            return self._response(node, self._writer(node).rebuild(sql))
+            properties = self._adapter.tables.properties(node["config"])
+            return self._response(node, self._writer(node).rebuild(sql, properties))
         finally:
             self._audits.drop_audit_table(self._invocations.opened(node))
 

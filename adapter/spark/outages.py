@@ -13,8 +13,10 @@ _UNKNOWN = re.compile(r"CommitStateUnknownException|Cannot determine whether the
 # Iceberg's advice to check the commit before repeating it. It is removed, because the next run checks the commit.
 _ADVICE = re.compile(r"\s*Cannot determine whether the commit was successful.*?unused manifest lists\.?", re.DOTALL)
 _LOST = (
-    "The response to a commit was lost. It is unknown whether the catalog completed the commit.\n"
-    f"  To fix: run again when the catalog responds. {_CONTINUES}"
+    "The catalog's response to a commit was lost or was a server error. It is unknown whether the catalog completed "
+    "the commit.\n"
+    f"  To fix: run again when the catalog responds. {_CONTINUES} If the same server error recurs, the catalog cannot "
+    "make this commit: see its message above and its log, and use a catalog that supports what the commit does."
 )
 
 _NETWORK = (

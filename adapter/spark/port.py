@@ -17,6 +17,7 @@ from iceberg_incremental.spark.scans import ExactScans
 from iceberg_incremental.spark.session import settings_of
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.sql import sql_name
+from iceberg_incremental.table.history import TableName
 
 from .connections import SparkIcebergConnectionManager
 
@@ -88,6 +89,9 @@ class DbtSpark:
             if TIME_ZONE in keys and TIME_ZONE not in found:
                 found[TIME_ZONE] = str(self._connections.rows("select current_timezone()")[0][0])
             return found
+
+    def refresh(self, table: TableName) -> None:
+        """Do nothing, because the catalogs of dbt's connections do not cache tables."""
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores the value that it had when it was first set here.

@@ -15,6 +15,7 @@ from ..capture.target_checkpoint import target_checkpoint
 from ..errors import NotIcebergError
 from ..explain import command_errors, rebuild_reasons
 from ..plan.policy import Policy
+from ..publish.fence import Fence
 from ..table.commits import same_rows
 from ..table.history import MAIN, History, TableName
 from .job_catalogs import JobCatalogs
@@ -46,7 +47,8 @@ def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPl
     """Capture a run, and create its branch if there are rows to write.
 
     Raises ConcurrentRunError if another writer commits to the target during the capture, ConfigError if the target does
-    not exist or PyIceberg cannot commit to it, and the errors of ``open_run`` and of the functions in READS.
+    not exist or PyIceberg cannot commit to it, NotKeptError if the catalog does not keep branches, and the errors of
+    ``open_run`` and of the functions in READS.
     """
     cuts = Cuts(lambda: catalogs.reader)
     cuts.take_together(lambda: {table for table, _ in request.sources})
@@ -117,13 +119,29 @@ def _is_new(catalogs: JobCatalogs, target: History) -> bool:
 def _begun(catalogs: JobCatalogs, target: History, plan: RunPlan, run: CapturedRun) -> CapturedRun:
     """The run after its branch is created. The branch starts at the current snapshot of main.
 
-    If main has no snapshot, or in a rebuild, the branch starts empty.
+    If main has no snapshot, or in a rebuild, the branch starts empty. In a rebuild, it is first created at the current
+    snapshot. If the catalog does not keep it, an empty snapshot would become the current one, and empty the table.
     """
     commits = catalogs.commits(target)
     expected = Expected(run.table_uuid, {MAIN: run.head, plan.branch: None}, commits.schema_id())
-    begin = commits.begin_empty_branch if run.head is None or plan.is_rebuild else commits.begin_branch
     try:
-        began_at = begin(plan.branch, expected)
+        if run.head is None:
+            began_at = commits.begin_empty_branch(plan.branch, expected)
+            _require_kept(catalogs, target, plan)
+        else:
+            began_at = commits.begin_branch(plan.branch, expected)
+            _require_kept(catalogs, target, plan)
+            if plan.is_rebuild:
+                at_head = replace(expected, refs={MAIN: run.head, plan.branch: run.head})
+                began_at = commits.begin_empty_branch(plan.branch, at_head)
     except TargetMovedError as error:
         raise command_errors.main_moved(catalogs.reader.load(run.target) or target, run.name, run.head) from error
     return replace(run, schema_id=expected.schema_id, branch=plan.branch, branch_from=began_at)
+
+
+def _require_kept(catalogs: JobCatalogs, target: History, plan: RunPlan) -> None:
+    """Raise an error unless the catalog has kept the branch, as ``Fence.require_kept_branch`` does."""
+    fence = Fence(catalogs.reader)
+    if plan.branch not in fence.loaded(plan).refs:
+        replaced = target_checkpoint(target, catalogs.reader).checkpoint if plan.is_rebuild else None
+        fence.require_kept_branch(replace(plan, replaced=replaced))

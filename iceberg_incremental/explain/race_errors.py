@@ -49,18 +49,21 @@ def branch_dropped(history: History, model: str) -> ConcurrentRunError:
         f"The rows of {model} could not be published: their branch of {history.table} no longer exists.\n"
         "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<id>.\n"
         f"  Found: no such branch, and {described(history.current)} at the head.\n"
-        f"  {run_again()}, and configure maintenance to keep branches that are only minutes old."
+        f"  {run_again()}. If this recurs, find the writer that drops the branch: maintenance must keep branches that "
+        "are only minutes old, and no client may commit to the table in a way that drops branches, such as Nessie's "
+        "REST protocol."
     )
 
 
 @indexed
 def not_in_main(history: History, model: str) -> ConcurrentRunError:
-    """A rebuild was committed, but its snapshot is not in the table's history."""
+    """A run was committed, but its snapshot is not in the table's history."""
     return ConcurrentRunError(
         f"{model} was built, but its rows are not in the history of {history.table}.\n"
         "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
         f"  Found: {described(history.current)} at the head, which does not descend from it. Another run has replaced "
-        "the table since, or the session sets spark.wap.id or spark.wap.branch, so the rows did not reach main.\n"
+        "the table since, or the session sets spark.wap.id or spark.wap.branch, so the rows did not reach main, or the "
+        "catalog did not make the commit that it reported as successful.\n"
         "  The table has no checkpoint of this build. To fix: make sure that only one run of the model is active at "
         "a time, and that neither the profile nor a sql_header has a spark.wap setting. Then run the model again."
     )

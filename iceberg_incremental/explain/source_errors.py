@@ -10,6 +10,7 @@ from ..plan.ranges import MAX_ADDITIONS
 from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, Unreadable, UnreadableOverwrite
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
+from . import catalog_errors
 from .caller import by_caller, setting
 from .entries import indexed
 from .wording import (
@@ -120,18 +121,30 @@ def history_break(
         )
         ways.append(f"to rebuild automatically in such cases, set {policy}")
     if broken.cause is Cause.EXPIRED:
-        keep = by_caller(
-            "set hold_source, for example to '14 days': a tag then keeps the snapshot of the checkpoint",
-            "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the checkpoint",
-            "keep the snapshots of the source for longer than the time between two runs",
-        )
-        ways.append(f"to prevent this, {keep}")
+        ways.append(f"to prevent this, {_to_keep(broken)}")
     return HistoryBreakError(
         f"The history of {source} does not lead from the checkpoint of {model} to the source's current snapshot "
         f"({broken.cause.value}).\n"
         f"  Expected: {described(broken.position)} {where}.\n"
-        f"  Found: {reason_text(broken)}{known}.\n"
+        f"  Found: {_reason(broken)}{known}.\n"
         f"  To fix, one of:\n{numbered(ways)}"
+    )
+
+
+def _reason(broken: Break) -> str:
+    if broken.history.lacks_past and broken.cause is Cause.EXPIRED:
+        return f"catalog {broken.history.table.catalog} returns only the current snapshot of this table"
+    return reason_text(broken)
+
+
+def _to_keep(broken: Break) -> str:
+    """The advice to keep the snapshots that the next run needs."""
+    if broken.history.lacks_past:
+        return catalog_errors.other_catalog(broken.history)
+    return by_caller(
+        "set hold_source, for example to '14 days': a tag then keeps the snapshot of the checkpoint",
+        "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the checkpoint",
+        "keep the snapshots of the source for longer than the time between two runs",
     )
 
 
@@ -143,14 +156,22 @@ def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild
         "to process all commits since the checkpoint as one commit, with their net changes, set per='range' in "
         "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
         full_refresh_way(short(model), may_rebuild),
-        "to prevent this, keep the snapshots of the source for longer than the time between two runs, and set "
-        "hold_source, for example to '14 days', so that a tag keeps the snapshot of the checkpoint",
+        f"to prevent this, {_to_keep_commits(broken)}",
     ]
     return HistoryBreakError(
         f"The changes of each commit to {source} since {model} last read it are no longer known.\n"
         f"  Expected: {described(broken.position)} and all snapshots after it.\n"
-        f"  Found: {reason_text(broken)}{known}.\n"
+        f"  Found: {_reason(broken)}{known}.\n"
         f"  To fix, one of:\n{numbered(ways)}"
+    )
+
+
+def _to_keep_commits(broken: Break) -> str:
+    if broken.history.lacks_past:
+        return catalog_errors.other_catalog(broken.history)
+    return (
+        "keep the snapshots of the source for longer than the time between two runs, and set hold_source, for example "
+        "to '14 days', so that a tag keeps the snapshot of the checkpoint"
     )
 
 

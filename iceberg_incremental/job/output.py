@@ -75,7 +75,8 @@ class Output:
         partitioned = f"\npartitioned by ({', '.join(fields)})" if fields else ""
         with_properties = f"\ntblproperties {sql_properties(properties)}" if properties else ""
         return self._writer.rebuild(
-            f"create or replace table {target.sql} using iceberg{partitioned}{with_properties}\nas\n{query}"
+            f"create or replace table {target.sql} using iceberg{partitioned}{with_properties}\nas\n{query}",
+            self._layout.properties or {},
         )
 
     def apply(self, frame: DataFrame) -> Published:

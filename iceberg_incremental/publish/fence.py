@@ -13,11 +13,11 @@ from itertools import takewhile
 from ..capture.run_plan import RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import ConcurrentRunError, IncrementalError, StatementError
-from ..explain import race_errors, staging_errors, target_errors
+from ..explain import catalog_errors, race_errors, staging_errors, target_errors
 from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import PART_KEY
-from ..table.history import History, Snapshot
+from ..table.history import MAIN, History, Snapshot
 from ..table.retention import older_metadata_files
 
 
@@ -94,14 +94,32 @@ class Fence:
             raise target_errors.other_specs(plan.name, plan.model, specs)
 
     def require_whole(self, plan: RunPlan, head: Snapshot) -> None:
-        """Raise StagingError if main has a commit of this run after the commits that were checked and published."""
+        """Raise an error unless main has exactly the commits of this run that were checked.
+
+        Raises ConcurrentRunError if main does not have them, and StagingError if it has another commit of this run.
+        """
         now = self.loaded(plan)
+        if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
+            raise race_errors.not_in_main(now, plan.model)
         text = head.summary[KEY]
         carrying = (s for s in now.ancestors(now.current_snapshot_id) if s.summary.get(KEY) == text)
         later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
         again = target_checkpoint(now, self._reader).half_published or (later[0] if later else None)
         if again is not None:
             raise staging_errors.published_twice(now, plan.model, head, again)
+
+    def require_kept_branch(self, plan: RunPlan) -> None:
+        """Raise an error unless the catalog has kept the new branch of a run.
+
+        Raises NotKeptError, or ConcurrentRunError if another run has won and dropped the branch.
+        """
+        now = self.loaded(plan)
+        if plan.branch in now.refs:
+            return
+        self.require_captured_checkpoint(plan, now, now.current_snapshot_id)
+        if now.refs.keys() <= {MAIN}:
+            raise catalog_errors.keeps_no_branches(now, plan.model, plan.branch)
+        raise race_errors.branch_dropped(now, plan.model)
 
     def require_branch(self, plan: RunPlan, branch: str, error: IncrementalError) -> None:
         """Raise ConcurrentRunError if the branch no longer exists, because this is then the cause of ``error``."""

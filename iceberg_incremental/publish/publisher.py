@@ -20,11 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from ..capture.logic_change import LOGIC_KEY, Logic
 from ..capture.run import Run
+from ..capture.run_plan import RunPlan
 from ..errors import IncrementalError, StatementError
-from ..explain import race_errors
+from ..explain import catalog_errors, race_errors
 from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
@@ -35,6 +38,7 @@ from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
 from .commit_conflicts import is_commit_conflict, may_be_conflict, pause
 from .fence import Fence
+from .kept_refs import has_ref
 
 FollowUp = Callable[[History, Snapshot], str]
 """Returns a second statement, given the staged target and the commit of the first statement. Raises IncrementalError if
@@ -44,6 +48,7 @@ Check = Callable[[], None]
 """Raises IncrementalError if the staged rows must not be published."""
 
 _ATTEMPTS = 4
+_FORMAT_VERSION = "format-version"
 
 
 @dataclass(frozen=True)
@@ -64,13 +69,15 @@ class Publisher:
 
     def __init__(self, spark: Spark, reader: MetadataReader) -> None:
         self._spark = spark
+        self._reader = reader
         self._fence = Fence(reader)
 
-    def rebuild(self, run: Run, sql: str) -> Published:
+    def rebuild(self, run: Run, sql: str, properties: Mapping[str, Any] = MappingProxyType({})) -> Published:
         """Execute a CREATE OR REPLACE TABLE AS statement that includes the checkpoint.
 
         The epoch continues that of the replaced table. A late write to the property by a run of the replaced table
-        therefore never counts as newer.
+        therefore never counts as newer. ``properties``: the properties that the user has configured for the table.
+        Raises NotKeptError, which describes the rows in the table, if the catalog has created an older format version.
         """
         checkpoint = run.next_checkpoint()
         text = checkpoint.to_json()
@@ -82,6 +89,9 @@ class Publisher:
         if mine is None:
             raise race_errors.not_in_main(now, run.plan.model)
         self._mirror(run, checkpoint, mine)
+        asked = str(properties.get(_FORMAT_VERSION, ""))
+        if asked.isdecimal() and now.format_version < int(asked):
+            raise catalog_errors.other_format_version(now, run.plan.model, int(asked))
         return Published(checkpoint, mine, written(mine))
 
     def build_partial(self, sql: str) -> None:
@@ -186,7 +196,7 @@ class Publisher:
         made = False
         try:
             # The branch exists before the first write. If the write created it, totals in summaries would start at 0.
-            self._make_branch(run.plan.name, branch)
+            self._make_branch(run.plan)
             made = True
             with under(self._spark, settings):
                 if then is not None:
@@ -222,12 +232,20 @@ class Publisher:
             self._mirror(run, checkpoint, commits[-1])
         return Published(checkpoint, commits[-1], written(commits[0]))
 
-    def _make_branch(self, table: TableName, branch: str) -> None:
-        commits = self._spark.commits
+    def _make_branch(self, plan: RunPlan) -> None:
+        """Create the branch of a run at the current snapshot.
+
+        Raises NotKeptError if the catalog does not keep it: some catalogs report success, and would then publish each
+        statement at once. Raises ConcurrentRunError if another run has won and dropped the branch.
+        """
+        table, branch, commits = plan.name, plan.branch, self._spark.commits
         if commits is None:
             self._spark.send(f"ALTER TABLE {table.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
+            is_kept = has_ref(self._spark, self._reader, table, branch)
         else:
-            commits.make_branch(table, branch)
+            is_kept = commits.make_branch(table, branch)
+        if not is_kept:
+            self._fence.require_kept_branch(plan)
 
     def _follow_up(self, run: Run, checkpoint: Checkpoint, then: FollowUp) -> str:
         """The second statement, given the commit of the first."""

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from ..capture.run import Run
 from ..capture.run_plan import Action
-from ..errors import IncrementalError
-from ..explain import wording
+from ..errors import IncrementalError, NotKeptError
+from ..explain import catalog_errors, wording
 from ..metadata import MetadataReader
 from ..plan.holds import hold_of, outdated
 from ..spark.port import Spark
@@ -18,6 +18,7 @@ from ..sql import sql_name
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .commit_conflicts import retry_conflicts
+from .kept_refs import has_ref
 
 logger = logging.getLogger(__name__)
 
@@ -68,10 +69,14 @@ class SourceHolds:
                 f"ALTER TABLE {source.table.sql} CREATE OR REPLACE TAG {sql_name(hold.tag)} "
                 f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",
             )
+            if not has_ref(self._spark, self._reader, source.table, hold.tag):
+                raise catalog_errors.keeps_no_tags(source, plan.model, hold.tag)
 
     @contextmanager
     def _warning(self, source: TableName) -> Iterator[None]:
         try:
             yield
+        except NotKeptError as error:
+            logger.warning(error.msg)
         except IncrementalError as error:
             logger.warning(wording.hold_failed(source, self._run.plan.model, error))

@@ -11,6 +11,7 @@ from ..explain import model_errors
 from ..plan import session_settings
 from ..spark.scans import ExactScans
 from ..spark.table_commits import TableCommits
+from ..table.history import TableName
 
 TIME_ZONE = "spark.sql.session.timeZone"
 
@@ -57,6 +58,9 @@ class Spark(Protocol):
         ``prefixes``: also returns the settings that the session or its configuration sets, if their names start with
         one of them.
         """
+
+    def refresh(self, table: TableName) -> None:
+        """Let the next statement read the current state of a table, if the connection's catalogs may cache it."""
 
     def configure(self, key: str, value: str | None) -> None:
         """Set a setting of the session. None restores its previous value."""

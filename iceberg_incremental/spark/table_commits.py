@@ -24,8 +24,11 @@ class TableCommits:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
-    def make_branch(self, table: TableName, branch: str) -> None:
-        """Create a branch at the current snapshot of main, or replace an existing one. Raises StatementError."""
+    def make_branch(self, table: TableName, branch: str) -> bool:
+        """Create a branch at the current snapshot of main, or replace an existing one.
+
+        Returns whether the table has the branch when it is read again. Raises StatementError.
+        """
         with _refused():
             loaded = iceberg_table(self._session, table)
             references = loaded.manageSnapshots()  # refresh the table, in case its catalog caches it
@@ -37,6 +40,8 @@ class TableCommits:
             else:
                 references.createBranch(branch, head.snapshotId())
             references.commit()
+            loaded.refresh()  # a commit returns what the catalog was asked to do
+            return bool(loaded.refs().containsKey(branch))
 
     def publish(self, table: TableName, branch: str, dropped: Iterable[str], properties: Mapping[str, str]) -> None:
         """Fast-forward main to a branch, drop branches, and set properties, in one atomic commit.

@@ -131,6 +131,15 @@ class History:
         """The current snapshot of ``main``. None if the table has no snapshot."""
         return None if self.current_snapshot_id is None else self.snapshots.get(self.current_snapshot_id)
 
+    @property
+    def lacks_past(self) -> bool:
+        """Whether the catalog returned only the current snapshot of a table that has had others.
+
+        Iceberg itself lists the older metadata files of a table that has had several commits, also after an expiry.
+        """
+        number = None if self.current is None else self.current.sequence_number
+        return number is not None and number > 1 and len(self.snapshots) == 1 and not self.metadata_log
+
     def ancestors(self, snapshot_id: int | None) -> Iterator[Snapshot]:
         """A snapshot and its known ancestors, newest first, up to the first unknown one."""
         seen: set[int] = set()

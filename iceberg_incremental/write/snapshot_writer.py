@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..capture.dbt_snapshot import has_same_rows
 from ..capture.run import Run
@@ -205,9 +206,12 @@ class SnapshotWriter:
         if ids is None or self._spark.rows(sql.other_ids_sql(table, self._columns, ids))[0][0] == 0:
             self.run.state.reading = IDS_FOLLOW_TIMES
 
-    def create(self, statement: str) -> Published:
-        """Build the table with a CREATE TABLE AS statement, with the checkpoint in its commit."""
-        return self._publisher.rebuild(self.run, statement)
+    def create(self, statement: str, properties: Mapping[str, Any]) -> Published:
+        """Build the table with a CREATE TABLE AS statement, with the checkpoint in its commit.
+
+        ``properties``: the properties that the user has configured for the table.
+        """
+        return self._publisher.rebuild(self.run, statement, properties)
 
     def publish(self, statement: str) -> Published:
         """Publish the changes of a statement on the run's branch.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from ..capture.run import Run
 from ..capture.run_plan import Action
@@ -109,15 +110,16 @@ class Writer:
             return built_sql(rows, ordered, plan.model)
         return unique_rows_sql(rows, keys, plan.model, nulls=log is not None)
 
-    def rebuild(self, sql: str) -> Published | None:
+    def rebuild(self, sql: str, properties: Mapping[str, Any] = MappingProxyType({})) -> Published | None:
         """Build the table with a CREATE OR REPLACE TABLE AS statement, with the checkpoint in its commit.
 
-        Returns None under ``--empty`` and ``--sample``, because the rows then match no position of a source.
+        ``properties``: the properties that the user has configured for the table. Returns None under ``--empty`` and
+        ``--sample``, because the rows then match no position of a source.
         """
         if self._plan.passes_through:
             self._publisher.build_partial(sql)
             return None
-        return self._publisher.rebuild(self._run, sql)
+        return self._publisher.rebuild(self._run, sql, properties)
 
     def apply(self, given: Statement, source: str) -> Published:
         """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.

@@ -23,6 +23,9 @@ class Connection:
     def settings(self, keys, *, prefixes=()):
         return {}
 
+    def refresh(self, table):
+        return None
+
     def configure(self, key, value):
         if self._configure is not None:
             self._configure(key, value)

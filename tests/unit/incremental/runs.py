@@ -52,6 +52,8 @@ class Reader:
     def load(self, name):
         return self.tables.get(name)
 
+    load_without_statement = load
+
     def older(self, history):
         return iter(())
 

@@ -46,7 +46,11 @@ ROW_IDS = "Cannot add a snapshot, first-row-id is behind table next-row-id: 40 <
     ("error", "stale", "possible"),
     [
         (STALE, True, True),
-        (StatementError(f"org.apache.iceberg.exceptions.BadRequestException: Malformed request: {SEQUENCE}"), True, True),
+        (
+            StatementError(f"org.apache.iceberg.exceptions.BadRequestException: Malformed request: {SEQUENCE}"),
+            True,
+            True,
+        ),
         (StatementError(f"BadRequestException: Malformed request: {ROW_IDS}"), True, True),
         (BadRequestError(f"ValidationException: {SEQUENCE}"), True, True),
         (BadRequestError(f"ValidationException: {ROW_IDS}"), True, True),

@@ -12,7 +12,7 @@ from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.reads import capture_changes
 from iceberg_incremental.capture.run import Run
-from iceberg_incremental.errors import ConfigError, StagingError, StatementError
+from iceberg_incremental.errors import ConcurrentRunError, ConfigError, NotKeptError, StagingError, StatementError
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.commits import PART_KEY
@@ -62,6 +62,8 @@ class Lake:
 
     def load(self, table):
         return self.tables.get(table)
+
+    load_without_statement = load
 
     def older(self, history):
         return iter(())
@@ -258,3 +260,80 @@ def test_the_error_of_an_uncommitted_build_is_raised():
     with pytest.raises(StatementError, match="500"):
         Publisher(Connection(fails, lake.configure), lake).rebuild(run, "build")
     assert lake.sent == ["build", "build"]
+
+
+class Forgetful(Lake):
+    """A catalog that reports a new branch as created, and does not create it. ``reads``: whether PyIceberg reads it."""
+
+    def __init__(self, *, reads=True, properties=(), dropped_by=None):
+        super().__init__()
+        self.tables[TARGET] = replace(self.target, properties=dict(properties))
+        self.reads, self.dropped_by = reads, dropped_by
+
+    def load_without_statement(self, table):
+        return self.load(table) if self.reads else None
+
+    def execute(self, sql):
+        self.sent.append(sql)
+        if "CREATE OR REPLACE BRANCH" in sql and self.dropped_by is not None:
+            self.tables[TARGET] = self.dropped_by
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_no_row_is_written_if_the_catalog_does_not_keep_the_branch(reads):
+    lake = Forgetful(reads=reads)
+    with pytest.raises(NotKeptError, match="does not keep branches") as caught:
+        lake.apply()
+    assert "Found: only main when the table was read again." in str(caught.value)
+    assert "To fix: use a catalog that keeps" in str(caught.value)
+    assert "insert" not in lake.sent
+    asked = [sql for sql in lake.sent if ".refs where name" in sql]
+    assert len(asked) == (0 if reads else 1)  # no statement if PyIceberg can prove it
+
+
+def test_the_error_names_the_protocol_to_use_if_the_server_is_nessie():
+    with pytest.raises(NotKeptError, match=r"set spark\.sql\.catalog\.lake\.type: nessie"):
+        Forgetful(properties={"nessie.commit.id": "9a19"}).apply()
+
+
+def test_a_new_branch_that_the_winner_has_dropped_is_a_lost_race():
+    won = history(TARGET, snap(100, None), snap(101, 100, {KEY: checkpoint(2, 2).to_json()}))
+    with pytest.raises(ConcurrentRunError, match="Another run of"):
+        Forgetful(dropped_by=won).apply()
+
+
+def test_a_publication_that_the_catalog_only_reports_is_an_error():
+    lake = Lake()
+    execute = lake.execute
+    lake.execute = lambda sql: None if "fast_forward" in sql else execute(sql)
+    with pytest.raises(ConcurrentRunError, match="its rows are not in the history"):
+        lake.apply()
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_older"), [({"format-version": "3"}, True), ({"format-version": 2}, False), ({}, False)]
+)
+def test_an_older_format_version_than_configured_is_an_error(asked, is_older):
+    lake = Lake()
+    connection = Connection(lambda sql: lake.rebuild(sql) if sql == "build" else None, lake.configure)
+    publisher, run = Publisher(connection, lake), lake.run(full_refresh=True)
+    if not is_older:
+        assert publisher.rebuild(run, "build", asked).snapshot == lake.target.current
+        return
+    with pytest.raises(NotKeptError, match="in an older format version"):
+        publisher.rebuild(run, "build", asked)
+
+
+def test_a_build_that_conflicts_with_another_commit_is_repeated(monkeypatch):
+    lake, refused = Lake(), []
+
+    def execute(sql):
+        if sql == "build" and not refused:
+            refused.append(sql)
+            raise StatementError("BadRequestException: Cannot add snapshot with sequence number 2 older than last 2")
+        if sql == "build":
+            lake.rebuild(sql)
+
+    run = lake.run(full_refresh=True)
+    published = Publisher(Connection(execute, lake.configure), lake).rebuild(run, "build")
+    assert published.snapshot == lake.target.current

@@ -79,6 +79,7 @@ def test_a_branch_that_the_winner_dropped_is_a_lost_race():
     run = applying(reader)
 
     def execute(sql):
+        reader.make_branch(sql)
         if sql.startswith("merge"):
             reader.tables[TARGET] = hist(TARGET, carrying(100, None, cp(1, 1)), carrying(101, 100, cp(2, 2, "winner")))
 
@@ -172,6 +173,7 @@ def test_a_rollback_of_the_target_during_a_run_is_not_undone():
     run = applying(reader)
 
     def execute(sql):
+        reader.make_branch(sql)
         if sql.startswith("merge"):
             branch = run.plan.branch
             old = reader.tables[TARGET]

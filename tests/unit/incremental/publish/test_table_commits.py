@@ -36,6 +36,23 @@ class Held:
     def commit(self) -> None:
         pass
 
+    def refresh(self) -> None:
+        pass
+
+
+class Forgetful(Held):
+    """A table whose catalog does not keep a new branch, although the commit succeeded."""
+
+    def refresh(self) -> None:
+        self.branches.clear()
+
+
+def test_a_branch_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for held, is_kept in ((Held(), True), (Forgetful(), False)):
+        monkeypatch.setattr(table_commits, "iceberg_table", lambda session, table, held=held: held)
+        made = table_commits.TableCommits(None).make_branch(TableName("lake", "db", "t"), "new")  # type: ignore[arg-type]
+        assert made is is_kept
+
 
 @pytest.mark.parametrize("branch", ["new", "stays"])
 def test_a_branch_starts_at_the_current_head(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.history import History, Snapshot, TableName
 from tests.unit.incremental import histories as h
 
 
@@ -39,6 +39,22 @@ def test_every_part_of_a_name_is_quoted_in_sql():
 )
 def test_a_number_in_a_summary(text, number):
     assert h.snapshot(1, None, "append", {"total-records": text}).number("total-records") == number
+
+
+@pytest.mark.parametrize(
+    ("number", "older", "more", "lacks"),
+    [
+        (3, (), (), True),  # as Nessie returns a table with three commits over REST
+        (1, (), (), False),
+        (None, (), (), False),
+        (3, ("s3://v2.json",), (), False),  # after an expiry
+        (3, (), (2,), False),
+    ],
+)
+def test_a_catalog_that_returns_only_the_current_snapshot(number, older, more, lacks):
+    snapshots = {each: Snapshot(each, None, number, 0, "append") for each in (*more, 9)}
+    history = History(TableName("a", "b", "c"), None, 2, 9, snapshots, {"main": 9}, {}, older)
+    assert history.lacks_past is lacks
 
 
 def test_a_summary_without_a_number():

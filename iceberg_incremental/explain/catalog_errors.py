@@ -1,0 +1,69 @@
+"""The errors of catalogs that accept a request but do not do what it asks for, such as creating a branch."""
+
+from __future__ import annotations
+
+from ..errors import NotKeptError
+from ..table.history import MAIN, History
+from .caller import by_caller
+from .entries import indexed
+
+_NESSIE = "nessie."
+"""The prefix of the properties that Nessie adds to the tables that it returns."""
+
+
+def other_catalog(history: History) -> str:
+    """The advice to use a catalog that keeps what this one does not."""
+    catalog = history.table.catalog
+    if not any(key.startswith(_NESSIE) for key in history.properties):
+        return "use a catalog that keeps a table's branches, tags, snapshots and format version"
+    native = f"spark.sql.catalog.{catalog}.type: nessie, with uri: …/api/v2, ref and warehouse"
+    in_spark = f"the server is Nessie, so use its own protocol instead of REST: set {native}"
+    return by_caller(
+        in_spark,
+        in_spark,
+        "the server is Nessie, and its REST protocol, which PyIceberg uses, does not keep them. Write this table with "
+        "a PySpark job or a dbt model over a catalog of type: nessie",
+    )
+
+
+@indexed
+def keeps_no_branches(history: History, model: str, branch: str) -> NotKeptError:
+    """The catalog accepted a new branch, but the table does not have it. Rows staged on it would reach main."""
+    table = history.table
+    return NotKeptError(
+        f"{model} cannot stage its rows, because catalog {table.catalog} does not keep branches of tables.\n"
+        f"  Expected: branch {branch} of {table}, whose creation the catalog reported as successful.\n"
+        f"  Found: {_refs(history)} when the table was read again.\n"
+        f"  No row was written. To fix: {other_catalog(history)}."
+    )
+
+
+@indexed
+def keeps_no_tags(history: History, model: str, tag: str) -> NotKeptError:
+    """The catalog accepted a new tag of a source, but the table does not have it."""
+    table = history.table
+    return NotKeptError(
+        f"{model} does not hold its position in {table}, because catalog {table.catalog} does not keep tags of "
+        "tables.\n"
+        f"  Expected: tag {tag}, whose creation the catalog reported as successful, since `hold_source` is set.\n"
+        f"  Found: {_refs(history)} when the table was read again.\n"
+        f"  To fix: {other_catalog(history)}; or remove `hold_source`. This run continues."
+    )
+
+
+@indexed
+def other_format_version(history: History, model: str, asked: int) -> NotKeptError:
+    """The catalog built the table in an older format version than requested."""
+    found = history.format_version
+    return NotKeptError(
+        f"{model} was built, but catalog {history.table.catalog} created {history.table} in an older format version.\n"
+        f"  Expected: format version {asked}, which CREATE TABLE requested.\n"
+        f"  Found: format version {found}. The rows and the checkpoint of this run are in the table.\n"
+        f"  To fix: set the table property format-version to {found}; or {other_catalog(history)}."
+    )
+
+
+def _refs(history: History) -> str:
+    """The branches and tags of a table, as text."""
+    others = sorted(name for name in history.refs if name != MAIN)
+    return f"only main and {', '.join(others)}" if others else "only main"
