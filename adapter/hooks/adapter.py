@@ -40,6 +40,9 @@ class Adapter(Protocol):
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:  # noqa: D102
         ...
 
+    def drop_relation(self, relation: BaseRelation) -> None:  # noqa: D102
+        ...
+
     def get_columns_in_relation(self, relation: BaseRelation) -> Sequence[Column]:  # noqa: D102
         ...
 

@@ -41,16 +41,19 @@ class CloneHooks(Room):
             return "view"
         return str(chosen)
 
-    def make(self, node: Node, origin: BaseRelation, clone: BaseRelation) -> str:
-        """Create a clone without a copy. Returns the statement that renames it.
+    def make(self, node: Node, origin: BaseRelation, clone: BaseRelation, existing: BaseRelation | None) -> None:
+        """Create a clone without a copy. ``existing``: the relation that it replaces, if any.
 
         Raises ConfigError for an invalid ``clone_retention``, and the errors of ``CloneMaker.make``.
         """
+
+        def make_way() -> None:
+            if existing is not None:
+                self._adapter.drop_relation(existing)
+
         maker = CloneMaker(self._adapter.spark, self._adapter.metadata_reader())
-        name = self._adapter.lookup.table_name
-        return maker.make(
-            name(origin), name(clone), _retention(node["config"], node), self._adapter.tables.location(node)
-        )
+        name, location = self._adapter.lookup.table_name, self._adapter.tables.location(node)
+        maker.make(name(origin), name(clone), _retention(node["config"], node), location, make_way)
 
     def still_forbidden(self, node: Node, relation: BaseRelation) -> Mapping[str, str]:
         """The properties that a clone keeps when it is replaced, regardless of its config.

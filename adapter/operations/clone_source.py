@@ -45,10 +45,12 @@ def clone_source(
         existing = reader.load(clone)
         if existing is not None and clone_of(existing) is None:
             raise operation_errors.not_a_clone(clone)
-    naming = CloneMaker(spark, reader).make(origin, clone, kept)
-    if replaces:
-        spark.send(f"DROP TABLE {clone.sql}")
-    spark.send(naming)
+
+    def make_way() -> None:
+        if replaces:
+            spark.send(f"DROP TABLE {clone.sql}")
+
+    CloneMaker(spark, reader).make(origin, clone, kept, make_way=make_way)
     return f"{clone} is a clone of {origin}"
 
 

@@ -225,6 +225,16 @@ def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
     )
 
 
+def clone_left(clone: TableName, statements: Sequence[str], error: IncrementalError) -> str:
+    """The warning that a failed clone may leave something. ``statements``: those that remove it."""
+    return (
+        f"The clone {clone} failed, and what it created may remain.\n"
+        f"  Found: {error.msg.strip()}\n"
+        f"  To fix: if {clone} is not complete, run {'; '.join(f'`{each}`' for each in statements)}. Otherwise, files "
+        "of the cloned table are kept until the branch expires."
+    )
+
+
 def ignores_change_type(model: str) -> str:
     """The warning that a model ignores _change_type, and treats each row of a changelog as a row of the source."""
     return (

@@ -2,21 +2,24 @@
 
 Until the clone has its own folder, no statement is executed that could remove or overwrite a file of the origin. An
 incomplete clone has a name that is unique to the attempt, so concurrent attempts do not interfere. A failed attempt
-drops its incomplete clone. If an attempt crashed, a later attempt drops the incomplete clone.
+drops its incomplete clone, and the branches that it created in the origins. If an attempt crashed, a later attempt
+drops the incomplete clone, and the branches expire.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
 from ..capture.target_checkpoint import target_checkpoint
-from ..errors import CheckpointError, NotIcebergError, StatementError
-from ..explain import clone_errors
+from ..errors import CheckpointError, IncrementalError, NotIcebergError, StatementError
+from ..explain import catalog_errors, clone_errors, wording
 from ..maintenance.folders import listed_with
 from ..metadata import MetadataReader
 from ..spark.port import Spark
@@ -34,6 +37,9 @@ from ..table.clone import (
 )
 from ..table.history import History, TableName
 from .commit_conflicts import retry_conflicts
+from .kept_refs import has_ref
+
+logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 """The number of attempts to register the origin while other writers commit to it."""
@@ -41,15 +47,21 @@ _PATH_BASED = "cannot be relocated"
 """Part of Iceberg's message for a table whose location is determined by its name, as in a Hadoop catalog."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Attempt:
-    """One attempt to create a clone. ``to``: its temporary name. ``kept``: how long the origin keeps its files."""
+    """One attempt to create a clone. ``to``: its temporary name. ``kept``: how long the origin keeps its files.
+
+    ``branches``: the branches that the attempt has created, or tried to create, by table. ``is_renaming``: whether the
+    clone is complete, and may have its name.
+    """
 
     origin: TableName
     clone: TableName
     to: TableName
     token: str
     kept: timedelta
+    branches: dict[TableName, str] = field(default_factory=dict)
+    is_renaming: bool = False
 
     def branch(self, history: History, now_ms: int, head: int | None = None) -> KeepingBranch | None:
         """The branch that keeps a table's snapshots for the clone, as in ``keeping_branch``."""
@@ -63,26 +75,59 @@ class CloneMaker:
         self._spark = spark
         self._reader = reader
 
-    def make(self, origin: TableName, clone: TableName, kept: timedelta, location: str | None = None) -> str:
-        """Create a clone under a temporary name. Returns the statement that renames it.
+    def make(
+        self,
+        origin: TableName,
+        clone: TableName,
+        kept: timedelta,
+        location: str | None = None,
+        make_way: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Create a clone under a temporary name, and rename it once it is complete.
 
         ``kept``: how long the origin keeps the files. ``location``: the clone's folder, by default chosen by its
-        catalog.
+        catalog. ``make_way``: drops the table that the clone replaces. It is called when the clone is complete.
 
-        Raises SourceMissingError if the origin does not exist; ConfigError if the catalog cannot register tables, if
-        the clone's folder would be the origin's, or if the origin is a clone whose files are no longer kept;
-        ConcurrentRunError if other writers keep committing to the origin; and StatementError.
+        If the clone fails for any reason, everything that was created is removed, and a warning names what could not
+        be removed. Raises SourceMissingError if the origin does not exist; ConfigError if the catalog cannot register
+        tables, if the clone's folder would be the origin's, or if the origin is a clone whose files are no longer kept;
+        NotKeptError if the catalog does not keep branches; ConcurrentRunError if other writers keep committing to the
+        origin; and StatementError.
         """
         self._drop_left(clone)
         token = clone_token(_now_ms(), secrets.token_hex(3))
-        to = unfinished(clone, token)
+        attempt = _Attempt(origin, clone, unfinished(clone, token), token, kept)
         try:
-            self._make(_Attempt(origin, clone, to, token, kept), location)
+            self._make(attempt, location)
+            make_way()
+            attempt.is_renaming = True
+            to = f"{sql_name(clone.namespace)}.{sql_name(clone.name)}"
+            self._spark.send(f"ALTER TABLE {attempt.to.sql} RENAME TO {to}")
         except BaseException:
-            with suppress(StatementError):  # the first error is the one to report
-                self._spark.send(f"DROP TABLE IF EXISTS {to.sql}")
+            self._remove(attempt)
             raise
-        return f"ALTER TABLE {to.sql} RENAME TO {sql_name(clone.namespace)}.{sql_name(clone.name)}"
+
+    def _remove(self, attempt: _Attempt) -> None:
+        """Remove what a failed attempt has created. Warns about what may remain, because the first error is reported.
+
+        If the clone was renamed although this failed, nothing is removed, because the clone needs the branches.
+        """
+        drops = [f"DROP TABLE IF EXISTS {attempt.to.sql}"]
+        drops += (f"ALTER TABLE {of.sql} DROP BRANCH IF EXISTS {sql_name(it)}" for of, it in attempt.branches.items())
+        try:
+            if attempt.is_renaming and not self._is_listed(attempt.to):
+                return
+            while drops:
+                retry_conflicts(self._spark.send, drops[0])
+                del drops[0]
+        except IncrementalError as error:
+            logger.warning(wording.clone_left(attempt.clone, drops, error))
+
+    def _is_listed(self, table: TableName) -> bool:
+        return any(str(row[1]).lower() == table.name.lower() for row in self._tables_beside(table))
+
+    def _tables_beside(self, table: TableName) -> Sequence[Sequence[Any]]:
+        return self._spark.rows(f"SHOW TABLES IN {sql_name(table.catalog)}.{sql_name(table.namespace)}")
 
     def _make(self, attempt: _Attempt, location: str | None) -> None:
         origin, to = attempt.origin, attempt.to
@@ -101,7 +146,7 @@ class CloneMaker:
 
     def _drop_left(self, clone: TableName) -> None:
         """Drop the incomplete clones of this name that crashed attempts left behind, but none of a current attempt."""
-        for row in self._spark.rows(f"SHOW TABLES IN {sql_name(clone.catalog)}.{sql_name(clone.namespace)}"):
+        for row in self._tables_beside(clone):
             if is_left_unfinished(clone, str(row[1]), _now_ms()):
                 with suppress(StatementError):  # a remaining incomplete clone is harmless
                     self._spark.send(f"DROP TABLE IF EXISTS {replace(clone, name=str(row[1])).sql}")
@@ -140,7 +185,7 @@ class CloneMaker:
             if of is not None and of.kept_until_ms is not None and of.kept_until_ms <= now_ms:
                 raise clone_errors.no_longer_kept(origin, attempt.clone, of.origin)
             branch = attempt.branch(history, now_ms)
-            if branch is not None and not self._is_kept(origin, branch):
+            if branch is not None and not self._is_kept(attempt, origin, branch):
                 continue
             self._keep_deletions(attempt, history, now_ms)
             self._register(origin, to)
@@ -150,16 +195,26 @@ class CloneMaker:
             self._spark.send(f"DROP TABLE IF EXISTS {to.sql}")
         raise clone_errors.origin_changed(origin, attempt.clone)
 
-    def _is_kept(self, origin: TableName, branch: KeepingBranch) -> bool:
+    def _is_kept(self, attempt: _Attempt, origin: TableName, branch: KeepingBranch) -> bool:
         """Whether the branch now keeps the origin's snapshots. False if they expired first."""
         try:
-            retry_conflicts(self._spark.send, branch.sql(origin))
+            self._keep(attempt, origin, branch)
         except StatementError:
             history = self._reader.load(origin)
             if history is not None and history.current_snapshot_id == branch.head:
                 raise
             return False
         return True
+
+    def _keep(self, attempt: _Attempt, table: TableName, branch: KeepingBranch) -> None:
+        """Create or move the branch of an attempt. Raises StatementError, and NotKeptError if it does not exist."""
+        attempt.branches[table] = branch.name  # before the statement, which may fail although it has created the branch
+        retry_conflicts(self._spark.send, branch.sql(table))
+        if not has_ref(self._spark, self._reader, table, branch.name):
+            history = self._reader.load(table)
+            if history is None:
+                raise clone_errors.no_origin(table, attempt.clone)
+            raise catalog_errors.keeps_no_branches(history, f"The clone {attempt.clone}", branch.name)
 
     def _keep_deletions(self, attempt: _Attempt, origin: History, now_ms: int) -> None:
         """Keep the snapshot of the origin's table of recorded deletions, which the clone's next run copies."""
@@ -176,7 +231,7 @@ class CloneMaker:
             known = deletions.snapshot_id in history.snapshots
             branch = attempt.branch(history, now_ms, head=deletions.snapshot_id if known else None)
             if branch is not None:
-                retry_conflicts(self._spark.send, branch.sql(history.table))
+                self._keep(attempt, history.table, branch)
 
     def _register(self, origin: TableName, to: TableName) -> None:
         log = f"{origin.sql}.metadata_log_entries"

@@ -28,14 +28,15 @@
     {%- else -%}
         {%- set target_relation = this.incorporate(type="table") -%}
         {%- if way == "clone" -%}
-            {%- set sql = adapter.ip.clones.make(model, origin, target_relation) -%}
-            {%- if existing -%} {%- do adapter.drop_relation(existing) -%} {%- endif -%}
+            {%- do adapter.ip.clones.make(model, origin, target_relation, existing) -%}
         {%- else -%}
             {%- do _make_way(existing) -%}
             {%- set sql = _table_definition(target_relation) ~ " as " ~ query -%}
         {%- endif -%}
     {%- endif -%}
-    {%- call statement("main") -%} {{ sql }} {%- endcall -%}
+    {%- if way == "clone" -%} {%- do store_raw_result("main", message="OK", code="OK", rows_affected=none) -%}
+    {%- else -%} {%- call statement("main") -%} {{ sql }} {%- endcall -%}
+    {%- endif -%}
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- do persist_docs(target_relation, model) -%}
     {{ return({"relations": [target_relation]}) }}

@@ -307,6 +307,17 @@ def test_a_cloned_source_does_not_change(shop, events, dev):
     assert shop.rows(clone)[(3, "c")] == 1
 
 
+def test_a_clone_that_fails_leaves_no_branch_in_its_origin(shop, events):
+    """A view, which SHOW TABLES does not list, has the name of the clone, so only the rename fails."""
+    frozen = f"{shop.schema}_frozen"
+    shop.sql(f"create schema {CATALOG}.`{frozen}`")
+    shop.sql(f"create view {CATALOG}.`{frozen}`.`events` as select 7 as id")
+    found = shop.operation("ip_clone_source", source="events", schema=frozen)
+    assert not found.success and "already exists" in found.printed
+    assert shop.branches(events) == {"main"}
+    assert shop.sql(f"show tables in {CATALOG}.`{frozen}`") == []
+
+
 def test_a_source_is_cloned_over_no_other_table(shop, events):
     shop.sql(f"create schema {CATALOG}.`{shop.schema}_frozen`")
     own = f"{CATALOG}.`{shop.schema}_frozen`.`events`"

@@ -50,7 +50,7 @@ class Lake:
         return {row[0] for row in self.spark.run(f"select file_path from {table.sql}.files")}
 
     def clone(self, origin: TableName, clone: TableName) -> None:
-        self.spark.run(self.maker.make(origin, clone, WEEK))
+        self.maker.make(origin, clone, WEEK)
 
 
 @pytest.fixture(params=READERS)
@@ -118,5 +118,7 @@ def test_a_catalog_without_registration_is_an_error(lake: Lake, spark: Spark):
     with pytest.raises(ConfigError, match="cannot be cloned without a copy"):
         lake.clone(origin, TableName("hadoop", "told", "copy"))
     assert lake.rows(origin) == [(1,)]
+    history = lake.reader.load(origin)
+    assert history is not None and set(history.refs) == {"main"}
     assert not any("copy" in str(row[1]) for row in spark.run("show tables in hadoop.told"))
     spark.run(f"drop table {origin.sql}")
