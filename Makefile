@@ -13,13 +13,13 @@ IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30
 SHORT := "not nightly and not thorough"
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
-	session pandas PyHive postgres hive glue s3 metrics page openlineage)
+	session PyHive catalogs)
 READY := $(VENV)/.ready
 SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test test-more test-all checks bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test readme test-more test-all checks bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -29,6 +29,9 @@ demo: check-java $(READY)  ## run dbt on real flight data: show what each run re
 
 test: check-java checks  ## run the linters, the unit tests, and a core of the other tests that covers each feature once
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
+
+readme: check-java $(READY)  ## run the other commands of the README as written, in an empty home folder and environment
+	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_first_commands.py
 
 test-more: check-java checks  ## run the tests of `make test`, and further cases of each feature
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) tests/packaging tests/browser tests/functional
@@ -123,7 +126,7 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/dagster.in -o requirements/schedulers/dagster.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/cosmos.in -o requirements/schedulers/cosmos.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile requirements/release.in -o requirements/release.txt $(SCHEDULERS) --generate-hashes
-	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13 --no-emit-package dbt-core-experimental-parser
+	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13
 	$(BIN)/python -m tests.compat.locks
 
 clean:  ## remove all build results, including the environment

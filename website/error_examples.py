@@ -270,7 +270,6 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "other_specs": {"specs": (LiveSpec(0, 12, ("months(flight_day)",), False), LiveSpec(1, 3, ("flight_day",), True))},
     "out_of_sync": {"types": (("arr_delay", "double", "float"),), "missing": ()},
     "published_twice": {"head": _snapshot(8), "again": _snapshot(9)},
-    "page_library_missing": {"error": ImportError("No module named 'plotly'")},
     "page_not_written": {
         "output": Path("reports/status.html"),
         "error": FileNotFoundError(2, "No such file or directory", "reports/status.html"),

@@ -34,7 +34,7 @@ def listen(adapter: Adapter, invocations: Invocations, settings: Settings, versi
     if command not in _BUILDING or not configured.is_configured(os.environ, Path.cwd(), configured.home()):
         return None
     if not configured.is_installed():
-        logger.debug("OpenLineage is configured, but its client is not installed: dbt-spark-iceberg[openlineage]")
+        logger.debug("OpenLineage is configured, but its client, the package openlineage-python, is not installed")
         return None
     from dbt_common.events.event_manager_client import add_callback_to_manager
     from dbt_common.invocation import get_invocation_id

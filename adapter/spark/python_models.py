@@ -196,7 +196,7 @@ def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
     except ImportError as error:
         raise DbtRuntimeError(
             f"PyArrow, which converts pandas DataFrames for Spark, cannot be imported: {error}\n"
-            "  To fix: pip install 'dbt-spark-iceberg[pandas]', or return session.createDataFrame(…)."
+            "  To fix: pip install 'pandas>=2.2,<3' pyarrow, or return session.createDataFrame(…)."
         ) from error
     plain = frame.copy(deep=False)
     plain.attrs = {}  # PyArrow warns about attributes of Spark Connect's toPandas()

@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = None, live: Live | None = None) -> None:
     """Write the page to a file atomically, so that readers see either the old or the new page.
 
-    Raises ConfigError if the page cannot be rendered or the file cannot be written.
+    Raises ConfigError if the file cannot be written.
     """
     text = page(status, refresh=refresh, live=live)
     written = output.with_name(f".{output.name}.{uuid4().hex}")
@@ -37,7 +37,7 @@ def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = Non
 def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None = None) -> str:
     """The page of a project's status. ``refresh``: the interval in seconds at which a browser reloads it, if any.
 
-    ``live``: the state of ``watch``, if it writes the page. Raises ConfigError if Plotly is not installed.
+    ``live``: the state of ``watch``, if it writes the page.
     """
     # The template escapes all names, including those in JSON.
     environment = Environment(
@@ -53,9 +53,7 @@ def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None
 
 
 def _library() -> str:
-    """Plotly's script, from its package."""
-    try:
-        from plotly.offline import get_plotlyjs  # the extra `page`
-    except ImportError as error:
-        raise page_errors.page_library_missing(error) from error
+    """Plotly's script, from its package, whose import is slow."""
+    from plotly.offline import get_plotlyjs
+
     return str(get_plotlyjs())

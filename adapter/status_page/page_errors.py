@@ -1,4 +1,4 @@
-"""The errors of the status page: missing packages and unwritable files."""
+"""The error of the status page: an unwritable file."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ from pathlib import Path
 
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.explain.entries import indexed
-
-
-@indexed
-def page_library_missing(error: ImportError) -> ConfigError:
-    """Plotly, which the status page needs for its charts, is not installed."""
-    return ConfigError(
-        f"The status page cannot be created: {error}.\n"
-        "  Expected: the package plotly, which the page needs for its charts.\n"
-        "  To fix: pip install 'dbt-spark-iceberg[page]'. format: json returns the same data without plotly."
-    )
 
 
 @indexed

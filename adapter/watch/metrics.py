@@ -6,6 +6,16 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Summary,
+    disable_created_metrics,
+    start_http_server,
+    write_to_textfile,
+)
+
 from ..status.live import Failure
 from ..status.status import ModelStatus
 from . import watch_errors
@@ -15,22 +25,10 @@ _PREFIX = "dbt_spark_iceberg"
 
 
 class Metrics:
-    """The metrics of one process. Raises ConfigError if prometheus_client is missing or the port cannot be used."""
+    """The metrics of one process. Raises ConfigError if the port cannot be used."""
 
     def __init__(self, file: Path | None = None, port: int | None = None, address: str = LOOPBACK) -> None:
         """``address``: the address of this machine that serves the port."""
-        try:
-            from prometheus_client import (
-                CollectorRegistry,
-                Counter,
-                Gauge,
-                Summary,
-                disable_created_metrics,
-                start_http_server,
-            )
-        except ImportError as error:
-            raise watch_errors.no_metrics_package() from error
-
         disable_created_metrics()  # type: ignore[no-untyped-call]
         registry = self._registry = CollectorRegistry()
         self._file = file
@@ -110,8 +108,6 @@ class Metrics:
     def write(self) -> None:
         """Write the file, if configured. Raises ConfigError if that fails."""
         if self._file is not None:
-            from prometheus_client import write_to_textfile
-
             try:
                 write_to_textfile(str(self._file), self._registry)  # atomic: it renames a temporary file
             except OSError as error:

@@ -25,15 +25,6 @@ def nothing_to_watch(selected: int) -> ConfigError:
 
 
 @indexed
-def no_metrics_package() -> ConfigError:
-    """Metrics are requested, but the package that writes them is not installed."""
-    return ConfigError(
-        "--metrics-file and --metrics-port need the package prometheus_client, which is not installed.\n"
-        "  To fix: pip install 'dbt-spark-iceberg[metrics]'"
-    )
-
-
-@indexed
 def metrics_not_served(address: str, port: int, cause: str) -> ConfigError:
     """``watch`` cannot listen on the address and port for metrics."""
     return ConfigError(

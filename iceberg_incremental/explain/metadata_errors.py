@@ -10,8 +10,8 @@ from .caller import by_caller
 from .entries import indexed
 
 _TO_FIX = "  To fix"
-_EXTRA_OF_MODULE = {"psycopg2": "postgres", "thrift": "hive", "boto3": "glue", "pyarrow": "s3", "s3fs": "s3"}
-"""The extras of this package that install these modules."""
+_OF_CATALOGS = frozenset({"psycopg2", "thrift", "boto3", "pyarrow"})
+"""The modules that the extra ``catalogs`` installs."""
 
 
 @indexed
@@ -44,8 +44,8 @@ def unreachable(what: str, shown: str, missing_module: str | None) -> MetadataAc
         )
         remedy = f"{way}."
     else:
-        extra = _EXTRA_OF_MODULE.get(missing_module.partition(".")[0])
-        package = missing_module if extra is None else f"'dbt-spark-iceberg[{extra}]'"
+        is_ours = missing_module.partition(".")[0] in _OF_CATALOGS
+        package = "'dbt-spark-iceberg[catalogs]'" if is_ours else missing_module
         remedy = f"pip install {package}"
     return MetadataAccessError(f"PyIceberg cannot reach {what}: {shown}\n{_TO_FIX}: {remedy}")
 

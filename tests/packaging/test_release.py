@@ -36,7 +36,7 @@ def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     subprocess.run([*uv, "venv", "--quiet", "--python", python, home], check=True)
     # the tested versions of all dependencies, so that a new release of dbt cannot make the rehearsal fail
     locked = ["--constraint", str(ROOT / "requirements" / "dev.txt")]
-    install = ["pip", "install", "--quiet", "--python", str(home), f"{artifact}[session,metrics]", *locked]
+    install = ["pip", "install", "--quiet", "--python", str(home), f"{artifact}[session]", *locked]
     subprocess.run([*uv, *install], check=True)
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("DBT_", "PYTHON", "SPARK"))}
     return {**kept, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": str(home)}

@@ -20,7 +20,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 REQUIREMENTS = ROOT / "requirements"
 # the extras of LOCK in the Makefile
-EXTRAS = ("session", "pandas", "PyHive", "postgres", "hive", "glue", "s3", "metrics", "page", "openlineage")
+EXTRAS = ("session", "PyHive", "catalogs")
 ALL_PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 LOCKS = [
     ("dev.txt", ["dev.in"], EXTRAS, ALL_PYTHONS),

@@ -70,8 +70,10 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
                 catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
             catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
-        root = _root(wanted, credentials)
-        began = time.monotonic()
+        if starts:
+            _start_jvm(wanted, credentials)
+        began = time.monotonic()  # from here on, Spark loads its SQL engine and Iceberg, which takes seconds
+        root = _root()
         _require_same_storage(wanted)
         session = root.newSession()
         _reset_others(session, wanted)
@@ -141,18 +143,19 @@ def _reset_others(session: SparkSession, wanted: Mapping[str, str]) -> None:
                 session.conf.unset(key)
 
 
-def _root(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> SparkSession:
-    from pyspark import SparkContext
+def _start_jvm(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
+    try:
+        _start({**_START, **wanted}, credentials)
+    except Exception as error:
+        raise checks.start_error(error, _log_file(credentials.folder)) from error
+    _started_with.clear()
+    _started_with.update(wanted)
+
+
+def _root() -> SparkSession:
     from pyspark.sql import SparkSession
 
     quiet_loggers()
-    if SparkContext._active_spark_context is None:
-        try:
-            _start({**_START, **wanted}, credentials)
-        except Exception as error:
-            raise checks.start_error(error, _log_file(credentials.folder)) from error
-        _started_with.clear()
-        _started_with.update(wanted)
     root = SparkSession.builder.getOrCreate()
     checks.require_iceberg(root)
     return root

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,12 @@ def test_spark_starts_while_dbt_parses(built):
     said = dbt(project, "--no-partial-parse", "run", "--select", "flights_staged")
     assert said.index("Starting Spark") < said.index("Found 13 models") < said.index("START sql table model")
     assert said.count("Starting Spark") == 1
-    assert (
-        said.index("Spark is up") < said.index("The first session opened after") < said.index("START sql table model")
-    )
+    opened = said.index("The first session opened after")
+    assert said.index("Spark is up") < opened < said.index("START sql table model")
+    times = dict(re.findall(r"^(\d\d:\d\d:\d\d)  .*(Starting Spark|first session opened)", said, re.MULTILINE))
+    began, ended = (datetime.strptime(each, "%H:%M:%S").replace(tzinfo=timezone.utc) for each in times)
+    stated = sum(map(int, re.findall(r"(?:is up|opened) after (\d+)", said)))
+    assert abs((ended - began).seconds - stated) <= 2, "the lines leave out a part of the start"
 
 
 def test_a_new_lakehouse_is_announced_once_with_its_path_and_git_ignores_it(built):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import socket
-import sys
 from urllib.request import urlopen
 
 import pytest
@@ -115,10 +114,3 @@ def test_a_port_that_is_in_use():
         taken.listen()
         with pytest.raises(ConfigError, match=r"metrics cannot be served on .*Address already in use"):
             Metrics(port=taken.getsockname()[1])
-
-
-def test_the_package_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "prometheus_client", None)
-
-    with pytest.raises(ConfigError, match=r"pip install 'dbt-spark-iceberg\[metrics\]'"):
-        Metrics(tmp_path / "m.prom")

@@ -33,10 +33,10 @@ def test_an_access_error_keeps_a_harmless_cause():
 @pytest.mark.parametrize(
     ("module", "remedy"),
     [
-        ("psycopg2", "To fix: pip install 'dbt-spark-iceberg[postgres]'"),
-        ("thrift", "To fix: pip install 'dbt-spark-iceberg[hive]'"),
-        ("boto3", "To fix: pip install 'dbt-spark-iceberg[glue]'"),
-        ("pyarrow", "To fix: pip install 'dbt-spark-iceberg[s3]'"),
+        ("psycopg2", "To fix: pip install 'dbt-spark-iceberg[catalogs]'"),
+        ("thrift", "To fix: pip install 'dbt-spark-iceberg[catalogs]'"),
+        ("boto3", "To fix: pip install 'dbt-spark-iceberg[catalogs]'"),
+        ("pyarrow", "To fix: pip install 'dbt-spark-iceberg[catalogs]'"),
         ("gcsfs", "To fix: pip install gcsfs"),
     ],
 )

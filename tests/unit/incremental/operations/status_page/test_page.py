@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import re
 from dataclasses import replace
@@ -12,7 +11,6 @@ import pytest
 
 from dbt.adapters.spark_iceberg.status.live import Failure, Live, RunInProgress
 from dbt.adapters.spark_iceberg.status.project_status import ProjectStatus, as_json, with_failures
-from dbt.adapters.spark_iceberg.status_page import page as page_module
 from dbt.adapters.spark_iceberg.status_page import write_page
 from dbt.adapters.spark_iceberg.status_page.page import page
 from iceberg_incremental.errors import ConfigError
@@ -165,19 +163,6 @@ def test_a_live_page_reloads_itself():
         if each.get("http-equiv") == "refresh"
     ]
     assert refreshed == ["5"]
-
-
-def test_without_the_library_the_error_names_the_extra(monkeypatch):
-    load = builtins.__import__
-
-    def missing(name, *args, **kwargs):
-        if name.startswith("plotly"):
-            raise ModuleNotFoundError(f"No module named '{name}'")
-        return load(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(ConfigError, match=re.escape("pip install 'dbt-spark-iceberg[page]'")):
-        page_module.page(airline())
 
 
 def failure(message, since_ms, retry_ms, failures):
