@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -36,7 +37,8 @@ class OperationHooks(Room):
         """The status of the project's incremental models: ``show_status.status``."""
         names, project = self._tables.named(graph), str(self._adapter.config.project_name)
         reader, scope = self._adapter.metadata_reader(), self._invocations.jinja_scope()
-        return show_status.status(reader, names, scope, project, arguments)
+        folder = Path(self._adapter.config.project_root) / self._adapter.config.target_path
+        return show_status.status(reader, names, scope, project, arguments, folder)
 
     def ledger(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """The ledgers of models: ``show_ledger.show``."""

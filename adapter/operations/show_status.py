@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from iceberg_incremental.capture.cuts import Cuts
@@ -27,6 +28,7 @@ from ..project.conditional_reads import reads_of
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
+from ..status.last_command import FILE, last_command
 from ..status.project_status import ProjectStatus, as_json, see
 from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, status_of_source
 from ..status_page import write_page
@@ -47,12 +49,14 @@ def status(
     scope: JinjaScope,
     project_name: str,
     arguments: Mapping[str, Any],
+    target_folder: Path,
 ) -> str:
     """The status of all or some of the project's incremental models and snapshots, as text, JSON or HTML page.
 
     Reads only metadata. ``arguments``: ``format`` (``text``, ``json`` or ``html``); ``model`` or ``select``;
-    ``output``, the file of the page. Raises ConfigError for an invalid argument, if the page's library is not
-    installed, and if the file cannot be written.
+    ``output``, the file of the page. ``target_folder``: the folder of dbt's artifacts.
+
+    Raises ConfigError for an invalid argument, and if the file cannot be written.
     """
     wanted = output_format(arguments, ("text", "json", "html"))
     output = output_file(arguments, wanted)
@@ -60,7 +64,7 @@ def status(
     look = StatusReader(reader, names, scope)
     if wanted == "text":
         return as_text(look.statuses(nodes))
-    found = look.project_status(project_name, nodes)
+    found = look.project_status(project_name, nodes, target_folder)
     if output is None:
         return as_json(found)
     write_page(found, output)
@@ -76,11 +80,12 @@ class StatusReader:
         self._names = names
         self._scope = scope
 
-    def project_status(self, project_name: str, nodes: Sequence[project.Node]) -> ProjectStatus:
-        """The data of the status page for some models."""
+    def project_status(self, project_name: str, nodes: Sequence[project.Node], target_folder: Path) -> ProjectStatus:
+        """The data of the status page for some models. ``target_folder``: the folder of dbt's artifacts."""
         pairs = [(node, found) for node in nodes if (found := self._status(node)) is not None]
         shown, statuses = [node for node, _ in pairs], [found for _, found in pairs]
-        return see(self._cuts, self._names, project_name, shown, statuses, int(time.time() * 1000))
+        project_status = see(self._cuts, self._names, project_name, shown, statuses, int(time.time() * 1000))
+        return replace(project_status, last_command=last_command(target_folder / FILE, self._names.graph["nodes"]))
 
     def statuses(self, nodes: Iterable[project.Node]) -> list[ModelStatus]:
         """The status of some incremental models, and of snapshots that have a checkpoint."""

@@ -21,11 +21,12 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share
 from iceberg_incremental.table.unreadable import UnreadableCheckpoint
-from iceberg_incremental.table.version_counts import VersionCounts, versions_written
 from iceberg_incremental.verify.record import Verified, last_verified
 
 from ..project import graph as project
+from .last_command import LastCommand
 from .ledger import Ledger, entries, ledger
+from .runs import RunView, runs_of
 from .status import ModelStatus
 
 VERSION = 1
@@ -72,32 +73,6 @@ class TableView:
 
 
 @dataclass(frozen=True)
-class ReadView:
-    """A run's read of one source: a line of the ledger. ``read`` is None if the amounts are no longer known."""
-
-    source: str
-    kind: str
-    from_snapshot_id: int | None
-    to_snapshot_id: int | None
-    snapshots: int | None
-    read: Share | None
-
-
-@dataclass(frozen=True)
-class RunView:
-    """A run that committed. ``snapshot_id``: None if it only moved the checkpoint. ``versions``: of a history."""
-
-    epoch: int
-    invocation_id: str
-    snapshot_id: int | None
-    committed_at_ms: int | None
-    rows_added: int
-    rows_removed: int
-    sources: Sequence[ReadView]
-    versions: VersionCounts | None = None
-
-
-@dataclass(frozen=True)
 class ModelView:
     """A model with its status and its runs.
 
@@ -128,13 +103,17 @@ class Edge:
 
 @dataclass(frozen=True)
 class ProjectStatus:
-    """The status of a project's models at one point in time."""
+    """The status of a project's models at one point in time.
+
+    ``last_command``: the results of dbt's last command, which includes nodes that are not incremental models, or None.
+    """
 
     project: str
     generated_at_ms: int
     models: Sequence[ModelView]
     tables: Sequence[TableView]
     edges: Sequence[Edge]
+    last_command: LastCommand | None = None
 
 
 def see(
@@ -233,31 +212,7 @@ def _ledger(cuts: Cuts, target: TableName) -> tuple[Ledger, list[RunView]] | Non
     tables = {name: TableName.parse(name) for name in names}
     histories = {name: _history(cuts, table) for name, table in tables.items() if table is not None}
     found = ledger(history, known, {name: each for name, each in histories.items() if isinstance(each, History)})
-    totals = {each.epoch: each for each in found.totals}
-    runs: list[RunView] = []
-    for entry in known:
-        checkpoint, rows = entry.checkpoint, totals.get(entry.checkpoint.epoch)
-        lines = [line for line in found.lines if line.epoch == checkpoint.epoch]
-        if all(line.kind == "by_hand" for line in lines):
-            continue
-        runs.append(
-            RunView(
-                epoch=checkpoint.epoch,
-                invocation_id=checkpoint.invocation_id,
-                snapshot_id=None if entry.snapshot is None else entry.snapshot.snapshot_id,
-                committed_at_ms=None if entry.snapshot is None else entry.snapshot.timestamp_ms,
-                rows_added=0 if rows is None else rows.rows_added,
-                rows_removed=0 if rows is None else rows.rows_removed,
-                sources=[
-                    ReadView(
-                        each.source, each.kind, each.from_snapshot_id, each.to_snapshot_id, each.snapshots, each.share
-                    )
-                    for each in lines
-                ],
-                versions=versions_written(history, checkpoint, entry.snapshot),
-            )
-        )
-    return found, runs
+    return found, runs_of(history, found, known)
 
 
 def _history(cuts: Cuts, table: TableName) -> History | IncrementalError | None:

@@ -14,7 +14,8 @@ from typing import Any
 from iceberg_incremental.quantities import age, counted, instant, size_text
 from iceberg_incremental.table.commits import Effect
 
-from ..status.project_status import CommitView, ModelView, RunView, TableView
+from ..status.project_status import CommitView, ModelView, TableView
+from ..status.runs import RunView
 
 Figure = dict[str, Any]
 

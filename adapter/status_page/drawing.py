@@ -8,7 +8,11 @@ from itertools import pairwise
 
 from .layers import EdgePoint, Layers
 
-_WIDE_BOX, _WIDE_GAP, _WIDE_SPACE = (232, 66), 16, 72
+_WIDE_MOST = 1168
+"""The width of the drawing that fits on the page, whose width is limited too."""
+_WIDE_HEIGHT, _WIDE_GAP = 66, 16
+_WIDE_COLUMNS = ((232, 72), (212, 27), (172, 27))
+"""The widths of a box and of the space between columns, of which the first that fits is used."""
 _NARROW_WIDTH, _NARROW_HEIGHT, _NARROW_GAP, _NARROW_LEAST = 328, 56, 12, 200
 """The width of the drawing, unless its lanes need more space; the height of a box; the gap between boxes; and the
 minimum width of a box."""
@@ -48,9 +52,14 @@ class Drawing:
     curves: Sequence[Curve]
 
 
-def wide(layers: Layers) -> Drawing:
-    """From left to right, with one column per layer."""
-    box_width, box_height = _WIDE_BOX
+def wide(layers: Layers) -> Drawing | None:
+    """From left to right, with one column per layer. None if there are too many columns for the width of the page."""
+    columns = len(layers.layers)
+    fitting = (each for each in _WIDE_COLUMNS if _width(columns, *each) <= _WIDE_MOST)
+    box_width, space = next(fitting, (0, 0))
+    if not box_width:
+        return None
+    box_height = _WIDE_HEIGHT
     heights = [
         sum((_THIN if isinstance(place, EdgePoint) else box_height) + _WIDE_GAP for place in layer) - _WIDE_GAP
         for layer in layers.layers
@@ -59,7 +68,7 @@ def wide(layers: Layers) -> Drawing:
     boxes: list[NodeBox] = []
     middles: dict[object, tuple[int, int, int]] = {}
     for column, (layer, height) in enumerate(zip(layers.layers, heights, strict=True)):
-        x, y = column * (box_width + _WIDE_SPACE), (tallest - height) // 2
+        x, y = column * (box_width + space), (tallest - height) // 2
         for place in layer:
             own = _THIN if isinstance(place, EdgePoint) else box_height
             middles[place] = (x, x + box_width, y + own // 2)
@@ -75,9 +84,11 @@ def wide(layers: Layers) -> Drawing:
             path += f" C{start + half} {from_y} {end - half} {to_y} {end} {to_y}"
             path += f" H{beyond}" if (end, beyond, to_y) != points[-1] else ""
         curves.append(Curve(source, target, path))
-    columns = len(layers.layers)
-    width = columns * box_width + max(columns - 1, 0) * _WIDE_SPACE
-    return Drawing(width, tallest, box_width, box_height, boxes, curves)
+    return Drawing(_width(columns, box_width, space), tallest, box_width, box_height, boxes, curves)
+
+
+def _width(columns: int, box: int, space: int) -> int:
+    return columns * box + max(columns - 1, 0) * space
 
 
 def narrow(layers: Layers) -> Drawing:

@@ -71,9 +71,11 @@ def _savings(model: ModelView) -> Chart | None:
     for run in reversed(model.runs):
         total = sum_of(each.read for each in run.sources if each.read is not None)
         when = "–" if run.committed_at_ms is None else instant(run.committed_at_ms)
-        rows.append((str(run.epoch), when, f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes)))
+        wrote = (f"{run.rows_added:,}", f"{run.rows_removed:,}")
+        read = (f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes))
+        rows.append((str(run.epoch), when, *read, *wrote))
     summary = f"All known runs together read {percent(model.read)} of the rows in the sources: {read_rows(model.read)}."
-    head = ("run", "committed", "rows read", "rows in the sources", "bytes read")
+    head = ("run", "committed", "rows read", "rows in the sources", "bytes read", "rows added", "rows removed")
     return Chart("Share of the source rows that each run read", summary, figure, head, rows)
 
 

@@ -17,6 +17,7 @@ from ..status.status import SourceStatus, versions_text
 from . import drawing
 from .layers import layers_of
 from .model_charts import Chart, charts_of
+from .results import command_view, last_run, updates
 from .shares import percent, read_bytes, read_rows
 
 STATES = {
@@ -74,7 +75,8 @@ class Card:
     """A model's section.
 
     ``failing``: a sentence with the start of the failure and the next retry; empty without a failure in ``watch``.
-    ``versions``: the versions that the last run of a history wrote; empty for other models.
+    ``versions``: the versions that the last run of a history wrote; empty for other models. ``last_run``: the rows that
+    the last run wrote, and its duration if known. ``updates``: how the last runs of a model with ``auto`` updated it.
     """
 
     anchor: str
@@ -83,6 +85,8 @@ class Card:
     words: str
     lag: str
     versions: str
+    last_run: str
+    updates: str
     is_open: bool
     failing: str
     readings: Sequence[ReadingView]
@@ -92,7 +96,8 @@ class Card:
 def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
     """The variables of the template: the status of a project, and the state of ``watch``.
 
-    ``drawings``: the graph for wide and for narrow screens; empty for a graph with cycles. ``run``: a sentence about
+    ``drawings``: the graph for wide and for narrow screens; empty for a graph with cycles. A deep graph has only the
+    narrow drawing. ``command``: the last dbt command, or None. ``run``: a sentence about
     the run in progress, or empty. ``other_failures``: failing nodes that are not models of the page.
     """
     now_ms = status.generated_at_ms
@@ -108,8 +113,9 @@ def view_of(status: ProjectStatus, live: Live) -> dict[str, Any]:
         "nodes": _nodes(status, anchors),
         "drawings": _drawings(status),
         "cards": [
-            _card(each, tables, anchors[each.status.target], now_ms, live, folded=several) for each in status.models
+            _card(each, status, tables, anchors[each.status.target], live, folded=several) for each in status.models
         ],
+        "command": command_view(status.last_command),
         "run": _run(live, now_ms),
         "other_failures": [
             {"name": name, "failing": _failing(failure, now_ms), "message": failure.message}
@@ -197,12 +203,14 @@ def _drawings(status: ProjectStatus) -> dict[str, drawing.Drawing]:
         layers = layers_of([table.table for table in status.tables], edges)
     except CycleError:
         return {}  # if two models share a table, the graph of tables can have a cycle
-    return {"wide": drawing.wide(layers), "narrow": drawing.narrow(layers)}
+    found = {"wide": drawing.wide(layers), "narrow": drawing.narrow(layers)}
+    return {size: each for size, each in found.items() if each is not None}
 
 
 def _card(
-    model: ModelView, tables: Mapping[str, TableView], anchor: str, now_ms: int, live: Live, *, folded: bool
+    model: ModelView, project: ProjectStatus, tables: Mapping[str, TableView], anchor: str, live: Live, *, folded: bool
 ) -> Card:
+    now_ms = project.generated_at_ms
     failure = live.failing.get(model.status.model)
     state = model.status.state
     sign, words = STATES[state]
@@ -215,6 +223,8 @@ def _card(
         words=words if changed is None else f"{words}; {changed_since(changed)}",
         lag=lag if state != "rebuild" else "",
         versions="" if model.status.versions is None else versions_text(model.status.versions),
+        last_run=last_run(model, project.last_command),
+        updates=updates(model),
         is_open=not folded or state == "fails",
         failing="" if failure is None else _failing(failure, now_ms),
         readings=[_reading(source, now_ms) for source in model.status.sources],

@@ -31,6 +31,7 @@ class Page:
         with self._watched.reading:
             look = StatusReader(self._lake.reader, project.tables, project.scope)
             nodes = {**project.nodes, **project.snapshots}
-            found = look.project_status(project.config.project_name, [nodes[name] for name in sorted(nodes)])
+            folder = Path(project.config.project_root) / project.config.target_path
+            found = look.project_status(project.config.project_name, [nodes[name] for name in sorted(nodes)], folder)
         messages = {name: failure.message for name, failure in live.failing.items()}
         write_page(with_failures(found, messages), self._file, refresh=_REFRESH, live=live)

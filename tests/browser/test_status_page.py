@@ -15,7 +15,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.status_page.page import page
 from tests.unit.incremental.operations.status_page import airline as airline_module
-from tests.unit.incremental.operations.status_page.airline import NOW, airline
+from tests.unit.incremental.operations.status_page.airline import NOW, airline, chain
 from tests.unit.incremental.operations.status_page.pictured import MADE_FROM, digest
 from tests.unit.incremental.operations.status_page.test_page import HOSTILE, renamed
 
@@ -184,6 +184,17 @@ def test_a_box_opens_the_section_of_its_model(browser: Browser, opened: Path) ->
     browser.value("document.querySelector('.graph.wide a.node[href=\"#model-3\"]').click()")
     browser.wait("return document.getElementById('model-3').open")
     assert not browser.value("return document.getElementById('model-2').open")
+
+
+@pytest.mark.parametrize(("layers", "width"), [(4, 1366), (5, 1366), (6, 1366), (9, 1366), (4, 1024), (2, 800)])
+def test_no_column_of_the_graph_is_cut_off(browser: Browser, tmp_path: Path, layers: int, width: int) -> None:
+    file = tmp_path / "chain.html"
+    file.write_text(page(chain(layers)), encoding="utf-8")
+    browser.open(file, Screen(width, "light"))
+    shown = "[...document.querySelectorAll('.graph')].filter(each => each.offsetParent)"
+    assert browser.value(f"return {shown}.map(each => each.scrollWidth <= each.clientWidth)") == [True]
+    assert browser.value(CLIPPED) == []
+    assert browser.value(BEHIND) == []
 
 
 def test_names_run_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
-PATIENCE = 1800
+PATIENCE = 3600
 """The timeout in seconds, long enough to download PySpark and to start Spark several times on a busy machine."""
 
 pytestmark = pytest.mark.nightly

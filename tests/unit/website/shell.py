@@ -141,5 +141,5 @@ _READERS: Mapping[str, Callable[[Sequence[str]], object]] = {
     "flock": lambda words: read(words[2:]),
     **dict.fromkeys(("spark-submit", "start-connect-server.sh", "start-thriftserver.sh"), _spark),
     **dict.fromkeys(("start-master.sh", "start-worker.sh", "fetch-prod-artifacts"), _any),
-    **dict.fromkeys(("cat", "cd", "exit", "export", "mkdir", "mktemp", "test", "xargs"), _any),
+    **dict.fromkeys(("cat", "cd", "exit", "export", "mkdir", "mktemp", "printf", "source", "test", "xargs"), _any),
 }

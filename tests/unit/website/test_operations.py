@@ -14,15 +14,15 @@ from dbt.adapters.spark_iceberg.status.explanation import (
     ReadRows,
     UpdateMethod,
 )
+from dbt.adapters.spark_iceberg.status.last_command import LastCommand, NodeResult
 from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
     ModelView,
     ProjectStatus,
-    ReadView,
-    RunView,
     TableView,
 )
+from dbt.adapters.spark_iceberg.status.runs import ReadView, RunView
 from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.status.verification import Verification
 from iceberg_incremental.capture.run_plan import Action
@@ -41,6 +41,7 @@ from website import DOCS
 PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md", "verify.md"))
 PARTS = (
     *(ModelStatus, SourceStatus, ProjectStatus, ModelView, RunView, ReadView, TableView, CommitView, Edge),
+    *(LastCommand, NodeResult),
     *(Explanation, UpdateMethod, NextRun, NotIncremental, PendingRange, ReadRows, Restriction),
     *(Share, Lateness, Expiry, DataRewrite, DeleteRewrite, ManifestRewrite, Verification, Found),
 )

@@ -145,3 +145,23 @@ def test_the_versions_of_the_runs_of_a_history():
     (model,) = seen(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, kept))).models
     assert [run.versions for run in model.runs] == [VersionCounts(1, 0)]
     assert to_document(seen())["models"][0]["runs"][0]["versions"] is None
+
+
+def test_runs_that_rewrote_all_rows():
+    """Seen in the counts of their commits, whatever the strategy allows."""
+
+    def commit(n, parent, epoch, rows_added, rows_removed):
+        made = carrying(n, parent, cp(epoch, 1))
+        counts = {"added-records": rows_added, "deleted-records": rows_removed, "total-records": 4}
+        return replace(made, summary={**made.summary, **{key: str(value) for key, value in counts.items()}})
+
+    commits = [
+        commit(100, None, 1, 4, 0),
+        commit(101, 100, 2, 1, 1),
+        commit(102, 101, 3, 4, 4),
+        commit(103, 102, 4, 0, 0),
+    ]
+    (model,) = seen(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, *commits)).models
+    assert [(run.epoch, run.rewrote_all) for run in model.runs] == [(1, None), (2, False), (3, True), (4, None)]
+    (model,) = seen(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, commit(104, None, 5, 4, 0))).models
+    assert [(run.epoch, run.rewrote_all) for run in model.runs] == [(5, True)]

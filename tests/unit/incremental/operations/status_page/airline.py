@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from dbt.adapters.spark_iceberg.status.last_command import LastCommand, NodeResult
 from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
     ModelView,
     ProjectStatus,
-    ReadView,
-    RunView,
     TableView,
 )
+from dbt.adapters.spark_iceberg.status.runs import ReadView, RunView
 from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from iceberg_incremental.table.shares import Share, sum_of
 
@@ -173,4 +174,25 @@ def airline() -> ProjectStatus:
             (weather, "weather_hours"),
         )
     ]
-    return ProjectStatus("airline", NOW, models, sorted(tables, key=lambda each: each.table), edges)
+    return ProjectStatus("airline", NOW, models, sorted(tables, key=lambda each: each.table), edges, last_command())
+
+
+def last_command() -> LastCommand:
+    """A `dbt build` with a test that failed, a view, and a model of the page."""
+    results = [
+        NodeResult("model.airline.flights_staged", "flights_staged", "model", "success", 7.84, 2811, "OK 2,811 rows"),
+        NodeResult("model.airline.late_flights", "late_flights", "view", "success", 0.42, None, "OK"),
+        NodeResult("test.airline.unique_flights", "unique_flights_staged_id", "test", "pass", 1.31, 0, ""),
+        NodeResult("test.airline.delays", "delays_are_not_negative", "test", "fail", 1.07, 3, "Got 3 results"),
+    ]
+    return LastCommand("dbt build", "run-8", NOW - HOUR, 24.6, results)
+
+
+def chain(layers: int) -> ProjectStatus:
+    """A source and models that each read the one before, so that the graph has this many layers."""
+    tables = [table("ops.orders", "source", commits(1))]
+    tables += [table(f"analytics.orders_by_customer_{n}", "model", commits(n)) for n in range(2, layers + 1)]
+    models = [model(each, "pending", "applies what is pending", []) for each in tables[1:]]
+    models = [replace(each, lag_ms=3 * DAY) for each in models]
+    edges = [Edge(one.table, each.status.model) for one, each in zip(tables, models, strict=False)]
+    return ProjectStatus("shop", NOW, models, tables, edges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -32,6 +32,17 @@ def test_each_edge_has_a_curve_from_box_to_box(draw):
     for curve in found.curves:
         end = boxes[curve.target]
         assert curve.path.endswith(f" {end.x} {end.y + found.box_height // 2}" if draw is wide else f" H{end.x}")
+
+
+@pytest.mark.parametrize("columns", range(1, 7))
+def test_a_wide_drawing_fits_the_page(columns):
+    nodes = [str(n) for n in range(columns)]
+    assert wide(layers_of(nodes, pairwise(nodes))).width <= 1168
+
+
+def test_a_graph_with_many_layers_has_no_wide_drawing():
+    nodes = [str(n) for n in range(7)]
+    assert wide(layers_of(nodes, pairwise(nodes))) is None
 
 
 def test_each_node_has_its_own_lane_for_edges_in_a_narrow_drawing():

@@ -90,6 +90,10 @@ def test_the_page_contains_the_status(parsed):
         "The largest lateness is 2 days, in 8 commits.",
         " ".join(ERROR.split()),
         "dbt run --full-refresh --select weather_hours",
+        "dbt build ended at 2026-01-15 11:00:00 UTC after 24.6 s: 4 nodes, 1 failed.",
+        "delays_are_not_negativetestfail1.1 s3 rows failed",
+        "late_flightsviewsuccess0.4 s–",
+        "run 8 of 2026-01-14 14:00:00 UTC added 2,811 rows and removed 0 in 7.8 s",
     ):
         assert said in text
 
@@ -144,6 +148,7 @@ def test_a_project_without_models():
     found = Parsed(page(ProjectStatus("empty", NOW, [], [], [])))
     assert "No model of this project is materialized" in found.text
     assert "0 of 0 models" in found.text
+    assert "The results of tests, views and other nodes are not known." in found.text
 
 
 def test_sections_of_many_models_are_collapsed_unless_they_fail():
@@ -210,7 +215,7 @@ def test_a_page_that_cannot_be_written_leaves_no_file(tmp_path):
 
 def test_json_contains_the_status_fields_in_each_model():
     document = json.loads(as_json(airline()))
-    assert list(document) == ["version", "project", "generated_at_ms", "models", "tables", "edges"]
+    assert list(document) == ["version", "project", "generated_at_ms", "models", "tables", "edges", "last_command"]
     assert set(document["models"][0]) == {
         "name", "model", "target", "epoch", "next_run", "error", "sources", "state", "logic_changed_since",
         "lag_ms", "commands", "last_commit_ms", "runs", "read", "update_method", "verified", "cloned_from",
