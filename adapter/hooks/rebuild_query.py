@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,19 +75,17 @@ class RebuildQueries:
         Raises IncomparableError if the result of a rebuild is not deterministic, and the errors of the compilation.
         """
         model = ModelContext(node, this, False, False, "run-operation", graph, ())
-        self._require_steady_jinja(node, graph)
+        self._require_steady_jinja(model)
         found = self._begun(model, checkpoint)
         manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         code = compiled_code(self._adapter.config, manifest, model.unique_id)
         if reads_itself({**node, "compiled_code": code}, found.run.plan.name):
             raise verify_errors.depends_on_own_rows(model.unique_id)
         is_python = node.get("language") == "python"
-        unsteady = unsteady_python(str(node["raw_code"])) if is_python else unsteady_sql(code)
-        if unsteady:
-            raise verify_errors.nondeterministic_result(model.unique_id, unsteady)
         self._run_header(node)
         if found.run.plan.policy.strategy is Strategy.AUTO:
             return self._of_plain_sql(found, code, model)
+        _require_steady(model, unsteady_python(str(node["raw_code"])) if is_python else unsteady_sql(code))
         rows = code
         if is_python:
             named = this.incorporate(path={"identifier": f"{this.identifier}{_VIEW}"}, type=RelationType.View)
@@ -114,14 +111,13 @@ class RebuildQueries:
         found = invocation.models[model.unique_id] = ModelRun(Run(plan))
         return found
 
-    def _require_steady_jinja(self, node: Node, graph: Mapping[str, Any]) -> None:
+    def _require_steady_jinja(self, model: ModelContext) -> None:
         """Raise IncomparableError if Jinja in the model, its macros or its ephemeral models differs each time."""
-        if node.get("language") == "python":
+        if model.node.get("language") == "python":
             return
-        texts = logic_of(node, graph, self._invocations.jinja_scope()).code.values()
-        unsteady = list(dict.fromkeys(name for text in texts for name in unsteady_jinja(text)))
-        if unsteady:
-            raise verify_errors.nondeterministic_result(str(node["unique_id"]), unsteady)
+        texts = logic_of(model.node, model.graph, self._invocations.jinja_scope()).code.values()
+        unsteady = dict.fromkeys(name for text in texts for name in unsteady_jinja(text))
+        _require_steady(model, list(unsteady))
 
     def _run_header(self, node: Node) -> None:
         """Execute the model's sql_header, which its SQL may need."""
@@ -137,8 +133,10 @@ class RebuildQueries:
         columns = self._plain_sql.columns(sql)
         plan = found.run.plan
         key = plan.policy.unique_key
-        with suppress(Refusal):  # a model whose SQL is refused is rebuilt in each run
+        try:
             key = self._plain_sql.kept(plain, {each.name: each.dtype for each in columns}, key).key
+        except Refusal:  # each run rebuilds the model, and its SQL may be volatile
+            _require_steady(model, unsteady_sql(plain.sql))
         return RebuildQuery(sql, columns, key, plan, code)
 
     def _of_rows(self, found: ModelRun, rows: str, code: str | None, model: ModelContext) -> RebuildQuery:
@@ -176,3 +174,8 @@ class RebuildQueries:
 
     def _unpinned(self, plan: RunPlan, model: ModelContext) -> Sequence[TableName]:
         return sorted(set(self._invocations.tables_of(model)) - plan.captured.keys())
+
+
+def _require_steady(model: ModelContext, unsteady: Sequence[str]) -> None:
+    if unsteady:
+        raise verify_errors.nondeterministic_result(model.unique_id, unsteady)

@@ -15,6 +15,7 @@ from .blocks import ROOT, Block, blocks_of
 from .changed import Changes
 from .choices import keys_of_choices
 from .differences import added_sql
+from .moments import require_no_moment
 from .reading import Columns, Reading, read
 from .refusal import refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
@@ -199,7 +200,9 @@ def incremental_query(
     blocks = blocks_of(tree, {name: list(found) for name, found in tables.items()})
     unchanged = Changes(blocks, {name: TableStates("t", "t", "t") for name in tables}, tables, "")
     _require_variants(blocks, unchanged)
-    stability = Stability(blocks, unchanged, Types(blocks, tables))
+    known = Types(blocks, tables)
+    require_no_moment(*(block.query for block in blocks), types=known)
+    stability = Stability(blocks, unchanged, known)
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
     if (found := stability.refusal(key)) is not None and key:
         raise found

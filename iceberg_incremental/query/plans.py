@@ -43,11 +43,6 @@ _COLUMN = re.compile(r"#(\d+)L?")
 _OUTPUT = re.compile(r"(?:[: ] {2})*(?:[+:]- )?(?:Project|Aggregate \[.*?\],) \[")
 _PASSED_ON = re.compile(r"(?<=[\[ ])#(\d+)(?: AS #(\d+))?(?=, |\]$)")
 _LISTED = re.compile(r"(.*)#(\d+)L?")
-_MOMENT = re.compile(
-    r"\b(?:cast|to_(?:date|timestamp)\w*)\(\s*(now|today|tomorrow|yesterday)"
-    r"(?: [^()#,]*?)?(?:,| as (?:date|timestamp))",
-    re.IGNORECASE,
-)
 _SYNONYMS = {"substr(": "substring(", "position(": "locate("}
 """Names of functions that sqlglot replaces, and that Spark shows as they are written."""
 _LAMBDA = "lambdafunction("
@@ -87,16 +82,6 @@ def canonical(explained: str, *, case_sensitive: bool = False) -> str | None:
     lines = [_COLUMN.sub(counted, f"{' ' * node.depth}{text}") for node, text in zip(nodes, texts, strict=True)]
     pushed = sorted(f"{table}: {filters}" for table, filters in _PUSHED.findall(explained))
     return "\n".join([*_TYPES.findall(explained), *lines, *pushed])
-
-
-def moment(explained: str) -> str | None:
-    """Text that Spark interprets as the time of the statement, such as ``'today'`` in a comparison with a date.
-
-    ``explained``: the output of EXPLAIN EXTENDED. None if there is no such text.
-    """
-    _, _, analyzed = explained.partition("== Analyzed Logical Plan ==")
-    found = _MOMENT.search(analyzed.partition("== Optimized Logical Plan ==")[0])
-    return None if found is None else found[1]
 
 
 def _with_one_name(plan: str) -> str:

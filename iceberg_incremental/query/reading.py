@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
@@ -19,7 +19,7 @@ from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
 from .stars import with_field_names, without_stars
-from .supported import is_aggregate, require_supported
+from .supported import is_aggregate, require_columns, require_supported
 
 Columns = Mapping[str, str]
 """The types of a relation's columns, by column name."""
@@ -75,6 +75,15 @@ def _parsed(sql: str) -> exp.Query:
     for hint in list(tree.find_all(exp.Hint)):  # hints affect no result, and later steps rename what they name
         hint.pop()
     return tree
+
+
+def literals(sql: str) -> list[str]:
+    """The texts in a query, which may be one that cannot be parsed."""
+    try:
+        tokens = PlainSpark().tokenize(sql)
+    except SqlglotError:
+        return []
+    return [each.text for each in tokens if each.token_type in (TokenType.STRING, TokenType.RAW_STRING)]
 
 
 def spark_text(sql: str) -> str:
@@ -153,6 +162,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     """
     tree = parsed(sql)
     require_supported(tree)
+    require_columns(tree, {name.lower() for found in columns.values() for name in found})
     by_name = {str(table).lower(): table for table in columns}
     names: dict[TableName, str] = {}
     for table in list(tree.find_all(exp.Table)):

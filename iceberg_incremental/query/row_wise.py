@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from .moments import require_no_moment
 from .reading import parsed
 from .refusal import refused
 from .relations import is_nested
 from .subqueries import subqueries
-from .supported import MOMENT, is_aggregate, is_generator, require_supported
+from .supported import is_aggregate, is_generator, require_columns, require_supported
 
 _CLAUSES = {
     "joins": "a join",
@@ -24,23 +25,24 @@ def require_row_wise(sql: str) -> None:
     """Raise Refusal unless each row of a query's result depends only on one row of one relation."""
     tree = parsed(sql)
     require_supported(tree)
+    require_columns(tree)
     union = tree.find(exp.SetOperation)
     if union is not None:
         raise refused("UNION", union)
+    require_no_moment(tree)
     for select in tree.find_all(exp.Select):
         _require_row_wise(select)
 
 
 def require_constant(expression: str) -> None:
     """Raise Refusal for an expression whose value can differ between computations in a session."""
-    tree = parsed(f"select ({expression}) as ip_value")
+    tree = parsed(f"select date(({expression})) as ip_value")  # dbt compares it with times
     require_supported(tree)
+    require_columns(tree)
     found = tree.find(exp.Column, exp.Table)
     if found is not None:
         raise refused("a column" if isinstance(found, exp.Column) else "a subquery", found)
-    moment = next(filter(_may_be_moment, tree.walk()), None)
-    if moment is not None:
-        raise refused(_moment_text(moment), moment)
+    require_no_moment(tree)
 
 
 def _require_row_wise(select: exp.Select) -> None:
@@ -61,21 +63,9 @@ def _require_row_wise(select: exp.Select) -> None:
 
 
 def _construct_of(node: exp.Expr) -> str | None:
-    """The construct by which a node depends on other rows or on the time of the run. None without one."""
-    if _may_be_moment(node):
-        return _moment_text(node)
+    """The construct by which a node depends on other rows. None without one."""
     if isinstance(node, exp.Window):
         return "a window"
     if is_aggregate(node):
         return "an aggregate"
     return "a function that returns several rows" if is_generator(node) else None
-
-
-def _may_be_moment(node: exp.Expr) -> bool:
-    """Whether a node is text that Spark may cast to the time of the run. Text that is itself a column is not cast."""
-    is_text = isinstance(node, (exp.Literal, exp.RawString))
-    return is_text and MOMENT.fullmatch(node.name) is not None and not isinstance(node.parent, (exp.Alias, exp.Select))
-
-
-def _moment_text(node: exp.Expr) -> str:
-    return f"'{node.name}', which may stand for the time of the run"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sqlglot import exp
 
@@ -34,11 +34,6 @@ _CLAUSES = frozenset(
     ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
      "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
 )  # fmt: skip
-MOMENT = re.compile(
-    r"\s*(?i:now|today|tomorrow|yesterday)\s*(?:[A-Z]{1,4}[-+:\d]*|[-+]\S+|\w+/\S+)?\s*"  # with an optional time zone
-)
-"""A whole text that Spark interprets as the time of the statement if it is cast to a date or a timestamp."""
-
 _VARIABLE = re.compile(r"\$\{\S+?\}")
 """A variable, which Spark replaces by the value of a setting in the whole text of a statement, also within literals."""
 
@@ -104,15 +99,6 @@ _KNOWN = (
 )
 
 
-def _cast(node: exp.Cast) -> Refusal | None:
-    """Refuse ``timestamp 'now'``, a CAST in the tree, because its value differs between statements."""
-    value = node.this
-    is_text = isinstance(value, (exp.Literal, exp.RawString))
-    if is_text and MOMENT.fullmatch(value.name) and node.to.this in exp.DataType.TEMPORAL_TYPES:
-        return refused(f"{value.name}, whose value does not depend only on the sources' rows", node)
-    return None
-
-
 def _text(node: exp.Literal | exp.RawString) -> Refusal | None:
     if (found := _VARIABLE.search(node.name)) is None:
         return None
@@ -125,11 +111,21 @@ def _several_names(node: exp.Aliases) -> Refusal | None:
 
 
 def _column(node: exp.Column) -> Refusal | None:
-    if not node.table and not node.this.args.get("quoted") and node.name.lower() in functions.WITHOUT_PARENTHESES:
-        return refused(f"{node.name.lower()}, whose value does not depend only on the sources' rows", node)
     if node.name.lower() in ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted"):
         return refused(f"the metadata column {node.name}", node)
     return None
+
+
+def require_columns(tree: exp.Query, columns: Collection[str] = ()) -> None:
+    """Raise Refusal for a name such as ``user`` that is a call of a function, unless a column has this name.
+
+    ``columns``: the names of the columns that the query reads, in lower case.
+    """
+    known = {*columns, *(each.alias.lower() for each in tree.find_all(exp.Alias))}
+    for node in tree.find_all(exp.Column):
+        name = node.name.lower()
+        if not node.table and name in functions.WITHOUT_PARENTHESES - known:
+            raise refused(f"{name}, whose value does not depend only on the sources' rows", node)
 
 
 def _join(node: exp.Join) -> Refusal | None:
@@ -174,10 +170,8 @@ def _relation(node: exp.Expr) -> Refusal | None:
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.Anonymous: _function,
     exp.Aliases: _several_names,
-    exp.Cast: _cast,
     exp.Literal: _text,
     exp.RawString: _text,
-    exp.TryCast: _cast,
     exp.Column: _column,
     exp.Join: _join,
     exp.Group: _group,

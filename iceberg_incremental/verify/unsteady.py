@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from ..query.functions import INEXACT_AGGREGATES, INEXACT_IN_WINDOWS, ROUNDING, VOLATILE, WITHOUT_PARENTHESES
+from ..query.moments import may_be_moment, moment_in, shown
+from ..query.reading import literals, parsed
+from ..query.refusal import Refusal
 
 _TEXTS = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_MOMENT = re.compile(
-    r"\b(?:date|timestamp|timestamp_ltz|timestamp_ntz)\s*'\s*(now|today|tomorrow|yesterday)", re.IGNORECASE
-)
 _CALL = re.compile(r"(?<![\w.])(\w+)\s*\(", re.IGNORECASE)
 _NAME = re.compile(r"(?<![\w.])(\w+)\b(?!\s*[.(])", re.IGNORECASE)
 _COLUMNS_TOO = frozenset({"user"})
@@ -32,9 +32,18 @@ def unsteady_sql(sql: str) -> list[str]:
     found += [f"{name.lower()}()" for name in _WITHOUT_ARGUMENTS.findall(text)]
     names = map(str.lower, _NAME.findall(text))
     found += [name for name in names if name in WITHOUT_PARENTHESES and name not in _COLUMNS_TOO]
-    found += [f"'{name.lower()}'" for name in _MOMENT.findall(sql)]
+    found += _moment(sql)
     found += ["TABLESAMPLE"] * bool(_SAMPLE.search(text))
     return list(dict.fromkeys(found))
+
+
+def _moment(sql: str) -> list[str]:
+    """A text that may stand for the time of the statement. In SQL that cannot be parsed, any such literal counts."""
+    try:
+        found = moment_in(parsed(sql))
+    except Refusal:
+        return [f"'{text}'" for text in literals(sql) if may_be_moment(text)]
+    return [] if found is None else [shown(found)]
 
 
 def unsteady_python(code: str) -> list[str]:

@@ -65,20 +65,14 @@ def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
 
 
 def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
-    """Raise NotIncrementalError unless Spark interprets a model's query as this package does, at any time."""
-    explained = _explained(spark, kept)
-    moment = _moment(explained)
-    if moment is not None:
-        construct = f"'{moment}', which Spark interprets as the time of the run"
-        raise plain_sql_errors.not_incremental(model, construct, "compare with a value from a source")
-    if not _are_alike(spark, explained):
+    """Raise NotIncrementalError unless Spark interprets a model's query as this package does."""
+    if not is_read_alike(spark, kept):
         raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
 
 
 def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
-    """Whether Spark interprets a query as this package does, at any time."""
-    explained = _explained(spark, kept)
-    return _moment(explained) is None and _are_alike(spark, explained)
+    """Whether Spark interprets a query as this package does."""
+    return _are_alike(spark, _explained(spark, kept))
 
 
 _Explained = Sequence[tuple[str, str]]
@@ -105,10 +99,6 @@ def _showing(spark: Spark) -> Mapping[str, str]:
     hiding = spark.settings((_HIDES, _HIDES_BY_DEFAULT))
     can_show = hiding and hiding.get(_HIDES) != _HIDDEN  # a hidden regex could not be restored
     return {**plans.SETTINGS, **({_HIDES: _NO_TEXT} if can_show else {})}
-
-
-def _moment(explained: _Explained) -> str | None:
-    return next((found for text, _ in explained if (found := plans.moment(text)) is not None), None)
 
 
 def _are_alike(spark: Spark, explained: _Explained) -> bool:

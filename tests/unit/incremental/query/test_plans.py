@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.plans import canonical, moment
+from iceberg_incremental.query.plans import canonical
 
 
 def _explained(plan: str, filters: str = "") -> str:
@@ -208,24 +208,6 @@ def test_a_name_with_a_comma() -> None:
 
 def test_no_plan() -> None:
     assert canonical("== Parsed Logical Plan ==\nx") is None
-
-
-@pytest.mark.parametrize(
-    ("condition", "found"),
-    [
-        ("(ts#1 >= cast(today as timestamp))", "today"),
-        ("(cast(ts#1 as date) IN (cast( Yesterday UTC as date)))", "Yesterday"),
-        ("(day#1 > to_date(now, None, Some(Etc/UTC), true))", "now"),
-        ("(name#1 = today)", None),
-        ("(cast(today#1 as date) > cast(2026-01-01 as date))", None),
-        ("(cast(now as string) = name#1)", None),
-        ("(cast(nowhere as date) = day#1)", None),
-    ],
-)
-def test_text_that_is_the_time_of_the_statement(condition: str, found: str | None) -> None:
-    analyzed = f"== Analyzed Logical Plan ==\nk: int\nFilter {condition}\n+- RelationV2[k#2] a\n\n"
-    assert moment(analyzed + _explained("Filter (day#1 >= 2026-11-26)")) == found
-    assert moment(_explained(f"Filter {condition}")) is None
 
 
 DISTINCT = (

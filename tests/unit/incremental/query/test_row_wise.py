@@ -54,7 +54,7 @@ def test_filters_and_expressions_are_row_wise(sql):
         ("select * from t where at < timestamp_ntz ' today UTC'", "today UTC"),
         ("select * from t where at > 'today' and id > 1", "today"),
         ("select * from t where at between r'yesterday' and '2999-01-01'", "yesterday"),
-        ("select *, coalesce(at, ('now Europe/Paris')) as x from t", "now Europe/Paris"),
+        ("select *, coalesce(at, ('today Europe/Paris')) as x from t", "today Europe/Paris"),
         ("select *, to_timestamp('NOW') as x from t", "NOW"),
         ("select *, my_udf(id) as x from t", "my_udf"),
         ("select * from (select id, count(*) as n from t group by id) as x", "aggregate"),

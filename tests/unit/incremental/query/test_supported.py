@@ -28,7 +28,8 @@ REFUSED = {
     "select id from range(10)": "the function range()",
     "select k, '${spark.app.id}' as app from db.a": "the variable ${spark.app.id} of Spark",
     "select k from db.a where s rlike r'${env:NAME}'": "the variable ${env:NAME} of Spark",
-    "select k, try_cast(r'today' as date) as d from db.a": "today, whose value",
+    "select k, try_cast(r'today' as date) as d from db.a": "'today', which Spark may interpret",
+    "select k, `current_date` as n from db.a": "current_date, whose value",
     "with e as (select k, posexplode(array(x)) as (p, v) from db.a) select k, p, v from e": "AS with several names",
     # a group has the key 'p' or 'P'
     "select cast(g as string) as g, n from (select collate(s, 'utf8_lcase') as g, count(*) as n from db.a group by 1) "

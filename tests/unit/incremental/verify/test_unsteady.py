@@ -16,6 +16,13 @@ from iceberg_incremental.verify.unsteady import choosing_sql, unsteady_jinja, un
         ("select unix_timestamp() from t", ["unix_timestamp()"]),
         ("select unix_timestamp(d) from t", []),
         ("select * from t where d < timestamp 'now'", ["'now'"]),
+        ("select * from t where d between 'yesterday' and '2999-01-01'", ["'yesterday'"]),
+        ("select * from t where d < lower('TODAY')", ["the text LOWER('TODAY')"]),
+        ("select * from t version as of 3 where last_day('today') > d", ["'today'"]),
+        ("select 'now' as kind, concat(s, 'now') as s from t where cast(s as string) = 'now' and k like 'now'", []),
+        ("insert into t select 'Now'; select 'x'", ["'Now'"]),
+        ("select curdate(), localtimestamp(), current_timezone(), now()", ["curdate()", "localtimestamp()"]
+         + ["current_timezone()", "now()"]),
         ("select * from t tablesample (10 percent)", ["TABLESAMPLE"]),
         ("select 'rand()', `uuid()`, t.now, user, USER, version from t -- rand()", []),
         ("select o.current_date, /* uuid() */ random_id from o", []),
