@@ -117,3 +117,41 @@ SCALARS = _names("""
     xpath_number xpath_short xpath_string xxhash64 year zeroifnull zip_with
 """)
 """Functions of one row whose value depends only on their arguments."""
+
+OF_ARGUMENTS = _names("""
+    array array_append array_compact array_distinct array_except array_insert array_intersect array_max array_min
+    array_prepend array_remove array_repeat array_sort array_union coalesce decode element_at elt explode flatten get
+    greatest if ifnull lag lead least map map_concat map_entries map_from_arrays map_keys map_values max min
+    named_struct nullif nvl nvl2 slice sort_array string struct try_element_at
+""")
+"""Functions whose result consists of their arguments, or of parts of them."""
+
+WITHOUT_TEXT = _names("""
+    bigint binary boolean convert_timezone date_trunc dateadd decimal float from_utc_timestamp localtimestamp
+    make_dt_interval make_interval make_timestamp make_timestamp_ltz make_timestamp_ntz make_ym_interval sequence
+    smallint timestamp timestamp_micros timestamp_millis timestamp_seconds timestampadd tinyint to_binary to_number
+    to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp to_utc_timestamp trunc try_make_interval
+    try_make_timestamp try_to_binary try_to_date try_to_number try_to_timestamp unix_timestamp
+""")
+"""Functions without text in their result whose type ``types.Types`` does not know."""
+
+OF_TEXT = _names("""
+    any_value approx_count_distinct array_agg array_compact array_distinct array_join array_max array_min array_repeat
+    array_size ascii base64 bit_length btrim cardinality char_length character_length collect_list collect_set concat
+    concat_ws contains count crc32 endswith explode explode_outer find_in_set first first_value flatten format_string
+    get_json_object hash hex ilike initcap inline inline_outer instr isnotnull isnull json_array_length last last_value
+    lcase left len length levenshtein like listagg locate lower lpad ltrim map_entries map_keys map_values mask max
+    max_by md5 min min_by mode named_struct octet_length overlay parse_url posexplode posexplode_outer position printf
+    quote regexp regexp_count regexp_extract regexp_extract_all regexp_instr regexp_like regexp_replace regexp_substr
+    repeat replace reverse right rlike rpad rtrim sha sha1 sha2 size slice sort_array soundex split split_part
+    startswith string string_agg struct substr substring substring_index to_json translate trim typeof ucase unbase64
+    unhex upper url_decode url_encode xxhash64
+""")
+"""Functions that cast no text to a time."""
+
+OF_ONE_TYPE = _names("""
+    array array_append array_contains array_except array_insert array_intersect array_position array_prepend
+    array_remove array_sort array_union arrays_overlap coalesce decode element_at elt equal_null get greatest if ifnull
+    lag lead least map map_concat map_contains_key map_from_arrays nth_value nullif nvl nvl2 try_element_at
+""")
+"""Functions that cast no text to a time, unless another argument has a type with times."""

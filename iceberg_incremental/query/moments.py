@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from . import functions
 from .dialect import PlainSpark
 from .refusal import refused
 from .types import Types
@@ -27,52 +28,6 @@ _TIME = re.compile(r"date|time")
 """Types with times. The names of a struct's fields may match too."""
 
 _MOST_TEXTS = 100
-
-_OF_ARGUMENTS = frozenset(
-    """
-    array array_append array_compact array_distinct array_except array_insert array_intersect array_max array_min
-    array_prepend array_remove array_repeat array_sort array_union coalesce decode element_at elt explode flatten get
-    greatest if ifnull lag lead least map map_concat map_entries map_from_arrays map_keys map_values max min
-    named_struct nullif nvl nvl2 slice sort_array string struct try_element_at
-    """.split()
-)
-"""Functions whose result consists of their arguments, or of parts of them."""
-
-_WITHOUT_TEXT = frozenset(
-    """
-    bigint binary boolean convert_timezone date_trunc dateadd decimal float from_utc_timestamp localtimestamp
-    make_dt_interval make_interval make_timestamp make_timestamp_ltz make_timestamp_ntz make_ym_interval sequence
-    smallint timestamp timestamp_micros timestamp_millis timestamp_seconds timestampadd tinyint to_binary to_number
-    to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp to_utc_timestamp trunc try_make_interval
-    try_make_timestamp try_to_binary try_to_date try_to_number try_to_timestamp unix_timestamp
-    """.split()
-)
-"""Functions without text in their result whose type ``Types`` does not know."""
-
-_OF_TEXT = frozenset(
-    """
-    any_value approx_count_distinct array_agg array_compact array_distinct array_join array_max array_min array_repeat
-    array_size ascii base64 bit_length btrim cardinality char_length character_length collect_list collect_set concat
-    concat_ws contains count crc32 endswith explode explode_outer find_in_set first first_value flatten format_string
-    get_json_object hash hex ilike initcap inline inline_outer instr isnotnull isnull json_array_length last last_value
-    lcase left len length levenshtein like listagg locate lower lpad ltrim map_entries map_keys map_values mask max
-    max_by md5 min min_by mode named_struct octet_length overlay parse_url posexplode posexplode_outer position printf
-    quote regexp regexp_count regexp_extract regexp_extract_all regexp_instr regexp_like regexp_replace regexp_substr
-    repeat replace reverse right rlike rpad rtrim sha sha1 sha2 size slice sort_array soundex split split_part
-    startswith string string_agg struct substr substring substring_index to_json translate trim typeof ucase unbase64
-    unhex upper url_decode url_encode xxhash64
-    """.split()
-)
-"""Functions that cast no text to a time."""
-
-_OF_ONE_TYPE = frozenset(
-    """
-    array array_append array_contains array_except array_insert array_intersect array_position array_prepend
-    array_remove array_sort array_union arrays_overlap coalesce decode element_at elt equal_null get greatest if ifnull
-    lag lead least map map_concat map_contains_key map_from_arrays nth_value nullif nvl nvl2 try_element_at
-    """.split()
-)
-"""Functions that cast no text to a time, unless another argument has a type with times."""
 
 _PASSED_ON = (
     exp.Alias, exp.Any, exp.Concat, exp.Distinct, exp.Dot, exp.DPipe, exp.Escape, exp.Filter, exp.Group, exp.ILike,
@@ -99,7 +54,7 @@ TypeOf = Callable[[exp.Expr], "str | None"]
 
 
 def require_no_moment(*trees: exp.Expr, types: Types | None = None) -> None:
-    """Raise Refusal for a text in a query, or its blocks, that Spark may replace by a time. ``types``: see moment_in."""
+    """Raise Refusal for a text in trees that Spark may replace by a time. ``types``: as in ``moment_in``."""
     for tree in trees:
         found = moment_in(tree, types)
         if found is not None:
@@ -157,11 +112,11 @@ def _texts(node: exp.Expr, type_of: TypeOf) -> set[str] | None:
     type_ = type_of(node)
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     has_text = type_ in (None, "map<>") or re.search("string|char", type_ or "") is not None
-    if name in _WITHOUT_TEXT or not has_text or not any(map(_is_letters, node.walk())):
+    if name in functions.WITHOUT_TEXT or not has_text or not any(map(_is_letters, node.walk())):
         return set()
     if isinstance(node, (exp.Concat, exp.DPipe)) or name == "concat":
         return _joined([_texts(each, type_of) for each in _values(node)])
-    if name in _OF_ARGUMENTS or isinstance(node, (*_OF_OPERANDS, exp.Case, exp.If)):
+    if name in functions.OF_ARGUMENTS or isinstance(node, (*_OF_OPERANDS, exp.Case, exp.If)):
         found = [_texts(each, type_of) for each in _values(node)]
         return None if None in found else {text for each in found if each is not None for text in each}
     return None if isinstance(node, _COMPUTED) else set()
@@ -194,7 +149,8 @@ def _stays_text(node: exp.Expr, type_of: TypeOf) -> bool:
         return True
     if isinstance(above, exp.Anonymous):
         name = above.name.lower()
-        return name in _OF_TEXT or (name in _OF_ONE_TYPE and _has_no_times(_others(node, above), type_of))
+        is_of_one_type = name in functions.OF_ONE_TYPE and _has_no_times(_others(node, above), type_of)
+        return name in functions.OF_TEXT or is_of_one_type
     if isinstance(above, (exp.Cast, exp.TryCast)):
         return _TIME.search(str(above.to.sql(PlainSpark)).lower()) is None
     if isinstance(above, (exp.Case, exp.If)):

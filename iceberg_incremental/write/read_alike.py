@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
+from ..errors import StatementError
 from ..explain import plain_sql_errors
 from ..query import plans
 from ..query.incremental_query import IncrementalQuery
@@ -90,8 +91,14 @@ def _explained(spark: Spark, kept: IncrementalQuery) -> _Explained:
     def explain(sql: str) -> str:
         return str(spark.rows(plans.explain_sql(sql))[0][0]) if sql else ""
 
+    def explain_own(sql: str) -> str:
+        try:
+            return explain(sql)
+        except StatementError:  # SQL that Spark rejects has no plan, so it differs from the query's
+            return ""
+
     with under(spark, _showing(spark)):
-        return [(explain(text), explain(other)) for text, other in texts]
+        return [(explain(text), explain_own(other)) for text, other in texts]
 
 
 def _showing(spark: Spark) -> Mapping[str, str]:

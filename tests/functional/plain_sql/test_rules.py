@@ -35,7 +35,11 @@ def test_without_new_commits_no_statement_is_sent(auto, asked_of_spark):  # noqa
 REFUSED = {
     "limit": ("select * from {orders}\norder by id\nlimit 3", "LIMIT (line"),
     "volatile": ("select id, current_date() as today from {orders}", "current_date()"),
-    "moment": ("select id from {orders} where date '2020-01-01' < 'today'", "'today', which Spark interprets"),
+    "moment": ("select id from {orders} where date '2020-01-01' < 'today'", "'today', which Spark may interpret"),
+    "between": ("select id from {orders} where ordered_at between 'yesterday' and 'today'", "'yesterday', which"),
+    "without_cast": ("select id, nullif(ordered_at, 'today') as x from {orders}", "'today', which Spark may"),
+    "day": ("select id, extract(day from 'tomorrow') as x from {orders}", "'tomorrow', which Spark may"),
+    "folded": ("select id from {orders} where ordered_at < lower('TODAY')", "LOWER('TODAY'), which Spark may"),
     "chance": ("select id, rand() as r from {orders}", "rand()"),
     "function": ("select id, my_udf(id) as x from {orders}", "my_udf()"),
     "full_join": ("select o.id, c.name from {orders} o full join {customers} c on o.customer_id = c.id", "FULL JOIN"),
@@ -55,6 +59,31 @@ def test_what_is_not_kept_up_is_named(auto):  # noqa: F811
     for name, (_, construct) in REFUSED.items():
         message = found.message(name)
         assert construct in message and "on_not_incremental" in message, message
+
+
+def test_texts_that_are_or_look_like_the_time_of_the_run(auto):  # noqa: F811
+    view = "{{ config(materialized='view') }}\nselect * from {{ source('raw', 'orders') }} where ordered_at < 'to' || 'day'"
+    auto.shop.write("models/v_past.sql", view)
+    auto.shop.model("past", "select id from {{ ref('v_past') }}", **AUTO)
+    sql = "select id, name, 'now' as kind from {customers} where region in ('today', 'now') or name <> 'yesterday'"
+    auto.model("named", sql)
+    found = auto.shop.dbt("run")
+    assert "the text CONCAT" in found.message("past") or "'to' || 'day', which Spark may" in found.message("past")
+    assert found.nodes["named"].status == "success" and auto.differs("named", sql) == [[], []]
+    verified = auto.shop.verified(model="named")
+    assert verified["named"]["result"] == "equal", verified
+
+
+def test_sql_whose_parsed_form_spark_rejects_is_rebuilt(auto):  # noqa: F811
+    span = "range between interval 1 hour 30 minutes preceding and current row"
+    sql = f"select id, count(*) over (partition by customer_id order by ordered_at {span}) as n from {{orders}}"
+    auto.model("recent", sql, on_not_incremental="full_refresh")
+    auto.shop.run()
+    auto.change(ORDER.format(6))
+    auto.shop.run()
+    assert auto.differs("recent", sql) == [[], []]
+    auto.model("recent", sql, on_not_incremental="fail")
+    assert "interpret in the same way" in auto.shop.fails("--full-refresh")
 
 
 def test_sql_that_is_not_kept_up_can_be_rebuilt_when_a_source_has_changed(auto, asked_of_spark):  # noqa: F811

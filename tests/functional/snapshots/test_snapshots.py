@@ -141,7 +141,7 @@ REASONS = {
     "moment": (
         f"select * from {SOURCE} where updated_at < timestamp 'now'",
         {},
-        "has now, whose value does not depend",
+        "has 'now', which Spark may interpret as the time of the run",
     ),
     "divided": (
         f"select id, if(id = 1, '|', 'x') as name from {SOURCE}",
