@@ -13,7 +13,7 @@ from .values import ORDERED, Column, Kind
 
 MUST = (
     "limit", "offset", "rand", "uuid", "current_date", "now", "current_timestamp", "monotonic", "tablesample",
-    "today",
+    "today", "not between", "without cast", "part", "folded",
 )  # fmt: skip
 MAY = ("full join", "rollup", "cube", "grouping sets", "union", "intersect", "except", "generator", "values", "lateral")
 
@@ -43,6 +43,10 @@ def _around(what: str, sql: str, column: str) -> tuple[str, str | None]:
         "current_date": (f"select * from {inner} q where date '2020-01-01' < current_date", "*"),
         "now": (f"select * from {inner} q where now() > timestamp '2020-01-01 00:00:00'", "*"),
         "today": (f"select * from {inner} q where timestamp '2020-01-01 00:00:00' < 'today'", "*"),
+        "not between": (f"select * from {inner} q where date '2020-01-01' not between 'yesterday' and 'today'", "*"),
+        "without cast": (f"select {column} as c, nullif(date '2020-01-01', ' Today ') as d from {inner} q", "c"),
+        "part": (f"select {column} as c, extract(day from 'tomorrow') as d from {inner} q", "c"),
+        "folded": (f"select * from {inner} q where timestamp '2020-01-01 00:00:00' < lower('TO' || 'DAY')", "*"),
         "current_timestamp": (
             f"select * from {inner} q where {column} is null or year(current_timestamp()) > 2000",
             "*",

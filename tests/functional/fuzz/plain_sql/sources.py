@@ -30,6 +30,13 @@ _CANDIDATES: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("select", (Kind.STR, Kind.INT)),
     ("naïve", (Kind.INT,)),
     ("a", (Kind.INT, Kind.STR)),
+    ("date", (Kind.DATE,)),
+    ("user", (Kind.STR,)),
+    ("first", (Kind.INT,)),
+    ("count", (Kind.INT,)),
+    ("year", (Kind.INT,)),
+    ("now", (Kind.TS,)),
+    ("current_date", (Kind.DATE,)),
     ("X", (Kind.INT,)),
 )
 
