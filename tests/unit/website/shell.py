@@ -136,7 +136,7 @@ _READERS: Mapping[str, Callable[[Sequence[str]], object]] = {
     "make": _make,
     "pip": _pip,
     "pytest": _pytest,
-    "python": _python,
+    **dict.fromkeys(("python", "python3"), _python),
     "sh": _shell,
     "flock": lambda words: read(words[2:]),
     **dict.fromkeys(("spark-submit", "start-connect-server.sh", "start-thriftserver.sh"), _spark),
