@@ -149,7 +149,8 @@ class SparkIcebergAdapter(SparkAdapter):
         """Warn about misspelled macros and configs without effect, and fill dbt's cache of relations."""
         nodes = list(relation_configs)
         macros = getattr(self.get_macro_resolver(), "macros", {}).values()
-        for warning in spelling.warnings(nodes, {macro.name for macro in macros}):
+        own = {macro.name for macro in macros if macro.package_name == self.config.project_name}
+        for warning in spelling.warnings(nodes, {macro.name for macro in macros}, own):
             logger.warning(warning)
         super().set_relations_cache(nodes, *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Misspelled names: names that are similar to known names. Other unknown names are the user's own."""
+"""Misspelled names: names that are similar to known names, or begin alike. Other unknown names are the user's own."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ def near_misses(names: Iterable[str], ours: Collection[str], known: Collection[s
 @lru_cache(maxsize=1024)  # the models of a project have the same configs
 def _meant(name: str, ours: tuple[str, ...]) -> str | None:
     plain = name.lower().replace("-", "_").lstrip("+")
+    alike = [each for each in ours if each.count("_") > 1 and each.split("_")[:2] == plain.split("_")[:2]]
+    if alike:  # the first two words of a name with more words, as in 'on_source_change'
+        return get_close_matches(plain, alike, n=1, cutoff=0)[0]
     if close := get_close_matches(plain, ours, n=1, cutoff=_CLOSE):
         return close[0]
     in_order = {_in_order(each): each for each in ours}

@@ -154,7 +154,8 @@ CONFIGS = {
     ),
     "merge_update_columns": Config(
         _NONE_OR_COLUMNS,
-        "the columns that an update sets, as in dbt. All rows are then written by one MERGE statement",
+        "the columns that an update sets, as in dbt. All rows are then written by one MERGE statement. An empty list "
+        "is an error, because dbt would update all columns",
     ),
     "merge_exclude_columns": Config(
         _NONE_OR_COLUMNS,

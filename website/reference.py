@@ -50,7 +50,7 @@ _CONFIGS = """## Configs
 
 These configs apply to models with `materialized='iceberg_incremental_snapshot'`. Set them in the model's file, its
 properties or `dbt_project.yml`. The first value is the default. If you misspell the name of a config, dbt stops with an
-error that suggests the correct name.
+error that suggests the correct name. For models with other materializations, the adapter logs a warning.
 """
 _FURTHER = """The following configs are not limited to this materialization:
 """

@@ -19,6 +19,7 @@ from iceberg_incremental.plan.ranges import PER_COMMIT
 
 from ..operations.arguments import ARGUMENTS
 from ..project.captured import Captured
+from ..project.configs import CONFIGS
 from ..project.model_config import policy_of
 from .arguments import relations_in
 from .context import ModelContext
@@ -34,7 +35,7 @@ class CaptureHooks(Room):
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
         """Raise ArgumentsError if a macro was called with positional or named arguments that it does not accept."""
         if positional or named:
-            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named))
+            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named), CONFIGS)
 
     def read(self, macro: str, relation: object, arguments: Mapping[str, Any], context: Mapping[str, Any]) -> object:
         """The result of a macro that reads a relation: SQL text, values, or the relation itself.

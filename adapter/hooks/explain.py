@@ -30,6 +30,7 @@ from .adapter import Adapter
 from .context import ModelContext
 from .invocation import Invocations, ModelRun
 from .plain_sql import PlainSqlHooks
+from .valid_sql import require_valid_sql
 from .write import WriteHooks
 
 _EXPLAINED = (MATERIALIZATION, "table", "incremental")
@@ -99,7 +100,7 @@ class ExplainHooks:
         except NotIcebergError as error:
             raise Refusal(f"a source that is not an Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()
-        kept = self._kept(plain, (key,) if isinstance(key, str) else tuple(key))
+        kept = self._kept(plain, model.node, (key,) if isinstance(key, str) else tuple(key))
         return replace(found, is_incremental=True, update_method=update_method(kept))
 
     def _require_plain(self, node: Node) -> None:
@@ -116,9 +117,10 @@ class ExplainHooks:
         manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         return compiled_code(self._adapter.config, manifest, str(node["unique_id"]))
 
-    def _kept(self, plain: PlainSql, unique_key: tuple[str, ...]) -> IncrementalQuery:
+    def _kept(self, plain: PlainSql, node: Node, unique_key: tuple[str, ...]) -> IncrementalQuery:
         """How SQL is updated incrementally. Raises Refusal."""
         if plain.refusal is not None:
+            require_valid_sql(self._adapter, plain.sql, node)
             raise plain.refusal
         kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
         if not is_read_alike(self._adapter.spark, kept):
@@ -138,7 +140,7 @@ class ExplainHooks:
         plain = run.plain = self._plain_sql.read(self._compiled(model.node), model)
         self._plain_sql.capture_sources(run, plain, model)
         try:
-            kept = self._kept(plain, run.run.plan.policy.unique_key)
+            kept = self._kept(plain, model.node, run.run.plan.policy.unique_key)
         except Refusal as refusal:
             plain.refusal = refusal
             found = replace(found, is_incremental=False, not_incremental=not_incremental(refusal))

@@ -24,7 +24,8 @@ from iceberg_incremental.query.incremental_query import IncrementalQuery, increm
 from iceberg_incremental.query.reading import spark_text
 from iceberg_incremental.query.refusal import OtherRelation, Refusal
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.table.spark_types import compares_alike
+from iceberg_incremental.write.columns import Column as Written
+from iceberg_incremental.write.columns import key_columns
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.read_alike import require_read_alike
 from iceberg_incremental.write.unique_keys import in_key_order_sql
@@ -41,6 +42,7 @@ from .context import ModelContext
 from .invocation import Invocations, ModelRun, Room
 from .recorded_reading import note_no_update_method, note_update_method, reading_of, text_has_changed
 from .spark_views import view_by_spark
+from .valid_sql import require_valid_sql
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -55,7 +57,8 @@ class PlainSqlHooks(Room):
     def capture(self, compiled_code: str, context: Mapping[str, Any]) -> None:
         """Capture the changes of the relations in a model's compiled SQL.
 
-        Raises NotIncrementalError unless the policy is to rebuild, and the errors of a capture.
+        Raises NotIncrementalError unless the policy is to rebuild, Spark's error for wrong SQL, and the errors of a
+        capture.
         """
         model = ModelContext(**context)
         found = self._invocations.of("auto", model)
@@ -64,6 +67,8 @@ class PlainSqlHooks(Room):
             return
         found.plain = self.read(compiled_code, model)
         if found.plain.refusal is not None:
+            if found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL:
+                require_valid_sql(self._adapter, found.plain.sql, model.node)
             self._refuse(found, found.plain.refusal)
         self.capture_sources(found, found.plain, model)
 
@@ -95,7 +100,7 @@ class PlainSqlHooks(Room):
         """
         found = self._invocations.opened(node)
         idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
-        may_differ = idle and (text_has_changed(found) or _evolved(found) or _reads_others(found, node))
+        may_differ = idle and (text_has_changed(found) or evolved_sources(found) or _reads_others(found, node))
         return Action.APPLY.value if may_differ else action
 
     @property
@@ -199,10 +204,10 @@ class PlainSqlHooks(Room):
             return "its rows were written with another text of its SQL, view, session setting or version"
         if synced["changes"].alters:
             return "its columns have changed"
-        other = _compared_otherwise(kept, types, synced["written"])
+        other = compared_otherwise(kept, types, synced["written"])
         if other:
             return f"its table has other types for {', '.join(other)} than its SQL returns"
-        evolved = _evolved(found)
+        evolved = evolved_sources(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
 
     def _is_read_alike(self, found: ModelRun, kept: IncrementalQuery) -> bool:
@@ -216,7 +221,11 @@ class PlainSqlHooks(Room):
         return True
 
     def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> IncrementalQuery:
-        """How SQL is updated incrementally. ``types``: the types of its columns, in order. Raises Refusal."""
+        """How SQL is updated incrementally. ``types``: the types of its columns, in order.
+
+        Raises Refusal, and ConfigError if ``unique_key`` names a column that the SQL does not return.
+        """
+        key_columns([Written(name, dtype) for name, dtype in types.items()], unique_key)
         if plain.refusal is not None:
             raise plain.refusal
         self._require_same_types(plain)
@@ -251,10 +260,10 @@ class PlainSqlHooks(Room):
         plain = found.plain
         if plain is None:
             return None
-        if plain.refusal is None:
-            try:
-                return self.kept(plain, types, found.run.plan.policy.unique_key)
-            except Refusal as refusal:
+        try:
+            return self.kept(plain, types, found.run.plan.policy.unique_key)
+        except Refusal as refusal:
+            if plain.refusal is None:
                 plain.refusal = refusal
                 self._refuse(found, refusal)
         note_no_update_method(found)
@@ -294,22 +303,7 @@ class PlainSqlHooks(Room):
         )
 
 
-def _compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:
-    """The key columns whose types in the table compare values differently from those of the SQL.
-
-    ``types``: the types of the columns of the SQL. ``columns``: the columns of the table.
-    """
-    known = {column.name.lower(): column.dtype for column in columns}
-    return [name for name in kept.key if not compares_alike(types[name], known[name.lower()])]
-
-
 def _reads_others(found: ModelRun, node: Node) -> bool:
     """Whether a model's SQL names a relation that is neither its own table nor one of ref() and source()."""
     is_other = found.plain is not None and isinstance(found.plain.refusal, OtherRelation)
     return is_other and not reads_itself(node, found.run.plan.name)
-
-
-def _evolved(found: ModelRun) -> list[TableName]:
-    """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
-    sources = {} if found.plain is None else found.plain.sources
-    return [table for table, source in sources.items() if not source.has_same_columns]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from dbt.adapters.base.column import Column
+
 from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.spark.port import Spark
+from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.read_alike import reading_digest
 
 from ..status.explanation import update_method_text
@@ -36,3 +42,18 @@ def text_has_changed(found: ModelRun) -> bool:
     if plain is None or found.run.plan.is_rebuild:
         return False
     return recorded is None or recorded.rpartition(" ")[2] != plain.text_digest
+
+
+def compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], columns: Sequence[Column]) -> list[str]:
+    """The key columns whose types in the table compare values differently from those of the SQL.
+
+    ``types``: the types of the columns of the SQL. ``columns``: the columns of the table.
+    """
+    known = {column.name.lower(): column.dtype for column in columns}
+    return [name for name in kept.key if not compares_alike(types[name], known[name.lower()])]
+
+
+def evolved_sources(found: ModelRun) -> list[TableName]:
+    """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
+    sources = {} if found.plain is None else found.plain.sources
+    return [table for table, source in sources.items() if not source.has_same_columns]

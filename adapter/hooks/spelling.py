@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from iceberg_incremental.explain import wording
@@ -11,17 +12,27 @@ from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.spelling import near_misses
 
 from ..operations.arguments import ARGUMENTS
-from ..project.configs import ONLY_HERE
+from ..project.configs import CONFIGS, FURTHER, ONLY_HERE
 
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
+_MATERIALIZATION = re.compile(r"materialization_(?P<name>\w+)_(?:spark_iceberg|spark|default)")
+_VARIABLES = frozenset(("compiled_code", "graph", "model", "post_hooks", "pre_hooks", "sql", "this"))
+"""The variables that materializations read. A macro of the project with such a name replaces the variable."""
 _CALL = re.compile(r"(?<![\w.])(?P<name>ip_\w+)\s*\(")
 
 
-def warnings(nodes: Sequence[Any], macros: Collection[str]) -> Iterator[str]:
-    """The warnings of a project. ``macros``: the names of all macros that dbt knows."""
+def warnings(nodes: Sequence[Any], macros: Collection[str], own: Collection[str] = ()) -> Iterator[str]:
+    """The warnings of a project. ``macros``: the names of all macros that dbt knows. ``own``: those of the project."""
+    for name in _VARIABLES.intersection(own):
+        yield f"The macro {name} hides dbt's variable with this name, which views and data tests read: rename it."
     for node in nodes:
         for name, meant in misspelt(str(getattr(node, "raw_code", "")), ARGUMENTS, macros).items():
             yield f"{node.unique_id} calls {name}(), a macro that does not exist: did you mean {meant}()?"
+        for name, meant in _misspelt_configs(node).items():
+            yield f"{node.unique_id} sets {name}, which has no effect: did you mean {meant}?"
+        if similar := _similar_materialization(node, macros):
+            materialized = node.config.materialized
+            yield f"{node.unique_id} has materialized='{materialized}', which does not exist: did you mean '{similar}'?"
     for config in ONLY_HERE:
         if named := [str(node.unique_id) for node in nodes if _is_passed_over(config, node)]:
             yield wording.config_without_effect(config, named)
@@ -29,8 +40,27 @@ def warnings(nodes: Sequence[Any], macros: Collection[str]) -> Iterator[str]:
 
 def _is_passed_over(config: str, node: Any) -> bool:
     """Whether a model of another materialization sets a config of this package."""
-    is_ours = node.config.materialized == MATERIALIZATION
-    return not is_ours and node.resource_type == "model" and bool(node.config.get(config))
+    return not _is_ours(node) and node.resource_type == "model" and bool(node.config.get(config))
+
+
+def _misspelt_configs(node: Any) -> dict[str, str]:
+    """The misspelled configs of a node, each with the intended name. Models of this package refuse most of them."""
+    return near_misses(node.config.extra, FURTHER if _is_ours(node) else (*CONFIGS, *FURTHER), CONFIGS)
+
+
+def _is_ours(node: Any) -> bool:
+    return bool(node.resource_type == "model" and node.config.materialized == MATERIALIZATION)
+
+
+def _similar_materialization(node: Any, macros: Collection[str]) -> str | None:
+    """The materialization that a model probably means, if its own does not exist. dbt's error names none."""
+    name = str(node.config.materialized)
+    found = [match["name"] for match in map(_MATERIALIZATION.fullmatch, macros) if match is not None]
+    if node.resource_type != "model" or name in found or not found:
+        return None
+    longer = [each for each in found if name in each]
+    similar = get_close_matches(name, longer or found, 1, 0 if longer else 0.6)
+    return similar[0] if similar else None
 
 
 def misspelt(raw_code: str, ours: Collection[str], known: Collection[str]) -> dict[str, str]:

@@ -34,8 +34,8 @@ StrategyArguments = Mapping[str, Any]
 """The arguments of dbt's strategy macros: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
 ``incremental_predicates``; for models of this package also ``target_columns`` and ``changelog_relation``."""
 
-_OF_CHANGES = "get_incremental_apply_changes_sql"
-"""The macro that generates the statement of ``apply_changes``."""
+_ONLY_OURS = frozenset(each.value for each in (Strategy.APPLY_CHANGES, Strategy.AUTO, Strategy.HISTORY))
+"""The strategies that dbt's incremental materialization does not have."""
 
 
 class StrategyHooks(Room):
@@ -45,7 +45,7 @@ class StrategyHooks(Room):
         """The strategy of a model and its predicates. Raises ConfigError if its materialization does not support it."""
         found = strategy_config(node["config"])
         is_ours = node["config"].get("materialized") == MATERIALIZATION
-        if found.name == Strategy.APPLY_CHANGES.value and not is_ours:
+        if not is_ours and found.name in _ONLY_OURS and not self._is_overridden(found.name):
             raise model_errors.strategy_of_another_materialization(str(node["unique_id"]), found.name)
         return found
 
@@ -56,7 +56,11 @@ class StrategyHooks(Room):
         for ``apply_changes``, the view is always created.
         """
         strategy = self._invocations.opened(node).run.plan.policy.strategy
-        return not strategy.takes_changelog or _OF_CHANGES in self._invocations.jinja_scope().macros
+        return not strategy.takes_changelog or self._is_overridden(Strategy.APPLY_CHANGES.value)
+
+    def _is_overridden(self, strategy: str) -> bool:
+        """Whether the project has its own macro for a strategy."""
+        return f"get_incremental_{strategy}_sql" in self._invocations.jinja_scope().macros
 
     def append(self, arguments: StrategyArguments) -> Statement:
         """The statement of ``append``."""

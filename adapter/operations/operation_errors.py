@@ -39,6 +39,17 @@ def not_a_whole_number(name: str, found: str) -> ConfigError:
 
 
 @indexed
+def checkpoint_of_no_model() -> ConfigError:
+    """``ip_set_checkpoint`` was called without a model."""
+    return ConfigError(
+        "ip_set_checkpoint was called without a model.\n"
+        "  Expected: the name of a model; to change its position in a source, also source, and either snapshot_id or "
+        "timestamp.\n"
+        f"  To fix: {command('ip_set_checkpoint', model='<model>', source='<source>', snapshot_id='<id>')}"
+    )
+
+
+@indexed
 def not_a_time(found: str) -> ConfigError:
     """The argument ``timestamp`` is not a timestamp."""
     return ConfigError(

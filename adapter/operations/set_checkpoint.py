@@ -42,7 +42,9 @@ def set_checkpoint(
     ``arguments``: ``model``; ``source`` with ``snapshot_id`` or ``timestamp``; ``accept_sql``. Raises
     IncrementalError.
     """
-    node = project.model_named(names.graph, arguments.get("model"))
+    if arguments.get("model") is None:
+        raise operation_errors.checkpoint_of_no_model()
+    node = project.model_named(names.graph, arguments["model"])
     name = names.of(node)
     target = reader.load(name)
     if target is None:

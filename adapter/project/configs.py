@@ -15,5 +15,8 @@ CONFIGS = (
 )
 """The configs that the materialization reads. A similar name is refused, because dbt would ignore it."""
 
+FURTHER = ("event_time", "location_root", "ip_incremental", "clone_as", "clone_retention")
+"""The configs that dbt or the adapter reads for other nodes too."""
+
 ONLY_HERE = ("audit", "sequence_by")
 """Configs on which users rely for correct rows, and which other materializations ignore."""

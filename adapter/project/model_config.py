@@ -60,8 +60,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             "incremental_strategy 'insert_overwrite' needs partition_by, but it is not set. Without partitions, each "
             "run would replace the whole table with its new rows"
         )
-    if read.columns("merge_update_columns") and read.columns("merge_exclude_columns"):
-        wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
+    _require_update_columns(config, read)
     fixed = read.columns("merge_fixed_columns")
     if fixed and not strategy.is_keyed:
         wrong.append("merge_fixed_columns is set, which only 'merge' and 'apply_changes' support: remove it")
@@ -109,6 +108,15 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
     if wrong:
         raise model_errors.invalid_config(model, wrong)
     return policy
+
+
+def _require_update_columns(config: Mapping[str, Any], read: _Configs) -> None:
+    if config.get("merge_update_columns") == []:  # dbt would update all columns
+        read.wrong.append(
+            "merge_update_columns is an empty list: list the columns to update, or omit it to update all columns"
+        )
+    if read.columns("merge_update_columns") and read.columns("merge_exclude_columns"):
+        read.wrong.append("merge_update_columns and merge_exclude_columns are both set: keep one of them")
 
 
 def _require_history_configs(config: Mapping[str, Any], wrong: list[str], *, is_history: bool) -> None:

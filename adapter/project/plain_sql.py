@@ -69,7 +69,8 @@ def plain_sql(
     """
     inliner = _Inliner(parents, view)
     try:
-        sql = inliner.inlined(spark_text(sql), catalog, None)
+        sql = spark_text(sql)
+        sql = inliner.inlined(sql, catalog, None)
         found = PlainSql(sql, mentions(sql, catalog), views=inliner.views)
     except Refusal as refusal:
         return PlainSql(sql, refusal=refusal)

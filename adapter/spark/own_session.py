@@ -163,9 +163,12 @@ class OwnSession(ABC):
             raise DbtDatabaseError(describe(error)) from cause(error)
 
     def columns(self, query: str) -> list[tuple[str, str]]:
-        """The names and SQL types of a SELECT's columns. Spark only analyzes the query. Raises DbtDatabaseError."""
+        """The names and SQL types of a SELECT's columns. Spark only analyzes the query. Raises DbtDatabaseError.
+
+        Spark would execute an INSERT at once. Within parentheses, it is a syntax error.
+        """
         cursor = self.cursor()
-        cursor.execute(query)
+        cursor.execute(f"select * from (\n{query}\n)")
         return [(name, type_) for name, type_, *_ in cursor.description]
 
     def hold(self, view: str, sql: str) -> None:

@@ -36,7 +36,7 @@ class Finding(str, Enum):
     """The start differs from the previous position. The source's history does not show which one is earlier."""
 
     UNPROVEN = "not proven"
-    """The checkpoint does not contain the start, or the previous checkpoint is unknown. This is not an error."""
+    """The previous checkpoint is unknown. This is not an error."""
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,8 @@ def _line(
     if not position.continues and entry.snapshot is None:
         start = None if before is None else before.snapshot_id
         return Line(epoch, name, "by_hand", start, end, *_contents(source, start, end))
-    if not position.continues:
-        begins = entry.snapshot is not None and entry.snapshot.parent_id is None
-        found = None if begins else Finding.UNPROVEN
-        return Line(epoch, name, "whole", None, end, *_contents(source, None, end), found)
+    if not position.continues:  # it read all rows, so it has left out none
+        return Line(epoch, name, "whole", None, end, *_contents(source, None, end))
     start = position.from_snapshot_id
     finding = None
     if before is None:

@@ -14,6 +14,9 @@ from .cuts import Cuts
 from .reads import capture_as_of, changes_of
 from .run_plan import RunPlan, is_changelog, is_only_pinned
 
+FAILS = "fails"
+"""The action of a run that raises an error."""
+
 
 @dataclass(frozen=True)
 class SourceRead:
@@ -33,6 +36,11 @@ class NextRun:
 
     plan: RunPlan
     sources: Mapping[TableName, SourceRead]
+
+    @property
+    def action(self) -> str:
+        """What the run will do: ``fails`` if it cannot read a source, otherwise the value of an Action."""
+        return FAILS if any(read.error is not None for read in self.sources.values()) else self.plan.action.value
 
 
 def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun:

@@ -63,7 +63,7 @@ def of_status(found: NextRun) -> dict[str, Any]:
     plan, checkpoint = found.plan, found.plan.checkpoint
     return {
         "version": VERSION,
-        "action": plan.action.value,
+        "action": found.action,
         "name": plan.model,
         "target": str(plan.name),
         "reason": plan.reason,

@@ -23,10 +23,15 @@ def differing_only_in_case(names: Iterable[str]) -> list[str]:
 @indexed
 def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
     """A config names columns that the model's SQL does not return."""
+    listed = [part.strip() for name in unknown for part in name.split(",")]
+    advice = "correct the name, or add the column to the model's SQL"
+    if len(listed) > len(unknown):  # one text for several columns
+        advice = f"write a list: {config}=[{', '.join(map(repr, listed))}]"
+    shown = ", ".join(repr(name) if "," in name else name for name in unknown)
     return ConfigError(
-        f"{config} names {', '.join(unknown)}, which the model does not have.\n"
+        f"{config} names {shown}, which the model does not have.\n"
         f"  Expected: columns of the model: {', '.join(known)}.\n"
-        "  To fix: correct the name, or add the column to the model's SQL."
+        f"  To fix: {advice}."
     )
 
 

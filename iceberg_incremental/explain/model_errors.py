@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -98,13 +98,19 @@ def captured_later(model: str, sources: Iterable[TableName]) -> ConfigError:
 
 
 @indexed
-def unknown_arguments(macro: str, known: Sequence[str], positional: int, named: Sequence[str]) -> ArgumentsError:
-    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: the names."""
+def unknown_arguments(
+    macro: str, known: Sequence[str], positional: int, named: Sequence[str], configs: Collection[str] = ()
+) -> ArgumentsError:
+    """A macro was called with unknown arguments. ``positional``: how many without a name; ``named``: the names.
+
+    ``configs``: the names of a model's configs.
+    """
     found = [f"'{name}'" for name in named]
     if positional:
         found.append(f"{counted(positional, 'extra argument')}")
-    near = {name: match for name in named for match in get_close_matches(name, known, 1, 0.5)}
-    what = ", ".join(f"write {match} instead of {name}" for name, match in near.items()) or "remove them"
+    meant = [f"set {name} in the model's config(), since it is a config" for name in named if name in configs]
+    near = {name: match for name in named if name not in configs for match in get_close_matches(name, known, 1, 0.5)}
+    what = ", ".join([*meant, *(f"write {match} instead of {name}" for name, match in near.items())]) or "remove them"
     return ArgumentsError(
         f"{macro}() was called with arguments that it does not accept.\n"
         f"  Expected: {macro}({', '.join(known)}).\n"
@@ -128,8 +134,8 @@ def no_capture(model: str, macros: Sequence[str], *, only_incremental: bool) -> 
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"
         f"  Expected: at least one of {calls(macros)} around a ref() or source().\n"
-        "  To fix: read the source that drives the model with {{ ip_changes(ref('…')) }}, or use another "
-        "materialization."
+        "  To fix: set incremental_strategy='auto', which updates the table incrementally from plain SQL; or read the "
+        "source that drives the model with {{ ip_changes(ref('…')) }}."
     )
 
 

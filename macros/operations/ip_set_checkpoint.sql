@@ -1,4 +1,4 @@
-{% macro ip_set_checkpoint(model, source=none, snapshot_id=none, timestamp=none, accept_sql=false) -%}
+{% macro ip_set_checkpoint(model=none, source=none, snapshot_id=none, timestamp=none, accept_sql=false) -%}
     {%- do adapter.ip.capture.require_arguments("ip_set_checkpoint", varargs, kwargs) -%}
     {%- if execute -%}
         {%- set arguments = {

@@ -238,7 +238,7 @@ def test_a_rewrite_stops_a_job_unless_it_is_told_what_to_do(lake):
     refused = lake.capture()
     assert refused.code == 1 and "changed or deleted rows" in refused.said
     assert lake.branches() == {"main"}
-    assert lake.status().code == 1
+    assert (lake.status().code, lake.status().document["action"]) == (1, "fails")
     upserts = lake.capture("--on-source-rewrite=upserts")
     (source,) = upserts.document["sources"]
     assert source["kind"] == "net" and source["files"] is None and "changes or deletes" in source["files_omitted"]

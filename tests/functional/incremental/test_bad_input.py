@@ -40,6 +40,48 @@ def test_columns_of_a_merge_that_the_model_does_not_return_stop_its_first_build(
     assert not shop.sql(f"show tables in {CATALOG}.{shop.schema} like 'staged'")
 
 
+def test_wrong_sql_and_keys_under_auto(shop):
+    """The error of wrong SQL is Spark's own, as for dbt's materializations. No setting of this package could fix it."""
+    shop.source("events")
+    sink = shop.source("sink")
+    read = "select * from {{ source('raw', 'events') }}"
+    insert = f"insert into {sink} values (1, 'a')"
+    expected = {
+        "keyword": (read.replace("select", "selct"), "[PARSE_SYNTAX_ERROR] Syntax error at or near '*'"),
+        "function": (read.replace("*", "lenght(v) as n"), "[UNRESOLVED_ROUTINE] Cannot resolve routine `lenght`"),
+        "column": (read.replace("*", "idd"), "[UNRESOLVED_COLUMN.WITH_SUGGESTION]"),
+        "relation": (f"select id from {shop.source_schema}.evnts", "[TABLE_OR_VIEW_NOT_FOUND]"),
+        "nothing": ("-- to do", "[PARSE_SYNTAX_ERROR] Syntax error at or near end of input"),
+        "inserting": (insert, "[PARSE_SYNTAX_ERROR] Syntax error at or near 'insert'"),
+        "two": (f"{read}; {insert}", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'insert'"),
+        "limited": (f"{read} qualify row_number() over (partition by id order by v) = 1 limit 5", "Found: LIMIT"),
+        "of_hook": ("select * from made", "Found: the relation made"),
+        "one_text": (read, "unique_key names 'id, v', which the model does not have."),
+        "unknown": (read, "unique_key names idd, which the model does not have."),
+        "of_dbt": (read, "which materialized='incremental' does not support."),
+        "kept": (read, ""),
+    }
+    more = {
+        "of_hook": {"pre_hook": "create or replace temporary view made as select 1 as id"},
+        "one_text": {"unique_key": "id, v"},
+        "unknown": {"unique_key": "idd"},
+        "of_dbt": {"materialized": "incremental"},
+        "kept": {"on_not_incremental": "full_refresh"},
+    }
+    for name, (sql, _) in expected.items():
+        shop.model(name, sql, incremental_strategy="auto", **more.get(name, {}))
+    found = {name: str(result.message) for name, result in shop.dbt("run").nodes.items()}
+    for name, (_, said) in expected.items():
+        assert said in found[name], found[name]
+        if said.startswith("["):
+            assert found[name].startswith(f"Database Error in model {name} (models/{name}.sql)")
+    assert "write a list: unique_key=['id', 'v']." in found["one_text"]
+    assert "set materialized='iceberg_incremental_snapshot', which supports 'auto'" in found["of_dbt"]
+    shop.model("kept", insert, incremental_strategy="auto", on_not_incremental="full_refresh")
+    assert "[PARSE_SYNTAX_ERROR] Syntax error at or near 'insert'" in shop.fails("--select", "kept")
+    assert not shop.rows(sink)
+
+
 def test_a_column_to_update_that_the_model_no_longer_returns(shop):
     events = shop.source("events")
     config = {"incremental_strategy": "merge", "unique_key": "id"}
@@ -218,6 +260,11 @@ def test_an_ephemeral_model(shop):
             "(relation, keys, changes_of)",
             "write keys instead of key",
         ),
+        (
+            "ip_changes(source('raw', 'events'), on_source_rewrite='ignore')",
+            "ip_changes(relation)",
+            "To fix: set on_source_rewrite in the model's config(), since it is a config.",
+        ),
     ],
 )
 def test_a_macro_with_an_argument_that_it_does_not_take(shop, call, expected, found):
@@ -273,6 +320,7 @@ def test_setting_a_checkpoint_checks_every_argument(shop):
     ids = [row[0] for row in shop.sql(f"select snapshot_id from {events}.snapshots order by committed_at")]
     before = shop.properties(shop.built("staged"))
     for arguments, said in [
+        ({}, "ip_set_checkpoint was called without a model."),
         ({"model": "nobody"}, "matches no model"),
         ({"model": "staged", "source": "x.y.z", "snapshot_id": 1}, "none of the model's sources"),
         ({"model": "staged", "source": f"{CATALOG}.{shop.source_schema}.more", "snapshot_id": 1}, "none of the model"),
@@ -314,7 +362,13 @@ def test_values_cannot_inject_sql(shop):
 def test_configs_that_another_materialization_ignores(shop):
     for name in ("audited", "ordered", "plain"):
         shop.model(name, "select 1 as id", materialized="table", **{"audited": {"audit": True}}.get(name, {}))
-    shop.model("ordered", "select 1 as id", materialized="incremental", sequence_by="id")
-    printed = shop.run().printed
+    shop.model("ordered", "select 1 as id", materialized="incremental", sequence_by="id", on_source_rewrites="ignore")
+    shop.model("similar", "select 1 as id", materialized="iceberg_incremental")
+    shop.write("macros/sql.sql", "{% macro sql(query) %}{{ query }}{% endmacro %}")
+    printed = shop.dbt("run").printed
+    assert "The macro sql hides dbt's variable with this name" in printed
+    meant = "did you mean 'iceberg_incremental_snapshot'?"
+    assert f"model.shop.similar has materialized='iceberg_incremental', which does not exist: {meant}" in printed
+    assert "model.shop.ordered sets on_source_rewrites, which has no effect: did you mean on_source_rewrite?" in printed
     assert "audit has no effect on model.shop.audited: only" in printed
     assert "sequence_by has no effect on model.shop.ordered: only" in printed

@@ -10,7 +10,7 @@ from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.history import History, Snapshot
 from iceberg_incremental.table.shares import Share
-from tests.unit.incremental.histories import APPEND, NO_CHANGE, at, chain, history, snapshot
+from tests.unit.incremental.histories import APPEND, NO_CHANGE, OVERWRITE, at, chain, history, snapshot
 
 SOURCE = "lake.ops.flights"
 SOURCE_HISTORY = history(*chain(9))
@@ -89,6 +89,13 @@ def test_a_rebuild_starts_a_new_ledger():
     rebuilt = commit(2, at(7), total=10, parent=None)
     found = of(target(FIRST, rebuilt))
     assert [line.kind for line in found.lines] == ["whole"]  # replaced snapshots are not ancestors
+
+
+def test_a_run_that_replaced_all_rows_of_its_table_is_proven():
+    """A model with the strategy auto does this with an INSERT OVERWRITE, which keeps the history of the table."""
+    replaced = {**OVERWRITE, "total-records": "10", KEY: checkpoint(2, at(7)).to_json()}
+    found = of(target(FIRST, snapshot(102, 101, "overwrite", replaced), commit(3, resumed(7, 9), total=20)))
+    assert [(line.kind, line.finding) for line in found.lines] == [("whole", None), ("whole", None), ("range", None)]
 
 
 def test_counts_that_do_not_match():

@@ -276,6 +276,7 @@ def test_macros_are_found_by_the_names_that_dispatch_uses():
         ),
         ({"incremental_predicates": "x > 1"}, {"incremental_predicates": ["x > 1"]}, True),
         ({}, {"incremental_strategy": "merge", "unique_key": "id"}, False),
+        ({"incremental_strategy": "auto"}, {}, False),
         ({"unique_key": "a"}, {"unique_key": "b"}, False),
         ({"sequence_by": ["a", "b"]}, {"sequence_by": ["b", "a"]}, False),
         ({"merge_update_columns": ["a"]}, {"merge_update_columns": ["a", "b"]}, False),
