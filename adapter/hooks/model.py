@@ -45,7 +45,10 @@ class ModelHooks(Room):
             if node.get("language") == "python":
                 raise python_errors.no_capture_in_python(node["unique_id"], list(READS))
             only_incremental = found is not None and found.run.plan.reads.has_incremental_calls
-            raise model_errors.no_capture(node["unique_id"], list(READS), only_incremental=only_incremental)
+            is_plain = found is not None and found.plain is not None
+            raise model_errors.no_capture(
+                node["unique_id"], list(READS), only_incremental=only_incremental, is_plain=is_plain
+            )
         plan = found.run.plan
         left_out = plan.reads.only_incremental - plan.captured.keys()
         if plan.is_rebuild and not plan.passes_through and left_out:

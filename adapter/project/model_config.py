@@ -49,7 +49,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             f"incremental_strategy '{strategy.value}' needs a unique_key, but none is set: "
             "set unique_key to the column (or list of columns) that identifies the target's rows"
         )
-    if strategy is Strategy.APPEND and unique_key:
+    if strategy is Strategy.APPEND and unique_key and config.get("incremental_strategy") in (None, strategy.value):
         wrong.append(
             f"unique_key is set to {_listed(unique_key)}, but incremental_strategy 'append' never replaces a row, so "
             "the table would get several rows of a key: set incremental_strategy to 'merge' to replace them, or remove "

@@ -25,8 +25,10 @@ def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequenc
     """A config names columns that the model's SQL does not return."""
     listed = [part.strip() for name in unknown for part in name.split(",")]
     advice = "correct the name, or add the column to the model's SQL"
-    if len(listed) > len(unknown):  # one text for several columns
+    if len(listed) > len(unknown) and all(part.lower() in map(str.lower, known) for part in listed):
         advice = f"write a list: {config}=[{', '.join(map(repr, listed))}]"
+    elif any("(" in name for name in unknown):
+        advice = "return the value of the expression as a column of the model's SQL, and write the name of this column"
     shown = ", ".join(repr(name) if "," in name else name for name in unknown)
     return ConfigError(
         f"{config} names {shown}, which the model does not have.\n"

@@ -120,7 +120,7 @@ def unknown_arguments(
 
 
 @indexed
-def no_capture(model: str, macros: Sequence[str], *, only_incremental: bool) -> ConfigError:
+def no_capture(model: str, macros: Sequence[str], *, only_incremental: bool, is_plain: bool = False) -> ConfigError:
     """The model's SQL calls no ``ip_`` macro, or calls it only in branches that this run does not execute."""
     if only_incremental:
         return ConfigError(
@@ -130,6 +130,12 @@ def no_capture(model: str, macros: Sequence[str], *, only_incremental: bool) -> 
             "pinned at the snapshot from which the next run continues.\n"
             "  Found: calls only under {% if is_incremental() %}.\n"
             f"{_MOVE_OUT}"
+        )
+    if is_plain:
+        return ConfigError(
+            f"{model} has incremental_strategy 'auto', but its SQL reads no ref() or source().\n"
+            "  Expected: SQL over at least one table, whose commits decide what a run updates.\n"
+            "  To fix: read the table with ref() or source(), or set materialized='table'."
         )
     return ConfigError(
         f"{model} is materialized as '{MATERIALIZATION}', but its SQL captures no source.\n"

@@ -172,7 +172,7 @@ def updated_columns(
     known = {column.name.lower() for column in columns}
     unknown = [name for name in (*chosen, *excluded) if name not in known]
     if unknown:
-        config = "merge_update_columns or merge_exclude_columns"
+        config = "merge_update_columns" if unknown[0] in chosen else "merge_exclude_columns"
         raise column_errors.not_columns_of_the_model(config, unknown, [column.name for column in columns])
     return [
         column

@@ -58,6 +58,8 @@ def test_wrong_sql_and_keys_under_auto(shop):
         "of_hook": ("select * from made", "Found: the relation made"),
         "one_text": (read, "unique_key names 'id, v', which the model does not have."),
         "unknown": (read, "unique_key names idd, which the model does not have."),
+        "expression": (read, "return the value of the expression as a column"),
+        "constant": ("select 1 as id", "has incremental_strategy 'auto', but its SQL reads no ref() or source()."),
         "of_dbt": (read, "which materialized='incremental' does not support."),
         "kept": (read, ""),
     }
@@ -65,6 +67,7 @@ def test_wrong_sql_and_keys_under_auto(shop):
         "of_hook": {"pre_hook": "create or replace temporary view made as select 1 as id"},
         "one_text": {"unique_key": "id, v"},
         "unknown": {"unique_key": "idd"},
+        "expression": {"unique_key": "concat(id, v)"},
         "of_dbt": {"materialized": "incremental"},
         "kept": {"on_not_incremental": "full_refresh"},
     }

@@ -102,6 +102,12 @@ def test_all_problems_are_reported_at_once():
     assert str(error.value).count("  - ") == 3
 
 
+def test_an_unknown_strategy_is_the_only_error():
+    with pytest.raises(ConfigError) as error:
+        policy_of({"incremental_strategy": "delete+insert", "unique_key": "id"}, "m")
+    assert str(error.value).count("  - ") == 1
+
+
 def test_the_error_of_a_misspelled_config_names_the_right_spelling():
     with pytest.raises(ConfigError) as caught:
         policy_of({"incremental_stategy": "append", "on_source_rewrites": "upserts", "owner": "me"}, "model.shop.m")
