@@ -40,7 +40,14 @@ from .adapter import Adapter
 from .audit import AuditHooks
 from .context import ModelContext
 from .invocation import Invocations, ModelRun, Room
-from .recorded_reading import note_no_update_method, note_update_method, reading_of, text_has_changed
+from .recorded_reading import (
+    compared_otherwise,
+    evolved_sources,
+    note_no_update_method,
+    note_update_method,
+    reading_of,
+    text_has_changed,
+)
 from .spark_views import view_by_spark
 from .valid_sql import require_valid_sql
 
