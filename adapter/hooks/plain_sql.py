@@ -74,8 +74,7 @@ class PlainSqlHooks(Room):
             return
         found.plain = self.read(compiled_code, model)
         if found.plain.refusal is not None:
-            if found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL:
-                require_valid_sql(self._adapter, found.plain.sql, model.node)
+            require_valid_sql(self._adapter, found.plain.sql, model.node)
             self._refuse(found, found.plain.refusal)
         self.capture_sources(found, found.plain, model)
 

@@ -47,7 +47,7 @@ def test_wrong_sql_and_keys_under_auto(shop):
     read = "select * from {{ source('raw', 'events') }}"
     insert = f"insert into {sink} values (1, 'a')"
     expected = {
-        "keyword": (read.replace("select", "selct"), "[PARSE_SYNTAX_ERROR] Syntax error at or near '*'"),
+        "keyword": (read.replace("select", "selct"), "[PARSE_SYNTAX_ERROR] Syntax error at or near 'selct'"),
         "function": (read.replace("*", "lenght(v) as n"), "[UNRESOLVED_ROUTINE] Cannot resolve routine `lenght`"),
         "column": (read.replace("*", "idd"), "[UNRESOLVED_COLUMN.WITH_SUGGESTION]"),
         "relation": (f"select id from {shop.source_schema}.evnts", "[TABLE_OR_VIEW_NOT_FOUND]"),
