@@ -141,8 +141,7 @@ def test_the_wheel_names_its_license_and_extras(wheel: Path) -> None:
     assert "License-Expression: Apache-2.0" in metadata
     assert "Requires-Python: >=3.10" in metadata
     assert {line.split()[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")} == {
-        "session", "connect", "pandas", "pyhive", "odbc", "postgres", "hive", "glue", "s3", "page", "metrics",
-        "openlineage",
+        "session", "connect", "pyhive", "odbc", "catalogs",
     }  # fmt: skip
 
 

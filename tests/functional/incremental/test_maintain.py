@@ -68,7 +68,7 @@ def test_a_dry_run_says_what_the_run_then_does(shop, asked_of_spark):
     printed = shop.operation("ip_maintain", format="json").printed
     did, announced = report_in(printed)["staged"], printed.partition('{\n  "version"')[0]
     for step in actions(would):
-        assert f"{shop.schema}.staged (1 of 3): {step}: " in announced
+        assert f"{shop.schema}.staged (1 of 1): {step}: " in announced
     assert [each["planned"].keys() for each in did["actions"]] == [each["planned"].keys() for each in would["actions"]]
     returned = did["actions"][1]["returned"]
     assert (returned["rewritten_data_files_count"], returned["added_data_files_count"]) == (6, 1)
