@@ -74,7 +74,10 @@ class PlainSqlHooks(Room):
             return
         found.plain = self.read(compiled_code, model)
         if found.plain.refusal is not None:
-            require_valid_sql(self._adapter, found.plain.sql, model.node)
+            fails = found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL
+            # Otherwise only a rebuild sends the SQL to Spark, and a run without new commits sends no statement.
+            if fails or not self._invocations.tables_of(model):
+                require_valid_sql(self._adapter, found.plain.sql, model.node)
             self._refuse(found, found.plain.refusal)
         self.capture_sources(found, found.plain, model)
 

@@ -53,7 +53,8 @@ REFUSED = {
 
 def test_what_is_not_kept_up_is_named(auto):  # noqa: F811
     for name, (sql, _) in REFUSED.items():
-        auto.model(name, sql)
+        defined_later = name in ("function", "hard_coded")  # a hook may define names that Spark does not know
+        auto.model(name, sql, **({"pre_hook": "select 1"} if defined_later else {}))
     found = auto.shop.dbt("run")
     assert not found.success
     for name, (_, construct) in REFUSED.items():
