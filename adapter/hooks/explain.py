@@ -123,7 +123,7 @@ class ExplainHooks:
             require_valid_sql(self._adapter, plain.sql, node)
             raise plain.refusal
         kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
-        if not is_read_alike(self._adapter.spark, kept):
+        if not is_read_alike(self._adapter.spark, kept, plain.renamed):
             raise Refusal(
                 "SQL that Spark interprets differently from this package",
                 None,

@@ -104,13 +104,14 @@ class PlainSqlHooks(Room):
     def action(self, node: Node, action: str) -> str:
         """The action of a run. ``action``: the action that the captured ranges require.
 
-        If they have no new rows, but the SQL, a view or the columns of a source have changed, the action is ``apply``.
-        So it is if the SQL names a relation whose changes are not captured.
+        If they have no new rows, but the SQL, a view or the columns of a source or the table have changed, the action
+        is ``apply``. So it is if the SQL names a relation whose changes are not captured.
         """
         found = self._invocations.opened(node)
-        idle = action in (Action.NOTHING.value, Action.ADVANCE.value)
-        may_differ = idle and (text_has_changed(found) or evolved_sources(found) or _reads_others(found, node))
-        return Action.APPLY.value if may_differ else action
+        if action not in (Action.NOTHING.value, Action.ADVANCE.value):
+            return action
+        altered = found.run.plan.altered or evolved_sources(found)
+        return Action.APPLY.value if altered or text_has_changed(found) or _reads_others(found, node) else action
 
     @property
     def _catalog(self) -> str:
@@ -211,10 +212,10 @@ class PlainSqlHooks(Room):
             if not self._is_read_alike(found, kept):
                 return "Spark interprets its SQL differently"
             return "its rows were written with another text of its SQL, view, session setting or version"
-        if synced["changes"].alters:
-            return "its columns have changed"
-        other = compared_otherwise(kept, types, synced["written"])
-        if other:
+        altered = found.run.plan.altered
+        if synced["changes"].alters or altered:
+            return "its columns have changed" + (f" ({', '.join(altered)})" if altered else "")
+        if other := compared_otherwise(kept, types, synced["written"]):
             return f"its table has other types for {', '.join(other)} than its SQL returns"
         evolved = evolved_sources(found)
         return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
@@ -222,7 +223,8 @@ class PlainSqlHooks(Room):
     def _is_read_alike(self, found: ModelRun, kept: IncrementalQuery) -> bool:
         """Whether Spark interprets the model's SQL as this package does. Raises NotIncrementalError, as in _note."""
         try:
-            require_read_alike(self._adapter.spark, kept, found.run.plan.model)
+            renamed = {} if found.plain is None else found.plain.renamed
+            require_read_alike(self._adapter.spark, kept, found.run.plan.model, renamed)
         except NotIncrementalError as error:
             self._note(found, error)
             note_no_update_method(found)

@@ -224,7 +224,9 @@ class VerifyHooks:
 
         Raises IncomparableError for the history of a log that may not have all events.
         """
-        pinned = f"{target.table.sql} VERSION AS OF {target.current_snapshot_id}"
+        seen = target.current
+        assert seen is not None  # it has a checkpoint
+        pinned = target.table.at_sql(seen.snapshot_id, has_other_names=seen.has_other_names)
         config = query.plan.policy.history
         if config is not None and config.is_from_log and not (checkpoint.history and checkpoint.history.has_whole_log):
             raise verify_errors.events_incomplete(query.plan.model)

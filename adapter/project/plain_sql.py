@@ -54,6 +54,12 @@ class PlainSql:
         source = self.sources.get(table)
         return table.sql if source is None else as_of_sql(source.planned)
 
+    @property
+    def renamed(self) -> Mapping[TableName, str]:
+        """The relations of the tables whose present columns have other names than those that the run reads."""
+        ends = {table: source.planned.end for table, source in self.sources.items()}
+        return {table: self.relation(table) for table, end in ends.items() if end is not None and end.has_other_names}
+
     def pinned(self, relation: Callable[[TableName], str]) -> str:
         """The SQL with each table replaced by the result of ``relation``."""
         return replaced(self.sql, self.mentions, [relation(each.relation) for each in self.mentions])

@@ -139,7 +139,14 @@ def _following(
     require_same_order(run, checkpoint)
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
-    return replace(run, checkpoint=checkpoint, logic_change=change, reason="")
+    altered = _altered(history.fields, found.fields)
+    return replace(run, checkpoint=checkpoint, logic_change=change, altered=altered, reason="")
+
+
+def _altered(present: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:
+    """The columns of a table that its newest run did not write, by field id. Empty if the columns are unknown."""
+    others = [path for path, field_id in present.items() if written.get(path) != field_id]
+    return tuple(others) if written else ()
 
 
 def _by_present_names(

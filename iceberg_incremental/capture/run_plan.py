@@ -63,6 +63,8 @@ class RunPlan:
     - ``reads_all``: whether the run replaces all rows of the table, and reads whole sources for that.
     - ``keeps_versions``: whether a rebuild of a history table compares it with the source and keeps all versions.
     - ``replaced``: the checkpoint that was current before such a rebuild.
+    - ``altered``: the columns of the table, or their fields, that another writer added, renamed, or dropped and added
+      again since the newest run. A run that failed may also have added them.
     - ``replays``: whether a history table is rebuilt from a log that has all of its events.
 
     The captures so far, from the functions in ``reads``:
@@ -104,6 +106,7 @@ class RunPlan:
     keeps_versions: bool = False
     replaced: Checkpoint | None = None
     replays: bool = False
+    altered: tuple[str, ...] = ()
 
     @property
     def branch(self) -> str:

@@ -85,20 +85,28 @@ def columns_missing(
 
 @indexed
 def values_do_not_fit(
-    target: TableName, model: str, found: Sequence[tuple[str, str, str]], on_schema_change: str, *, promotable: bool
+    target: TableName,
+    model: str,
+    found: Sequence[tuple[str, str, str]],
+    on_schema_change: str,
+    *,
+    promotable: bool,
+    more: Sequence[str] = (),
 ) -> ConfigError:
     """Columns of the table have types that cannot represent all values of the model.
 
     ``found``: (name, model's type, table's type). ``promotable``: whether Iceberg can change all of them to the
-    model's types.
+    model's types. ``more``: the fields that the table lacks, as in ADD COLUMNS, if the types differ only by them.
     """
+    added = f"add the fields, which are NULL in existing rows: ALTER TABLE {target.sql} ADD COLUMNS ({', '.join(more)})"
     widen = "set on_schema_change: sync_all_columns, which widens the columns of the table without rewriting files"
     ways = [
         *([widen] if promotable else []),
+        *([added] if more else []),
         "keep the table's types: cast in the model's SQL, and handle the values that do not fit there",
         f"rebuild the table with the model's types: {full_refresh(model)}",
     ]
-    cannot = "" if promotable else ", which Iceberg's ALTER TABLE cannot change to the model's type"
+    cannot = "" if promotable or more else ", which Iceberg's ALTER TABLE cannot change to the model's type"
     return ConfigError(
         f"The column types of {target} do not fit the values of {model}: Spark would round them, truncate them, or "
         "assign them to other fields.\n"

@@ -132,9 +132,6 @@ def _columns(changed: ChangedFiles, files: Sequence[DataFile]) -> dict[TableColu
             break
         if not isinstance(column.type, str) or not has_literals(column.type):
             continue
-        if column.field_id in changed.renamed:
-            # Iceberg 1.12 plans a scan of the head by the current names, so it would fail or use another column.
-            continue
         intervals = [interval_of(file, column.field_id, column.type) for file in files]
         if all(interval.is_bound for interval in intervals):
             found[column] = intervals

@@ -111,7 +111,7 @@ def touched_rows(net: NetRange, exact: ExactScans | None) -> Rows:
 
 
 def _touched_rows(net: NetRange, exact: ExactScans | None) -> tuple[Reading, Rows]:
-    at_end = _ends_at(net, net.end_id, net.changed.end)
+    at_end = _ends_at(net, net.end_id, net.changed.end, net.changed.end_has_other_names)
     if net.changed.files is None:
         return Reading.ENDS, at_end.where(_touched(net))
     files = net.changed.files.at_end
@@ -261,12 +261,16 @@ def _records(net: NetRange) -> int:
 def _ends(net: NetRange) -> tuple[Rows, Rows]:
     """The whole table at the end and at the start."""
     end_id, start_id = _ids(net)
-    return _ends_at(net, end_id, net.changed.end), _ends_at(net, start_id, net.changed.start)
+    changed = net.changed
+    return (
+        _ends_at(net, end_id, changed.end, changed.end_has_other_names),
+        _ends_at(net, start_id, changed.start, changed.start_has_other_names),
+    )
 
 
-def _ends_at(net: NetRange, snapshot_id: int, columns: Sequence[TableColumn]) -> Rows:
+def _ends_at(net: NetRange, snapshot_id: int, columns: Sequence[TableColumn], has_other_names: bool) -> Rows:
     """The whole table at a snapshot with these ``columns``, converted to the columns of the returned rows."""
-    whole = Rows(f"{net.table.sql} VERSION AS OF {snapshot_id}")
+    whole = Rows(net.table.at_sql(snapshot_id, has_other_names=has_other_names))
     if columns == net.columns:
         return whole
     return replace(whole, columns=dict(zip(names_of(net), projected(columns, net.columns), strict=True)))

@@ -106,11 +106,8 @@ class Source:
             return None
         if start.snapshot_id is None:
             return empty_sql(self.table)
-        return (
-            f"{self.table.sql} VERSION AS OF {start.snapshot_id}"
-            if start.snapshot_id in self.history.snapshots
-            else None
-        )
+        found = self.history.snapshots.get(start.snapshot_id)
+        return None if found is None else self.table.at_sql(found.snapshot_id, has_other_names=found.has_other_names)
 
 
 _FEW_OF = 8

@@ -29,7 +29,6 @@ from ..plan.ranges import (
     Windowed,
 )
 from ..spark.scans import ExactScans
-from ..sql import sql_name
 from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net, per_commit
@@ -139,17 +138,19 @@ def as_of_sql(planned: Range) -> str:
     """The whole table at the end of a range."""
     if planned.end is None:
         return empty_sql(planned.table)
-    return f"{planned.table.sql} VERSION AS OF {planned.end.snapshot_id}"
+    return planned.table.at_sql(planned.end.snapshot_id, has_other_names=planned.end.has_other_names)
 
 
 def no_rows_sql(planned: Range) -> str:
     """No rows, with the columns of the table at the end of a range."""
-    return empty_sql(planned.table) if planned.end is None else f"{_pinned(planned.table, planned.end)} {_NO_ROWS}"
+    if planned.end is None:
+        return empty_sql(planned.table)
+    return f"{planned.table.at_sql(planned.end.snapshot_id, has_other_names=False, as_name=True)} {_NO_ROWS}"
 
 
 def _pinned(table: TableName, end: Snapshot) -> str:
     # With VERSION AS OF, SQL could qualify columns by the table's own name, and would fail in a run that reads a range.
-    return f"{table.sql}.{sql_name(f'snapshot_id_{end.snapshot_id}')}"
+    return table.at_sql(end.snapshot_id, has_other_names=end.has_other_names, as_name=True)
 
 
 def empty_sql(table: TableName) -> str:

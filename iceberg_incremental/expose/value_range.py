@@ -93,7 +93,7 @@ def from_metadata(changes: Sequence[ChangedFiles | None], column: str) -> ValueR
     types: set[str] = set()
     intervals: list[Interval] = []
     for each in changes:
-        if each is None or each.files is None:
+        if each is None or each.files is None or each.is_another(column):  # added rows are read by the present names
             return None
         found = each.column(column)
         if found is None or not isinstance(found.type, str) or not has_literals(found.type):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ..errors import IncrementalError, MetadataAccessError, StatementError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles, TableColumn
+from ..table.changed_files import ChangedFiles, TableColumn, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.live_files import LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec
@@ -27,7 +28,7 @@ _FORMAT, _FORMAT_VERSION, _CURRENT = "format", "format-version", "current-snapsh
 _DATA = 0
 """The content value of a manifest of data files."""
 _REF = "name, snapshot_id, max_reference_age_in_ms, type, min_snapshots_to_keep, max_snapshot_age_in_ms"
-_LOG_ENTRY = "file, latest_snapshot_id, latest_sequence_number, unix_millis(timestamp)"
+_LOG_ENTRY = "file, latest_snapshot_id, latest_sequence_number, unix_millis(timestamp), latest_schema_id"
 _FILE = (
     "content, file_format, file_path, spec_id, record_count, file_size_in_bytes, "
     f"if(lower_bounds[{FILE_PATH_ID}] = upper_bounds[{FILE_PATH_ID}], "
@@ -65,7 +66,7 @@ class SparkReader(MetadataReader):
         listed = self._select(table, "refs", _REF)
         refs = {name: int(head) for name, head, *_ in listed}
         log = self._select(table, "metadata_log_entries", _LOG_ENTRY)
-        sequence_numbers = {int(head): int(number) for _, head, number, _ in log if head is not None}
+        sequence_numbers = {int(head): int(number) for _, head, number, *_ in log if head is not None}
         rows = self._select(
             table, "snapshots", "snapshot_id, parent_id, unix_millis(committed_at), operation, to_json(summary)"
         )
@@ -83,6 +84,8 @@ class SparkReader(MetadataReader):
         current = refs.get("main")
         if current is not None and current not in snapshots:
             raise metadata_errors.changed_meanwhile(table, current)
+        schemas = {int(head): schema for _, head, _, _, schema in log if head is not None}
+        fields, snapshots = self._fields(table, snapshots, current, schemas, sum(row[1] == current for row in log) > 1)
         return History(
             table=table,
             table_uuid=None,
@@ -97,7 +100,36 @@ class SparkReader(MetadataReader):
             | {name: Retention(least, age) for name, _, _, type_, least, age in listed if type_ == "BRANCH"},
             updated_ms=int(log[-1][3]) if log else None,
             created_ms=created_ms(str(log[0][0]), int(log[0][3])) if log else None,
+            fields=fields,
         )
+
+    def _fields(
+        self,
+        table: TableName,
+        snapshots: Mapping[int, Snapshot],
+        current: int | None,
+        schemas: Mapping[int, Any],
+        may_be_altered: bool,
+    ) -> tuple[Mapping[str, int], dict[int, Snapshot]]:
+        """The present columns with positions instead of field ids, and the snapshots with their columns.
+
+        ``schemas``: the ids of the schemas of snapshots, if known. ``may_be_altered``: whether the table's metadata has
+        changed since its current snapshot. A snapshot with another schema is assumed to have other names.
+        """
+        fields: Mapping[str, int] = {}
+        at_head, altered = fields, False
+        if current is None:
+            return fields, dict(snapshots)
+        if may_be_altered:
+            states = (f" version as of {current}", "")
+            at_head, fields = (_positions(self._columns(f"{table.sql}{state}", table)) for state in states)
+            altered = has_other_names(at_head, fields)
+        found = {}
+        for number, snapshot in snapshots.items():
+            same = number == current or schemas.get(number, schemas.get(current)) == schemas.get(current)
+            known = at_head if same else {}
+            found[number] = replace(snapshot, fields=known, has_other_names=altered if same else True)
+        return fields, found
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations. Executes one statement per table."""
@@ -128,7 +160,8 @@ class SparkReader(MetadataReader):
         # the table may have been altered since its last commit
         columns, present = (self._columns(f"{table.sql}{state}", table) for state in (f" version as of {end}", ""))
         renamed = frozenset(each.field_id for each in columns if each not in present)
-        return ChangedFiles(columns, columns, renamed=renamed)
+        others = has_other_names(_positions(columns), _positions(present))
+        return ChangedFiles(columns, columns, renamed=renamed, start_has_other_names=others, end_has_other_names=others)
 
     def _columns(self, relation: str, table: TableName) -> tuple[TableColumn, ...]:
         """The columns of a relation of a table, with positions instead of field ids."""
@@ -189,3 +222,8 @@ class SparkReader(MetadataReader):
             if isinstance(error, IncrementalError) and not isinstance(error, StatementError):
                 raise
             raise metadata_errors.unreadable_by_spark(table, error) from error
+
+
+def _positions(columns: Sequence[TableColumn]) -> dict[str, int]:
+    """The positions of columns by name and type. A struct whose fields were renamed has another type."""
+    return {f"{column.name} {column.type}": column.field_id for column in columns}

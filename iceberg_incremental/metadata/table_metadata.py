@@ -10,9 +10,10 @@ import gzip
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..table.changed_files import PartitionField, TableColumn
+from ..table.changed_files import PartitionField, TableColumn, fields_by_path, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type
 from ..table.partitions import spelled
@@ -37,7 +38,18 @@ def parse(content: bytes) -> dict[str, Any]:
 
 def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     """The history in a table's metadata document (format v1 to v3)."""
-    snapshots = [_snapshot(each) for each in document.get("snapshots") or ()]
+    known = _fields_by_schema(document)
+    present = known.get(document.get("current-schema-id", 0), {})
+    renamed = {number: has_other_names(fields, present) for number, fields in known.items()}
+    ids, partitioned = (
+        {*present.values()},
+        [each for spec in partition_specs(document).values() for each in spec.values()],
+    )
+    snapshots = [
+        replace(_snapshot(each), fields=known.get(number, {}), has_other_names=renamed.get(number, False))
+        for each in document.get("snapshots") or ()
+        for number in [each.get("schema-id", document.get("current-schema-id", 0))]  # optional in format v1
+    ]
     current = document.get("current-snapshot-id")
     if current == _NO_SNAPSHOT:
         current = None
@@ -65,6 +77,8 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         location=document.get("location"),
         rolled_back_ms=_rolled_back_ms(document),
         created_ms=created_ms(log[0]["metadata-file"], log[0]["timestamp-ms"]) if log else None,
+        fields=present,
+        lost_partition=bool(present) and any(each.source_id not in ids for each in partitioned),
     )
 
 
@@ -75,6 +89,12 @@ def created_ms(file: str, timestamp_ms: int) -> int | None:
     ``v1.metadata.json``.
     """
     return timestamp_ms if _FIRST_FILE.search(file) else None
+
+
+def _fields_by_schema(document: Mapping[str, Any]) -> dict[int, dict[str, int]]:
+    """The ids of the columns of each schema, and of their fields, by path."""
+    schemas = document.get("schemas") or [document[key] for key in ("schema",) if key in document]
+    return {schema.get("schema-id", 0): fields_by_path(_columns(schema)) for schema in schemas}
 
 
 def _rolled_back_ms(document: Mapping[str, Any]) -> int | None:

@@ -17,6 +17,7 @@ Session settings are always reset, because a summary property of a session is wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,6 +50,9 @@ Check = Callable[[], None]
 
 _ATTEMPTS = 4
 _FORMAT_VERSION = "format-version"
+_NO_MORE: Mapping[str, str] = MappingProxyType({})
+_LOST_PARTITION = re.compile(r"Cannot find field \d+: .* in struct<")
+"""Iceberg's message for rows that it cannot delete in place. See ``History.modes_to_rewrite``."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class Publisher:
         mine = _carrying(now, text)
         if mine is None:
             raise race_errors.not_in_main(now, run.plan.model)
-        self._mirror(run, checkpoint, mine)
+        self._mirror(run, checkpoint, mine, now.modes_to_rewrite())
         asked = str(properties.get(_FORMAT_VERSION, ""))
         if asked.isdecimal() and now.format_version < int(asked):
             raise catalog_errors.other_format_version(now, run.plan.model, int(asked))
@@ -119,10 +123,13 @@ class Publisher:
         assert run.plan.target is not None
         checkpoint = run.next_checkpoint()
         head_before = run.plan.target.current_snapshot_id
+        self._rewrite_files(run.plan.target.table, run.plan.target.modes_to_rewrite())
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 published = self._attempt(run, checkpoint, sql, settings, then, check)
             except StatementError as error:
+                if attempt < _ATTEMPTS and _LOST_PARTITION.search(str(error)) and self._rewrites_files_instead(run):
+                    continue
                 if not may_be_conflict(error):
                     raise
                 now = self._fence.loaded(run.plan)
@@ -270,10 +277,25 @@ class Publisher:
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
                 raise  # otherwise, the commit succeeded, and only its response was lost
 
-    def _mirror(self, run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> None:
+    def _mirror(
+        self, run: Run, checkpoint: Checkpoint, head: Snapshot | None, more: Mapping[str, str] = _NO_MORE
+    ) -> None:
         """Write the properties. Ignores errors, because the checkpoint in the summary is authoritative."""
         with suppress(IncrementalError):
-            self._set_properties(run.plan.name, _properties(run, checkpoint, head))
+            self._set_properties(run.plan.name, {**_properties(run, checkpoint, head), **more})
+
+    def _rewrites_files_instead(self, run: Run) -> bool:
+        """Let statements rewrite files, after one could not delete rows in place. False if they already do.
+
+        This is for metadata that Spark reads, which do not show the columns of partition specs.
+        """
+        modes = self._fence.loaded(run.plan).modes_to_rewrite(is_lost=True)
+        self._rewrite_files(run.plan.name, modes)
+        return bool(modes)
+
+    def _rewrite_files(self, table: TableName, modes: Mapping[str, str]) -> None:
+        if modes:
+            self._set_properties(table, modes)
 
     def _drop_branches(self, run: Run, branches: list[str]) -> None:
         for branch in branches:

@@ -46,7 +46,7 @@ class Reading:
 
     ``qualified``: the tree as SQL with the tables' own names, which Spark must interpret like ``text``. ``text``: the
     query for Spark, with views replaced by their definitions. ``values``: the values in VALUES of ``text`` and of
-    ``qualified``, as in ``listed_values_sql``.
+    ``qualified``, as in ``listed_values_sql``. ``catalog``: the default catalog of names in ``text``.
     """
 
     text: str
@@ -54,6 +54,17 @@ class Reading:
     tables: Mapping[str, TableName]
     qualified: str
     values: tuple[str, str]
+    catalog: str
+
+    def on(self, relations: Mapping[TableName, str]) -> tuple[str, str]:
+        """``text`` and ``qualified`` with other relations in the place of some tables."""
+        if not relations:
+            return self.text, self.qualified
+        texts = []
+        for sql in (self.text, self.qualified):
+            found = [each for each in mentions(sql, self.catalog) if each.relation in relations]
+            texts.append(replaced(sql, found, [relations[each.relation] for each in found]))
+        return texts[0], texts[1]
 
 
 def parsed(sql: str) -> exp.Query:
@@ -204,7 +215,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
     text, qualified = spark_text(sql), _named(tree, tables)
     has_values = tree.find(exp.Values) is not None
     values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
-    return Reading(text, tree, tables, qualified, values)
+    return Reading(text, tree, tables, qualified, values, catalog)
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:

@@ -102,7 +102,8 @@ class ChangedFiles:
     whether neither end has delete files. ``has_present_columns``: whether the columns at the end have the same names
     and order as the table's current columns. ``renamed``: the ids of columns at the end that do not have the same name
     or fields in the current table. ``start_has_deletes``: whether the start has, or may have, delete files.
-    ``present``: the current columns of the table; empty if unknown.
+    ``present``: the current columns of the table; empty if unknown. ``start_has_other_names``, ``end_has_other_names``:
+    as in Snapshot.
     """
 
     start: tuple[TableColumn, ...]
@@ -115,6 +116,8 @@ class ChangedFiles:
     renamed: frozenset[int] = frozenset()
     start_has_deletes: bool = True
     present: tuple[TableColumn, ...] = ()
+    start_has_other_names: bool = False
+    end_has_other_names: bool = False
 
     def column(self, name: str) -> TableColumn | None:
         """The column at the end with this name.
@@ -168,6 +171,19 @@ class ChangedFiles:
     def names_changelog_columns(self) -> bool:
         """Whether a column of the table has the name of a column that Iceberg's changelog scan adds."""
         return any(column.name.lower() in CHANGELOG_COLUMNS for column in (*self.start, *self.end))
+
+
+def fields_by_path(columns: Iterable[TableColumn]) -> dict[str, int]:
+    """The ids of columns and of their fields, by path."""
+    found: dict[str, int] = {}
+    for column in columns:
+        found |= {column.name: column.field_id, **fields_of(column.type, column.name)}
+    return found
+
+
+def has_other_names(fields: Mapping[str, int], present: Mapping[str, int]) -> bool:
+    """Whether one of the paths of ``fields`` refers to another field, or to none, in ``present``."""
+    return any(present.get(path) != field_id for path, field_id in fields.items())
 
 
 def _named(columns: Iterable[TableColumn], name: str) -> TableColumn | None:

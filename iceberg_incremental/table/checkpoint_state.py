@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import tee
 
 from .checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, carried_by, mirrored_by
@@ -21,7 +21,8 @@ class CheckpointState:
     which may belong to a state of the table that was undone. ``partial``: the rows were built under ``--empty`` or
     ``--sample``, so they match no position of a source. ``half_published``: the newest commit that is only a part of a
     run, without the rest of the run. Normally None. ``has_whole_history``: without a checkpoint, whether every ancestor
-    of the current snapshot is known.
+    of the current snapshot is known. ``fields``: with a checkpoint, the columns at the run's newest commit, as in
+    ``Snapshot.fields``.
     """
 
     checkpoint: Checkpoint | None
@@ -29,6 +30,7 @@ class CheckpointState:
     partial: bool = False
     half_published: Snapshot | None = None
     has_whole_history: bool = False
+    fields: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 def checkpoint_state(target: History, older: Iterable[History] = ()) -> CheckpointState:
@@ -57,13 +59,14 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
     if target.current_snapshot_id is None:
         proven = {None}
     newest = 0 if found is None else found.epoch
+    fields = {} if last is None else last.fields
     of_property = mirrored
     if mirrored is not None and mirrored.target_snapshot_id not in proven and mirrored.epoch > newest:
         of_property = _property_at(target, again, proven)
     if of_property is not None and of_property.target_snapshot_id in proven and of_property.epoch > newest:
-        return CheckpointState(of_property, half_published=half)
+        return CheckpointState(of_property, half_published=half, fields=fields)
     if found is not None:
-        return CheckpointState(found, half_published=half)
+        return CheckpointState(found, half_published=half, fields=fields)
     is_whole = last is None or is_first(last)
     return CheckpointState(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
 

@@ -14,6 +14,8 @@ from ..names import sql_name
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_AGES: Mapping[str, int] = MappingProxyType({})
+_NO_FIELDS: Mapping[str, int] = MappingProxyType({})
+MERGE_ON_READ = "merge-on-read"
 MAIN = "main"
 """The branch that readers see by default."""
 
@@ -42,6 +44,21 @@ class TableName:
         """The name of one of the table's branches in Spark SQL."""
         return f"{self.sql}.{sql_name(f'branch_{branch}')}"
 
+    def at_sql(self, snapshot_id: int, *, has_other_names: bool, as_name: bool = False) -> str:
+        """The table at a snapshot, for FROM. Every read of a pinned table uses this form.
+
+        ``has_other_names``: as in Snapshot. Iceberg 1.12 then prunes files by the present names, although the rows have
+        the names of the snapshot. It would skip files with rows that satisfy a condition, or fail. This concerns every
+        condition on the table's newest snapshot, and joins on partition columns at any snapshot. Spark pushes no
+        condition below a sample, and a sample of 100 percent contains all rows. With a fixed seed, equal relations have
+        equal plans.
+
+        ``as_name``: whether the snapshot is a part of the name, so that SQL cannot qualify columns by the table's name.
+        """
+        name = sql_name(f"snapshot_id_{snapshot_id}")
+        pinned = f"{self.sql}.{name}" if as_name else f"{self.sql} VERSION AS OF {snapshot_id}"
+        return f"{pinned} TABLESAMPLE (100 PERCENT) REPEATABLE (0)" if has_other_names else pinned
+
     @classmethod
     def parse(cls, text: str) -> TableName | None:
         """Parse a canonical name. None for other text."""
@@ -66,7 +83,9 @@ class Snapshot:
 
     ``sequence_number``: None if the reader cannot know it, because the ``snapshots`` metadata table lacks it.
     ``operation``: None if the writer set none, which format v1 allows. ``summary``: without the operation.
-    ``has_row_ids``: whether every row at this snapshot is known to have a row id (format v3).
+    ``has_row_ids``: whether every row at this snapshot is known to have a row id (format v3). ``fields``: the ids of
+    its columns and of their fields, by path; empty if the reader cannot know them. ``has_other_names``: whether one of
+    these paths refers to another field, or to none, in the table's present columns.
     """
 
     snapshot_id: int
@@ -76,6 +95,8 @@ class Snapshot:
     operation: str | None
     summary: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     has_row_ids: bool = False
+    fields: Mapping[str, int] = field(default_factory=lambda: _NO_FIELDS, compare=False, repr=False)
+    has_other_names: bool = field(default=False, compare=False)
 
     def number(self, key: str) -> int | None:
         """A number in the summary. None if the key is missing, or if its value is not a whole number."""
@@ -108,7 +129,9 @@ class History:
     retention of each branch by name; all other refs are tags. ``updated_ms``: when the metadata was last written; None
     if the reader cannot know it. ``location``: the table's folder; None if the reader cannot know it.
     ``rolled_back_ms``: when main was last set to a snapshot that had been current before; None if it was not, or if the
-    reader cannot know it. ``created_ms``: when the table was created; None if the reader cannot know it.
+    reader cannot know it. ``created_ms``: when the table was created; None if the reader cannot know it. ``fields``:
+    the present columns, as in Snapshot. ``lost_partition``: whether a partition spec uses a column that was dropped
+    since, as far as the reader knows. It may be an older spec.
     """
 
     table: TableName
@@ -125,6 +148,24 @@ class History:
     location: str | None = None
     rolled_back_ms: int | None = None
     created_ms: int | None = None
+    fields: Mapping[str, int] = field(default_factory=lambda: _NO_FIELDS, compare=False, repr=False)
+    lost_partition: bool = False
+
+    @property
+    def deletes_in_place(self) -> bool:
+        """Whether a DELETE marks rows as deleted. Otherwise, it rewrites their files."""
+        return self.properties.get("write.delete.mode") == MERGE_ON_READ and not self.lost_partition
+
+    def modes_to_rewrite(self, *, is_lost: bool = False) -> Mapping[str, str]:
+        """The properties to set so that rows can be deleted. Empty if they can be.
+
+        Iceberg 1.12 cannot delete rows in place if the source column of a partition spec was dropped: "Cannot find
+        field 1000". The specs remain until the snapshots that use them have expired. Rewriting files works.
+        ``is_lost``: whether a statement has failed for this reason.
+        """
+        keys = [f"write.{kind}.mode" for kind in ("delete", "update", "merge")]
+        lost = self.lost_partition or is_lost
+        return {key: "copy-on-write" for key in keys if lost and self.properties.get(key) == MERGE_ON_READ}
 
     @property
     def current(self) -> Snapshot | None:

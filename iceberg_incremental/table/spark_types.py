@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..names import sql_name
+
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 """The number of decimal digits that hold every value, ordered by size."""
 
@@ -63,6 +65,17 @@ def as_written(text: str) -> SparkType:
         return SparkType(text)
     name = _SYNONYMS.get(found[1], found[1])
     return SparkType(name, numbers=(int(found[2] or 10), int(found[3] or 0)) if name == "decimal" else (0, 0))
+
+
+def type_text(type_: SparkType) -> str:
+    """A type in SQL."""
+    parts = [type_text(part) for _, part in type_.parts]
+    if type_.name == "struct":
+        named = (f"{sql_name(name)}: {part}" for (name, _), part in zip(type_.parts, parts, strict=True))
+        return f"struct<{', '.join(named)}>"
+    if parts:
+        return f"{type_.name}<{', '.join(parts)}>"
+    return f"decimal({type_.numbers[0]},{type_.numbers[1]})" if type_.name == "decimal" else type_.name
 
 
 def compares_alike(one: str, other: str) -> bool:

@@ -40,7 +40,7 @@ def _primitives(type_: IcebergType) -> list[str]:
 
 def fields_of(type_: IcebergType, path: str = "") -> dict[str, int]:
     """The ids of the fields of structs in a type, by their path, in order."""
-    if isinstance(type_, str):
+    if isinstance(type_, str) or type_["type"] not in ("struct", "list", "map"):
         return {}
     found: dict[str, int] = {}
     if type_["type"] == "struct":

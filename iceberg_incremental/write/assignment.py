@@ -7,7 +7,11 @@ struct by position, regardless of their names.
 
 from __future__ import annotations
 
-from ..table.spark_types import INTEGERS, SparkType, parsed, same_parts
+from collections.abc import Sequence
+from itertools import chain
+
+from ..sql import sql_name
+from ..table.spark_types import INTEGERS, SparkType, as_written, parsed, same_parts, type_text
 
 _EXACT_TEXT = {*INTEGERS, "float", "double", "decimal", "boolean", "date", "timestamp_ntz"}
 """Types whose text represents the value exactly, regardless of the session's settings."""
@@ -36,6 +40,40 @@ def promotes(before: str, after: str) -> bool:
     if old.name == new.name == "decimal":
         return old.numbers[1] == new.numbers[1] and old.numbers[0] <= new.numbers[0]
     return (old.name, new.name) in (("int", "bigint"), ("float", "double"))
+
+
+def new_fields(name: str, given: str, target: str) -> list[str] | None:
+    """The fields that a type has in addition to another type, each as in ALTER TABLE ADD COLUMNS.
+
+    ``name``: the column's name in SQL. None if the types differ in any other way.
+    """
+    found = _new_fields(name, as_written(given), as_written(target))
+    return None if found is None else list(found)
+
+
+def _new_fields(path: str, given: SparkType, target: SparkType) -> tuple[str, ...] | None:
+    if given.name != target.name or not given.parts:
+        return () if _fits(parsed(type_text(given)), parsed(type_text(target))) else None
+    if given.name != "struct":
+        inner = {"array": ("element",), "map": ("key", "value")}[given.name]
+        pairs = zip(inner, given.parts, target.parts, strict=True)
+        return _together([_new_fields(f"{path}.{part}", ours[1], theirs[1]) for part, ours, theirs in pairs])
+    rest, place = list(target.parts), " first"
+    found = []
+    for name, type_ in given.parts:
+        if rest and rest[0][0].lower() == name.lower():
+            found.append(_new_fields(f"{path}.{sql_name(name)}", type_, rest.pop(0)[1]))
+        else:
+            # without a place, the field would follow those of the table, although Spark assigns fields by position
+            found.append((f"{path}.{sql_name(name)} {type_text(type_)}{place}",))
+        place = f" after {sql_name(name)}"
+    return None if rest else _together(found)
+
+
+def _together(found: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """The fields of all parts. None if one of them is None."""
+    known = [each for each in found if each is not None]
+    return tuple(chain.from_iterable(known)) if len(known) == len(found) else None
 
 
 def _fits(given: SparkType, target: SparkType) -> bool:

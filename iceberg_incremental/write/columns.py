@@ -12,7 +12,7 @@ from ..plan.event_window import EventWindow, holds_whole_partitions
 from ..sql import plain_name, sql_name, sql_string
 from ..table.history import TableName
 from ..table.spark_types import compares_alike, is_collated
-from .assignment import fits, promotes, same_type
+from .assignment import fits, new_fields, promotes, same_type
 
 
 class Named(Protocol):
@@ -144,7 +144,11 @@ def schema_changes(
     promotable = all(promotes(theirs.dtype, ours.dtype) for ours, theirs in unfit)
     syncs = on_schema_change == "sync_all_columns"
     if unfit and not (syncs and promotable):
-        raise column_errors.values_do_not_fit(table, model, _types(unfit), on_schema_change, promotable=promotable)
+        fields = [new_fields(sql_name(theirs.name), ours.dtype, theirs.dtype) for ours, theirs in unfit]
+        more = [field for each in fields for field in each or ()] if None not in fields else []
+        raise column_errors.values_do_not_fit(
+            table, model, _types(unfit), on_schema_change, promotable=promotable, more=more
+        )
     if on_schema_change == "ignore":
         return SchemaChanges(passed_over=new)
     return SchemaChanges(added, missing if syncs else (), [ours for ours, _ in unfit])

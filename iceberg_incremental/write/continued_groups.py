@@ -36,7 +36,8 @@ def old_groups_sql(summary: SummaryDelta, found: Summary, target: History) -> st
 
     ``found``: the summary of the view with the changes of the groups.
     """
-    old = f"{target.table.sql} VERSION AS OF {target.current_snapshot_id}"
+    assert target.current is not None
+    old = target.table.at_sql(target.current.snapshot_id, has_other_names=target.current.has_other_names)
     if is_rewritten(summary, target):
         return old
     same = same_key(TARGET, "ip_keys", tuple(summary.keys), found.types, nulls=found.nulls)

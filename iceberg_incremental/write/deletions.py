@@ -164,13 +164,8 @@ def remembered_sql(deletions: Deletions, columns: Sequence[Typed], kept: Collect
     return f"select {values} from {recorded_sql(deletions)}"
 
 
-def pinned_sql(table: TableName, snapshot_id: int | None) -> str:
-    """A table at a snapshot."""
-    return f"{table.sql} VERSION AS OF {snapshot_id}"
-
-
 def recorded_sql(deletions: Deletions) -> str:
     """The deletions at a checkpoint."""
     table = TableName.parse(deletions.table)
     assert table is not None
-    return pinned_sql(table, deletions.snapshot_id)
+    return f"{table.sql} VERSION AS OF {deletions.snapshot_id}"

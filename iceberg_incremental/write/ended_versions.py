@@ -21,7 +21,7 @@ Ended versions are then in separate files, which later runs skip.
 
 def are_deleted(target: History) -> bool:
     """Whether a DELETE ends versions. In a copy-on-write table, a MERGE ends them, and rewrites files only once."""
-    return target.properties.get("write.delete.mode") == "merge-on-read"
+    return target.deletes_in_place
 
 
 def insert_sql(branch: str, names: Sequence[str], *queries: str) -> str:

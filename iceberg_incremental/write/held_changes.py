@@ -91,7 +91,7 @@ class HeldChanges:
         head = target.current_snapshot_id
         known = Known(
             self._plan.name,
-            head,
+            target.current,
             self._deletions.known(ordered.remembered),
             useful(summary.bounds, files_at(self._reader, target, head)),
             summary.keys,

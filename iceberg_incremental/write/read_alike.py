@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from types import MappingProxyType
 
 from ..errors import StatementError
 from ..explain import plain_sql_errors
 from ..query import plans
 from ..query.incremental_query import IncrementalQuery
 from ..spark.port import TIME_ZONE, Spark, under
+from ..table.history import TableName
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 RECORDED = (
@@ -45,6 +47,7 @@ _HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction
 """The settings with which Spark hides parts of plans. The second one is the default of the first one."""
 _HIDDEN = "*********(redacted)"
 """The text that replaces a hidden part."""
+_PRESENT: Mapping[TableName, str] = MappingProxyType({})
 _NO_TEXT = "(?!)"
 """A regex that matches no text."""
 
@@ -65,26 +68,32 @@ def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def require_read_alike(spark: Spark, kept: IncrementalQuery, model: str) -> None:
-    """Raise NotIncrementalError unless Spark interprets a model's query as this package does."""
-    if not is_read_alike(spark, kept):
+def require_read_alike(
+    spark: Spark, kept: IncrementalQuery, model: str, relations: Mapping[TableName, str] = _PRESENT
+) -> None:
+    """Raise NotIncrementalError unless Spark interprets a model's query as this package does.
+
+    ``relations``: the relations of tables whose present columns have other names than those that the query reads.
+    """
+    if not is_read_alike(spark, kept, relations):
         raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
 
 
-def is_read_alike(spark: Spark, kept: IncrementalQuery) -> bool:
-    """Whether Spark interprets a query as this package does."""
-    return _are_alike(spark, _explained(spark, kept))
+def is_read_alike(spark: Spark, kept: IncrementalQuery, relations: Mapping[TableName, str] = _PRESENT) -> bool:
+    """Whether Spark interprets a query as this package does. Arguments as in ``require_read_alike``."""
+    return _are_alike(spark, _explained(spark, kept, relations))
 
 
 _Explained = Sequence[tuple[str, str]]
 """The outputs of EXPLAIN for a text, and for this package's interpretation of it."""
 
 
-def _explained(spark: Spark, kept: IncrementalQuery) -> _Explained:
+def _explained(spark: Spark, kept: IncrementalQuery, relations: Mapping[TableName, str]) -> _Explained:
     """The outputs of EXPLAIN for a query and for the values in its VALUES."""
     reading = kept.reading
+    text, qualified = reading.on(relations)
     texts = [
-        (plans.numbered(reading.text, kept.columns), plans.numbered(reading.qualified, reading.tree.named_selects)),
+        (plans.numbered(text, kept.columns), plans.numbered(qualified, reading.tree.named_selects)),
         *([reading.values] if any(reading.values) else []),
     ]
 

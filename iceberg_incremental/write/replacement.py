@@ -75,7 +75,7 @@ def inserted(
     """The properties of a commit of the target that inserted new rows. ``specs``: returns the live partition specs."""
     # A copy-on-write DELETE that reads metadata columns cannot filter by row lineage. It can filter only by columns for
     # which the partition of each file decides the result (Iceberg 1.12: "Field _spec_id not found").
-    copies = target.properties.get("write.delete.mode") != "merge-on-read"
+    copies = not target.deletes_in_place
     lineage = target.format_version >= 3 and not copies
     known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
     heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")

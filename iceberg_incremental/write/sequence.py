@@ -24,12 +24,12 @@ from ..expose.value_range import has_ends
 from ..plan.ranges import CHANGE_TYPE
 from ..sql import sql_name, sql_names, sql_string
 from ..table.checkpoint import Deletions
-from ..table.history import MAIN, TableName
+from ..table.history import MAIN, Snapshot, TableName
 from ..table.spark_types import as_written
 from .changelog import IS_KEPT, IS_NEW, RUN, Bound
 from .columns import Typed
 from .comparable import comparable_sql
-from .deletions import pinned_sql, recorded_sql
+from .deletions import recorded_sql
 from .merge import TARGET
 from .ordered import Ordered, cast_sql, has_null
 from .unique_keys import duplicates_sql, first_keys_sql, raise_error_sql, shown
@@ -86,14 +86,14 @@ ERRORS: dict[Flaw, _Error] = {
 class Known:
     """The existing rows and deletions that new rows are compared with.
 
-    ``snapshot_id``: the target's current snapshot when the comparison began; None without one. ``deletions``: the
+    ``snapshot``: the target's current snapshot when the comparison began; None without one. ``deletions``: the
     recorded deletions; None if there are none. ``bounds``: satisfied by all rows of the changed keys. ``changed``: the
     number of these keys. ``replaces_same``: whether a new row replaces the table's row with the same key and sequence,
     because it is a new version of that row.
     """
 
     target: TableName
-    snapshot_id: int | None
+    snapshot: Snapshot | None
     deletions: Deletions | None
     bounds: Sequence[Bound] = ()
     changed: int = 0
@@ -243,9 +243,10 @@ def _known_sql(read: str, ordered: Ordered, known: Known) -> str:
     keys, columns = sql_names(ordered.keys), sql_names(ordered.identifying)
     place = f"struct({sql_names(ordered.sequence)})"
     parts = []
-    if known.snapshot_id is not None:
+    if known.snapshot is not None:
         bounds = [bound.sql for bound in known.bounds]
-        parts.append(_changed(pinned_sql(known.target, known.snapshot_id), "true", bounds, read, ordered, known))
+        rows = known.target.at_sql(known.snapshot.snapshot_id, has_other_names=known.snapshot.has_other_names)
+        parts.append(_changed(rows, "true", bounds, read, ordered, known))
     if known.deletions is not None:
         bounds = [bound.sql for bound in known.bounds if bound.column in ordered.keys]
         parts.append(_changed(recorded_sql(known.deletions), "false", bounds, read, ordered, known))

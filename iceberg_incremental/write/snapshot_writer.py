@@ -253,8 +253,9 @@ class SnapshotWriter:
     def _seen(self) -> str:
         """The table at the snapshot for which the run was planned."""
         plan = self.run.plan
-        assert plan.target is not None
-        return f"{plan.name.sql}.{sql_name(f'snapshot_id_{plan.target.current_snapshot_id}')}"
+        seen = None if plan.target is None else plan.target.current
+        assert seen is not None
+        return plan.name.at_sql(seen.snapshot_id, has_other_names=seen.has_other_names, as_name=True)
 
     def _bounds(self) -> Sequence[Bound]:
         """The bounds of the changed keys that avoid reading many files of the table."""

@@ -113,6 +113,29 @@ def test_values_that_spark_would_change_or_refuse(shop, kept, given):
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,)])
 
 
+def test_fields_that_the_table_lacks_are_added_by_the_statement_of_the_error(shop):
+    events = shop.source("events", "id int, s struct<a: int, inner: array<struct<b: int>>>")
+    shop.model("staged", CHANGES)
+    shop.insert(events, "(1, named_struct('a', 1, 'inner', array(named_struct('b', 1))))")
+    shop.run()
+    shop.insert(events, "(2, named_struct('a', 2, 'inner', array(named_struct('b', 2))))")
+    shop.model(
+        "staged",
+        """
+        select id, named_struct('new', 0, 'a', s.a, 'inner', transform(s.inner, x -> named_struct('b', x.b, 'c', '?')))
+        as s from {{ ip_changes(source('raw', 'events')) }}
+        """,
+    )
+    message = shop.fails()
+    assert "cannot change" not in message and "do not fit the values" in message
+    shop.sql(message.split("NULL in existing rows: ")[1].split("\n")[0])
+    shop.run()
+    assert [str(row[0]) for row in shop.sql(f"select string(s) from {shop.built('staged')} order by id")] == [
+        "{null, 1, [{1, null}]}",
+        "{0, 2, [{2, ?}]}",
+    ]
+
+
 def test_narrower_types_and_other_cases_and_orders_of_names_are_taken(shop):
     events = shop.source("events", "id bigint, v double, s struct<a:bigint,b:string>")
     shop.model("staged", CHANGES)

@@ -25,7 +25,7 @@ from .comparing import Rows, differences, rows_of
 from .counts import PlainTally
 from .histories import AUTO, BATCH, EPHEMERAL, VIEW, PlainHistory, PlainModel
 from .qualify import with_derived_tables, with_qualify
-from .sources import SCHEMA, Step
+from .sources import REUSED, SCHEMA, Step
 
 STRATEGY = os.environ.get("FUZZ_STRATEGY", "auto")
 """With ``table``, every run rebuilds every model, as a test of the fuzz itself."""
@@ -53,6 +53,10 @@ class PlayedHistory:
     models: list[PlainModel]
     log: list[str] = field(default_factory=list)
     is_altered: bool = False
+    is_reordered: bool = False
+    partitioned: tuple[str, str] = ("", "")
+    pinned: dict[str, int] = field(default_factory=dict)
+    """The newest snapshots of sources whose names refer to other columns since. Readers see the former columns."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class PlainPipeline:
                 self._each(self._steps)
                 for each in self.played:
                     self._redefine(each)
+                    self._alter_table(each)
+                    self._repartition(each)
                 if number == 1:
                     self._read_beside()
                 self._run()
@@ -146,9 +152,14 @@ class PlainPipeline:
     def oracle_sql(self, each: PlayedHistory, model: PlainModel) -> str:
         """The SQL of a model on the current tables."""
         models = {other.name: other for other in each.history.models}
+        hidden = self._hidden(model, {source.name for source in each.history.sources})
 
         def relation(found: re.Match[str]) -> str:
             other = models.get(found[1])
+            if other is None and found[1] in each.pinned and found[1] != hidden:
+                # Iceberg would prune the newest snapshot by the present names. No condition is pushed below a sample.
+                table = f"{CATALOG}.{self.shop.source_schema}.{found[1]}"
+                return f"(select * from {table} version as of {each.pinned[found[1]]} tablesample (100 percent))"
             if other is None:
                 return f"{CATALOG}.{self.shop.source_schema}.{found[1]}"
             if other.kind == EPHEMERAL:
@@ -178,6 +189,8 @@ class PlainPipeline:
 
     def _step(self, each: PlayedHistory, name: str, step: Step) -> None:
         table = f"{CATALOG}.{self.shop.source_schema}.{name}"
+        if step.kind in REUSED and any(model.kind == VIEW for model in each.history.models):
+            return  # a view reads the present columns, and models that read the view those of its sources' snapshots
         before = ""
         if any("{before}" in sql for sql in step.statements):
             before = str(self.shop.head(table))
@@ -189,6 +202,11 @@ class PlainPipeline:
             except Exception as error:
                 raise WrongResultError(f"A step of the fuzz is wrong: {sql}\n{error}") from error
         each.is_altered |= step.kind in SCHEMA
+        head = self.shop.head(table) if step.kind in REUSED or name in each.pinned else None
+        if step.kind in REUSED and head is not None:
+            each.pinned.setdefault(name, head)
+        if each.pinned.get(name) != head:
+            each.pinned.pop(name, None)
         self.tally.add(self.tally.steps, step.kind)
 
     def _redefine(self, each: PlayedHistory) -> None:
@@ -200,6 +218,68 @@ class PlainPipeline:
                 self._write(each, replace(model, sql=new[model.name]))
                 each.log.append(f"-- {model.name} is redefined: {new[model.name]}")
                 self.tally.add(self.tally.steps, "redefine a view")
+
+    def _alter_table(self, each: PlayedHistory) -> None:
+        """Alter the table of a model by hand: swap two of its columns, or drop one and add it again."""
+        chance = random.Random(f"{self.seed}/{each.history.number}/{self.round}/alter")
+        kept = [
+            model for model in each.models if model.kind == AUTO and not dict(model.config).get("on_not_incremental")
+        ]
+        if not self.round or not kept or chance.random() < 0.5 or STRATEGY != "auto":
+            return
+        table = f"{CATALOG}.{self.shop.schema}.{chance.choice(kept).name}"
+        columns = self.shop.frame(f"select * from {table}").dtypes
+        pairs = [(one, other) for one, its in columns for other, type_ in columns if one < other and its == type_]
+        if pairs and chance.random() < 0.6:
+            one, other = (f"`{name}`" for name in chance.choice(pairs))
+            renames = ((one, "ip_swapped"), (other, one), ("ip_swapped", other))
+            statements = [f"rename column {old} to {new}" for old, new in renames]
+        elif len(columns) > 1:
+            name, type_ = chance.choice(columns)
+            statements = [f"drop column `{name}`", f"add column `{name}` {type_}"]
+        else:
+            return
+        for statement in statements:
+            sql = f"alter table {table} {statement}"
+            each.log.append(f"{sql};")
+            self.shop.sql(sql)
+        each.is_reordered = True
+        self.tally.add(self.tally.steps, "alter a table")
+
+    def _repartition(self, each: PlayedHistory) -> None:
+        """Partition the table of a model that no other model reads. Later, remove the partitioning with its column."""
+        chance = random.Random(f"{self.seed}/{each.history.number}/partition")
+        first = chance.choice((1, 2))
+        if STRATEGY != "auto" or self.round not in (first, first + 1):
+            return
+        if self.round == first:
+            read = {name for model in each.history.models for name in _RELATION.findall(model.sql)}
+            last = [model for model in each.models if model.kind == AUTO and model.name not in read]
+            last = [model for model in last if "on_not_incremental" not in dict(model.config)]
+            if not last:
+                return
+            model = chance.choice(last)
+            types = self.shop.frame(f"select * from {CATALOG}.{self.shop.schema}.{model.name}").dtypes
+            names = [name for name, type_ in types if type_ in ("int", "date", "string")]
+            if len(types) < 2 or not names:
+                return
+            each.partitioned = (model.name, chance.choice(names))
+            by = f"`{each.partitioned[1]}`"
+            partitioned = replace(model, config=(*model.config, ("partition_by", by)))
+            self._replace(each, model, partitioned)
+            self.shop.dbt("run", "--quiet", "--full-refresh", "--select", model.name)
+            return
+        name, column = each.partitioned
+        for model in [model for model in each.models if model.name == name]:
+            config = tuple((key, value) for key, value in model.config if key not in ("partition_by", "unique_key"))
+            sql = f"select * except (`{column}`) from ({model.sql}\n) as ip_unpartitioned"
+            self._replace(each, model, replace(model, sql=sql, config=config))
+            self.tally.add(self.tally.steps, "edit a partitioning away")
+
+    def _replace(self, each: PlayedHistory, model: PlainModel, edited: PlainModel) -> None:
+        each.models[each.models.index(model)] = edited
+        self._write(each, edited)
+        each.log.append(f"-- {model.name} is edited: {dict(edited.config)}: {edited.sql}")
 
     def _read_beside(self) -> None:
         """Let another model read a model's table as a source, so that its cut is taken before the model is built.
@@ -294,7 +374,7 @@ class PlainPipeline:
                 self._is_wrong(each, model, f"it was not refused, although it has {model.reason}")
             return
         found_types, found = rows_of(self.shop.session, f"select * from {CATALOG}.{self.shop.schema}.{model.name}")
-        if each.is_altered and found_types != types:
+        if (each.is_altered or each.is_reordered) and found_types != types:
             rows, found = _common(types, rows, found_types, found)
         elif found_types != types:
             self._is_wrong(each, model, f"its columns are {found_types}, expected {types}")

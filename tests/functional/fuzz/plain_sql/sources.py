@@ -44,9 +44,12 @@ WEIGHTS = {
     "append": 10, "append_again": 2, "update": 9, "update_key": 4, "update_same": 1, "delete": 6, "delete_again": 2,
     "merge": 5, "overwrite": 3, "truncate": 1, "compact": 2, "compact_some": 1, "rewrite_manifests": 1,
     "add_column": 1, "widen": 1, "rename": 1, "reorder": 1, "add_field": 1, "upgrade": 1, "modes": 1,
+    "swap": 2, "add_again": 2,
     "expire": 1, "rollback": 1, "replace": 1,
 }  # fmt: skip
-SCHEMA = ("add_column", "widen", "rename", "reorder", "add_field")
+REUSED = ("swap", "add_again")
+"""Steps after which names refer to other columns. Until the next commit, readers of a snapshot see the former ones."""
+SCHEMA = ("add_column", "widen", "rename", "reorder", "add_field", *REUSED)
 """Steps after which a model's columns may differ from its table's."""
 
 
@@ -67,6 +70,7 @@ class PlainSource:
     columns: tuple[Column, ...]
     types: dict[str, str]
     is_partitioned: bool = False
+    partition: str = ""
     version: int = 2
     spare: str = "u"
     more: list[str] = field(default_factory=list)
@@ -78,6 +82,7 @@ class PlainSource:
         layouts = [by[column.name] for column in self.columns if column.name in by]
         partition = rng.choice((None, None, *layouts))
         self.is_partitioned = partition is not None
+        self.partition = next((name for name, layout in by.items() if layout == partition), "")
         self.version = rng.choice((2, 3))
         mode = rng.choice(("copy-on-write", "merge-on-read"))
         properties = [f"'format-version'='{self.version}'"]
@@ -219,6 +224,29 @@ class PlainSource:
     def rename(self) -> list[str]:
         old, self.spare = self.spare, f"u{self.rng.randrange(1000)}"
         return [f"alter table {{t}} rename column {old} to {self.spare}"]
+
+    def swap(self) -> list[str]:
+        """Swap the names of two columns of the same type."""
+        free = [column for column in self.columns if column.name not in (self.partition, *self.more)]
+        pairs = [(one, other) for one in free for other in free if one.name < other.name and self._is_alike(one, other)]
+        if not pairs:
+            return []
+        self.more.append("")
+        one, other = (f"`{column.name}`" for column in self.rng.choice(pairs))
+        renames = ((one, "ip_swapped"), (other, one), ("ip_swapped", other))
+        return [f"alter table {{t}} rename column {old} to {new}" for old, new in renames]
+
+    def _is_alike(self, one: Column, other: Column) -> bool:
+        return one.kind is other.kind and self.types[one.name] == self.types[other.name]
+
+    def add_again(self) -> list[str]:
+        """Drop a column and add it again, so that it is NULL in all rows."""
+        free = [column.name for column in self.columns if column.name not in ("id", "k", self.partition, *self.more)]
+        if not free:
+            return []
+        self.more.append("")
+        name = self.rng.choice(free)
+        return [f"alter table {{t}} drop column `{name}`", f"alter table {{t}} add column `{name}` {self.types[name]}"]
 
     def reorder(self) -> list[str]:
         """Change the order of the columns, and commit, because a source is read with the columns of its last commit."""

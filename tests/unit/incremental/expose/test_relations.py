@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dbt.artifacts.resources.v1.components import InjectedCTE
 from dbt.compilation import inject_ctes_into_sql
 
@@ -20,6 +22,15 @@ def test_a_whole_table_is_pinned():
     source = h.history(*h.chain(3))
     assert changes_sql(plan_whole(source, source.current)) == f"{NAME}.`snapshot_id_3`"
     assert as_of_sql(plan_whole(source, source.current)) == f"{NAME} VERSION AS OF 3"
+
+
+def test_no_condition_reaches_a_table_whose_names_refer_to_other_columns_since():
+    commits = h.chain(3)
+    source = h.history(*commits[:2], replace(commits[2], has_other_names=True))
+    whole = plan_whole(source, source.current)
+    assert changes_sql(whole) == f"{NAME}.`snapshot_id_3` TABLESAMPLE (100 PERCENT) REPEATABLE (0)"
+    assert as_of_sql(whole) == f"{NAME} VERSION AS OF 3 TABLESAMPLE (100 PERCENT) REPEATABLE (0)"
+    assert sql(source, h.at(3)) == f"{NAME}.`snapshot_id_3` TABLESAMPLE (0 ROWS)"
 
 
 def test_appends():

@@ -19,7 +19,7 @@ TABLE_ROWS = {
         ("side", 1, 60000, "BRANCH", 2, 5),
         ("t", 1, None, "TAG", None, None),
     ],
-    ".metadata_log_entries": [("a.json", None, None, 500), ("b.json", 1, 1, 1000), ("c.json", 2, 2, 2000)],
+    ".metadata_log_entries": [("a.json", None, None, 500, None), ("b.json", 1, 1, 1000, 0), ("c.json", 2, 2, 2000, 0)],
     ".snapshots": [(1, None, 1000, "append", '{"added-records": "3"}'), (2, 1, 2000, "delete", None)],
 }
 

@@ -162,3 +162,34 @@ def test_the_layout_of_format_1():
     assert layout_of({"format-version": 1, "schema": schema, "partition-spec": spec}) == Layout(
         (DescribedColumn("id", "int"),), ("id",)
     )
+
+
+@pytest.mark.parametrize(
+    ("present", "has_other_names"),
+    [
+        ([(1, "a"), (2, "b"), (3, "c")], False),
+        ([(1, "b"), (2, "a")], True),
+        ([(1, "x"), (2, "b")], True),
+        ([(3, "a"), (2, "b")], True),
+        ([(1, "a")], True),
+    ],
+    ids=["added", "swapped", "renamed", "added_again", "dropped"],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_names_that_refer_to_other_columns_since(present, has_other_names, nested):
+    def schema(number, columns):
+        fields = [{"id": field_id, "name": name, "type": "int"} for field_id, name in columns]
+        inside = {"type": "list", "element-id": 8, "element": {"type": "struct", "fields": fields}}
+        return {"schema-id": number, "fields": [{"id": 9, "name": "s", "type": inside}] if nested else fields}
+
+    document = {
+        "format-version": 2,
+        "current-snapshot-id": 1,
+        "current-schema-id": 1,
+        "schemas": [schema(0, [(1, "a"), (2, "b")]), schema(1, present)],
+        "snapshots": [{"snapshot-id": 1, "timestamp-ms": 1, "schema-id": 0}],
+    }
+    history = to_history(TABLE, document)
+    assert history.current.has_other_names == has_other_names
+    assert list(history.current.fields.values())[-2:] == [1, 2]
+    assert list(history.fields.values())[-len(present) :] == [field_id for field_id, _ in present]

@@ -33,7 +33,7 @@ BESIDE = Deletions("lake.ops.flights__ip_deleted", 9)
 COLUMNS = (Column("id", "int"), Column("at", "timestamp"), Column("n", "bigint"), Column("m", "map<string,int>"))
 MIRROR = Ordered(COLUMNS, ("id",), ("at", "n"), has_deletions=True)
 MERGED = replace(MIRROR, has_deletions=False)
-KNOWN = Known(TARGET, 7, BESIDE, (), 3)
+KNOWN = Known(TARGET, h.snapshot(7, 6), BESIDE, (), 3)
 
 
 def compared(ordered=MIRROR, **known):
@@ -61,7 +61,7 @@ def test_only_keys_and_sequence_of_the_table_are_read():
     assert "from `lake`.`ops`.`flights` VERSION AS OF 7 as DBT_INTERNAL_DEST left semi join" in sql
     assert "from `lake`.`ops`.`flights__ip_deleted` VERSION AS OF 9 as DBT_INTERNAL_DEST left semi join" in sql
     assert "DBT_INTERNAL_DEST.`m`" not in sql
-    assert "VERSION AS OF" not in compared(snapshot_id=None, deletions=None)
+    assert "VERSION AS OF" not in compared(snapshot=None, deletions=None)
 
 
 def test_deletions_have_bounds_only_on_their_own_columns():
