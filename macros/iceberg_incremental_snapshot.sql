@@ -2,7 +2,6 @@
     {%- set is_plain = adapter.ip.model.is_plain(model) -%}
     {%- if is_plain -%} {%- do adapter.ip.plain_sql.capture(compiled_code, _ip_context()) -%} {%- endif -%}
     {%- set action = adapter.ip.model.begin(model) -%}
-    {%- if is_plain -%} {%- set action = adapter.ip.plain_sql.action(model, action) -%} {%- endif -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- do adapter.ip.model.hold(model) -%}

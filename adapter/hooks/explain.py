@@ -16,7 +16,6 @@ from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.write.read_alike import is_read_alike
-from iceberg_incremental.write.update_plan import UpdatePlan
 
 from ..operations.arguments import models_of, output_format
 from ..project import graph as project
@@ -152,13 +151,12 @@ class ExplainHooks:
         """The action of the next run, determined in the same way as in a run."""
         plan = run.run.plan
         ranges = tuple(pending(each) for each in plan.captured.values() if each.brings_rows)
-        action = self._plain_sql.action(model.node, plan.action.value)
         if plain.refusal is not None and plan.policy.on_not_incremental is OnNotIncremental.FAIL:
             return NextRun("fails", None, "its SQL is not updated incrementally", ranges)
-        if action != Action.APPLY.value:
-            return NextRun(action, None, plan.reason, ranges)
+        if plan.action is not Action.APPLY:
+            return NextRun(plan.action.value, None, plan.reason, ranges)
         try:
-            return self._applied(run, plain, model, NextRun(action, ranges=ranges))
+            return self._applied(run, plain, model, NextRun(plan.action.value, ranges=ranges))
         except (NotIncrementalError, IncrementalError) as error:
             return NextRun("fails", None, error.msg, ranges)
 
@@ -171,18 +169,8 @@ class ExplainHooks:
         written = self._write.written_columns(given, self._write.altered_columns(changes, columns))
         synced = {"changes": changes, "written": written}
         with self._plain_sql.planned(run, types, synced, counts_keys=True) as plan:
-            found = replace(found, way=_way(plan), reason=plan.choice.reason)
+            found = replace(found, way=plan.way, reason=plan.choice.reason)
             if plan.keys is None:
                 return found
             files = self._plain_sql.files_affected(run, plan) or (None, None)
             return replace(found, affected_keys=plan.keys.keys, affected_files=files[0], table_files=files[1])
-
-
-def _way(plan: UpdatePlan) -> str:
-    if plan.choice.rebuilds:
-        return "replace_all"
-    if plan.added is not None:
-        return "append"
-    if plan.keys is None or not plan.keys.keys:
-        return "none"
-    return "replace_keys" if plan.continued is None else "update_groups"

@@ -36,7 +36,7 @@ from .tables import TablesInUse
 
 if TYPE_CHECKING:
     from ..project.plain_sql import PlainSql
-    from .snapshots import SnapshotRun
+    from .snapshot_run import SnapshotRun
 
 logger = AdapterLogger("SparkIceberg")
 

@@ -57,9 +57,8 @@ class ModelHooks(Room):
             raise window_errors.window_of_itself(plan.model)
         require_lasting_results(plan, node, found.given, self._invocations.jinja_scope().macros)
         _log(plan, node)
-        change = plan.logic_change
-        writes_nothing = plan.action in (Action.NOTHING, Action.ADVANCE)
-        return (Action.CHECK_ONLY if writes_nothing and change is not None and change.is_new else plan.action).value
+        checks_only = plan.action is Action.ADVANCE and plan.has_new_logic  # it also moves the checkpoint
+        return (Action.CHECK_ONLY if checks_only else plan.action).value
 
     def require_replaceable(self, node: Node, existing: BaseRelation | None, full_refresh: bool) -> None:
         """Raise CheckpointError if a model would replace a table that is not an Iceberg table.

@@ -12,9 +12,8 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.reads import capture_changelog, has_same_columns
-from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import NotIncrementalError, ViewError
-from iceberg_incremental.explain import plain_sql_errors
+from iceberg_incremental.explain import plain_sql_errors, rebuild_reasons
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.metadata.views import View
 from iceberg_incremental.plan.policy import OnNotIncremental
@@ -22,7 +21,7 @@ from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.reading import spark_text
-from iceberg_incremental.query.refusal import OtherRelation, Refusal
+from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.columns import Column as Written
 from iceberg_incremental.write.columns import key_columns
@@ -32,7 +31,6 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
-from ..project.own_table import reads_itself
 from ..project.plain_sql import PlainSql, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
@@ -41,12 +39,12 @@ from .audit import AuditHooks
 from .context import ModelContext
 from .invocation import Invocations, ModelRun, Room
 from .recorded_reading import (
+    altered_sources,
     compared_otherwise,
-    evolved_sources,
     note_no_update_method,
     note_update_method,
     reading_of,
-    text_has_changed,
+    why_it_differs,
 )
 from .spark_views import view_by_spark
 from .valid_sql import require_valid_sql
@@ -100,18 +98,7 @@ class PlainSqlHooks(Room):
             assert cut is not None
             same = plan.is_rebuild or has_same_columns(cuts, cut, planned)
             plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
-
-    def action(self, node: Node, action: str) -> str:
-        """The action of a run. ``action``: the action that the captured ranges require.
-
-        If they have no new rows, but the SQL, a view or the columns of a source or the table have changed, the action
-        is ``apply``. So it is if the SQL names a relation whose changes are not captured.
-        """
-        found = self._invocations.opened(node)
-        if action not in (Action.NOTHING.value, Action.ADVANCE.value):
-            return action
-        altered = found.run.plan.altered or evolved_sources(found)
-        return Action.APPLY.value if altered or text_has_changed(found) or _reads_others(found, node) else action
+        found.run.plan = replace(plan, differs=why_it_differs(found, model.node))
 
     @property
     def _catalog(self) -> str:
@@ -187,6 +174,9 @@ class PlainSqlHooks(Room):
         if kept is None or reason is not None:
             yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))
             return
+        if found.plain is not None and not any(each.has_changed for each in found.plain.sources.values()):
+            yield UpdatePlan(Choice(False, "no source has new rows"))
+            return
         with self._writer(found).planned(kept, synced["written"], counts_keys=counts_keys) as plan:
             yield plan
 
@@ -214,11 +204,11 @@ class PlainSqlHooks(Room):
             return "its rows were written with another text of its SQL, view, session setting or version"
         altered = found.run.plan.altered
         if synced["changes"].alters or altered:
-            return "its columns have changed" + (f" ({', '.join(altered)})" if altered else "")
+            return rebuild_reasons.other_table(altered)
         if other := compared_otherwise(kept, types, synced["written"]):
             return f"its table has other types for {', '.join(other)} than its SQL returns"
-        evolved = evolved_sources(found)
-        return f"the columns of {', '.join(map(str, evolved))} have changed" if evolved else None
+        sources = altered_sources(found)
+        return rebuild_reasons.other_columns(sources) if sources else None
 
     def _is_read_alike(self, found: ModelRun, kept: IncrementalQuery) -> bool:
         """Whether Spark interprets the model's SQL as this package does. Raises NotIncrementalError, as in _note."""
@@ -312,9 +302,3 @@ class PlainSqlHooks(Room):
             lambda: self._audits.judge_staged(found),
             lambda rows: f"select {listed} from {rows} as model_subq",
         )
-
-
-def _reads_others(found: ModelRun, node: Node) -> bool:
-    """Whether a model's SQL names a relation that is neither its own table nor one of ref() and source()."""
-    is_other = found.plain is not None and isinstance(found.plain.refusal, OtherRelation)
-    return is_other and not reads_itself(node, found.run.plan.name)

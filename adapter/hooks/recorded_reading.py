@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from dbt.adapters.base.column import Column
 
+from iceberg_incremental.capture.next_run import READS_OTHERS, other_view
+from iceberg_incremental.explain import rebuild_reasons
 from iceberg_incremental.query.incremental_query import IncrementalQuery
+from iceberg_incremental.query.refusal import OtherRelation
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.read_alike import reading_digest
 
+from ..project.graph import Node
+from ..project.own_table import reads_itself
 from ..status.explanation import update_method_text
 from .invocation import ModelRun
 
@@ -21,13 +26,20 @@ _NOT_INCREMENTAL = "not-incremental"
 
 def note_update_method(found: ModelRun, kept: IncrementalQuery, reading: str) -> None:
     """Record in the run's commit how the table is updated incrementally. ``reading``: how the SQL is interpreted."""
-    found.run.state.reading, found.run.state.update_method = reading, update_method_text(kept)
+    _note(found, reading, update_method_text(kept))
 
 
 def note_no_update_method(found: ModelRun) -> None:
     """Record in the run's commit that the table is not updated incrementally, and a digest of its SQL."""
     assert found.plain is not None
-    found.run.state.reading, found.run.state.update_method = f"{_NOT_INCREMENTAL} {found.plain.text_digest}", ""
+    kind = READS_OTHERS if found.plain.reads_others else _NOT_INCREMENTAL
+    _note(found, f"{kind} {found.plain.text_digest}", "")
+
+
+def _note(found: ModelRun, reading: str, update_method: str) -> None:
+    state = found.run.state
+    state.reading, state.update_method = reading, update_method
+    state.definitions = {} if found.plain is None else found.plain.definitions
 
 
 def reading_of(found: ModelRun, kept: IncrementalQuery, spark: Spark) -> str:
@@ -53,7 +65,27 @@ def compared_otherwise(kept: IncrementalQuery, types: Mapping[str, str], columns
     return [name for name in kept.key if not compares_alike(types[name], known[name.lower()])]
 
 
-def evolved_sources(found: ModelRun) -> list[TableName]:
+def why_it_differs(found: ModelRun, node: Node) -> str:
+    """``RunPlan.differs`` of a captured model. Notes whether its SQL names other relations."""
+    plain = found.plain
+    if plain is not None and isinstance(plain.refusal, OtherRelation):
+        plain.reads_others = not reads_itself(node, found.run.plan.name)
+    if found.run.plan.is_rebuild:
+        return ""
+    if text_has_changed(found):
+        return rebuild_reasons.OTHER_TEXT
+    view = None if plain is None else other_view(found.run.plan.recorded_definitions, plain.definitions.get)
+    if view is not None:
+        return rebuild_reasons.other_definition(view)
+    if plain is not None and plain.reads_others:
+        return rebuild_reasons.OTHER_RELATION
+    if found.run.plan.altered:
+        return rebuild_reasons.other_table(found.run.plan.altered)
+    altered = altered_sources(found)
+    return rebuild_reasons.other_columns(altered) if altered else ""
+
+
+def altered_sources(found: ModelRun) -> list[TableName]:
     """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
     sources = {} if found.plain is None else found.plain.sources
     return [table for table, source in sources.items() if not source.has_same_columns]

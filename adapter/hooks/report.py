@@ -38,8 +38,12 @@ def response(
     published: Published | None,
     audits: Sequence[Audit] = (),
     lateness: Mapping[TableName, Lateness] = _NONE,
+    way: str = "",
 ) -> IncrementalResponse:
-    """The response of a run. ``published``: None if nothing was committed. ``lateness``: of the applied rows."""
+    """The response of a run. ``published``: None if nothing was committed. ``lateness``: of the applied rows.
+
+    ``way``: how ``auto`` has updated the table; empty if it has not.
+    """
     snapshot = None if published is None else published.snapshot
     rows = 0 if published is None else published.rows
     shares = plan.shares
@@ -51,6 +55,7 @@ def response(
         ip={
             "epoch": plan.last_epoch if published is None else published.checkpoint.epoch,
             "committed_snapshot_id": None if snapshot is None else snapshot.snapshot_id,
+            **({"way": way} if way else {}),
             "sources": {
                 str(source): {
                     **_source(planned),

@@ -7,7 +7,6 @@ changed keys, or whole tables. It compares whole tables unless both comparisons 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -16,7 +15,7 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.dbt_snapshot import compared_whole, is_as_committed, open_snapshot
-from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run import Run, RunState
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.errors import IncrementalError, StagingError, StatementError
 from iceberg_incremental.explain import snapshot_reasons, wording
@@ -30,7 +29,7 @@ from iceberg_incremental.write import dbt_snapshot as sql
 from iceberg_incremental.write.read_alike import value_settings
 from iceberg_incremental.write.snapshot_writer import SnapshotWriter
 
-from ..project import snapshot_config
+from ..project import snapshot_config, snapshot_logic
 from ..project.graph import Node
 from ..project.plain_sql import PlainSql
 from . import report
@@ -39,29 +38,9 @@ from .context import ModelContext
 from .invocation import Invocations, Room
 from .plain_sql import PlainSqlHooks
 from .report import IncrementalResponse
+from .snapshot_run import SnapshotRun
 
 logger = AdapterLogger("SparkIceberg")
-
-
-@dataclass
-class SnapshotRun:
-    """The run of a dbt snapshot.
-
-    ``plain``: its parsed SQL, which reads ``source``. ``compiled_code``: its SQL text. ``names``: dbt's names for its
-    own columns in the table. ``writer``: None if the run leaves no checkpoint.
-    """
-
-    node: Node
-    plain: PlainSql
-    source: TableName
-    compiled_code: str
-    names: Mapping[str, str]
-    writer: SnapshotWriter | None = None
-
-    @property
-    def name(self) -> str:
-        """The unique id."""
-        return str(self.node["unique_id"])
 
 
 class SnapshotHooks(Room):
@@ -89,7 +68,8 @@ class SnapshotHooks(Room):
             except IncrementalError as error:
                 reason = _first_line(error)
             else:
-                self._runs[model.unique_id] = SnapshotRun(model.node, plain, source, compiled_code, names)
+                code = snapshot_logic.code_digest(model.node, model.graph, self._invocations.jinja_scope())
+                self._runs[model.unique_id] = SnapshotRun(model.node, plain, source, compiled_code, names, code)
         if reason is not None:
             _log_whole(model.unique_id, reason)
         return reason is None
@@ -243,7 +223,7 @@ class SnapshotHooks(Room):
             _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
             return None
         parts = sorted(f"{key}={value}" for key, value in settings.items())
-        parts += [found.plain.sql, found.plain.text_digest]
+        parts += [found.plain.text_digest, *(f"{name} {digest}" for name, digest in found.definitions.items())]
         parts.append(str(self._adapter.behavior.enable_truthy_nulls_equals_macro.no_warn))
         parts += [f"{each} {version(each)}" for each in ("dbt-adapters", "dbt-spark", "sqlglot")]
         return open_snapshot(
@@ -254,14 +234,14 @@ class SnapshotHooks(Room):
             unique_key=snapshot_config.unique_key_of(found.node),
             invocation_id=invocation.invocation_id,
             source=found.source,
-            logic=snapshot_config.logic_of(found.node, *parts),
+            logic=snapshot_logic.logic_of(found.node, *parts),
         )
 
     def _writer(self, found: SnapshotRun, plan: RunPlan) -> SnapshotWriter:
         cut = self._invocations.current().cuts.of(found.source)
         assert cut is not None
         return SnapshotWriter(
-            Run(plan),
+            Run(plan, RunState(definitions=found.definitions)),
             self._adapter.spark,
             self._adapter.metadata_reader(),
             lambda relation: found.plain.pinned(lambda _: relation),

@@ -213,4 +213,4 @@ class WriteHooks(Room):
         found.run.state.published = None if published is None else published.snapshot
         applied = published is not None and plan.action is Action.APPLY
         late = lateness(plan, self._invocations.current().cuts) if applied else {}
-        return report.response(plan, published, found.audits, late)
+        return report.response(plan, published, found.audits, late, found.run.state.way)

@@ -10,11 +10,12 @@ from typing import Any
 
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.dbt_snapshot import pending_snapshot
-from iceberg_incremental.capture.next_run import SourceRead, next_run
+from iceberg_incremental.capture.next_run import SourceRead, next_plain_run, next_run
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.capture.target_checkpoint import last_epoch, target_checkpoint
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, SourceMissingError
+from iceberg_incremental.explain import rebuild_reasons
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import MATERIALIZATION, OnSqlChange, Strategy
 from iceberg_incremental.quantities import counted
@@ -28,19 +29,15 @@ from ..project.conditional_reads import reads_of
 from ..project.jinja_scope import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
+from ..project.snapshot_logic import code_digest
 from ..status.last_command import FILE, last_command
 from ..status.project_status import ProjectStatus, as_json, see
-from ..status.status import NOTHING_TO_DO, ModelStatus, SourceStatus, as_text, source_status, status_of_source
+from ..status.status import ModelStatus, SourceStatus, as_text, source_status, status_of_source
 from ..status_page import write_page
 from .arguments import models_of, output_file, output_format
 
 SNAPSHOT = "snapshot"
 """The resource type of dbt's snapshots, which is also their materialization."""
-_NEXT_RUN = {
-    Action.APPLY: "applies what is pending",
-    Action.ADVANCE: "moves the checkpoint only",
-    Action.NOTHING: NOTHING_TO_DO,
-}
 
 
 def status(
@@ -95,7 +92,7 @@ class StatusReader:
         """The status of a model or a snapshot. None for a snapshot whose runs compare whole tables."""
         model, name = str(node["unique_id"]), self._names.of(node)
         if str(node["resource_type"]) == SNAPSHOT:
-            return self._snapshot(model, name)
+            return self._snapshot(node, model, name)
         parents = self._names.read_by(node)
         try:
             policy = policy_of(node["config"], model)
@@ -113,33 +110,35 @@ class StatusReader:
                 logic=logic_of(node, self._names.graph, self._scope),
             )
         except IncrementalError as error:
-            return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
+            return ModelStatus.of_error(model, str(name), _epoch(self._reader, name), str(error.msg))
         return _of_table(self._of_run(plan, parents), plan)
 
-    def _snapshot(self, model: str, name: TableName) -> ModelStatus | None:
+    def _snapshot(self, node: project.Node, model: str, name: TableName) -> ModelStatus | None:
         """The status of a snapshot. None without a checkpoint."""
         try:
-            found = pending_snapshot(self._reader, self._cuts, model=model, target=name)
+            code = code_digest(node, self._names.graph, self._scope)
+            found = pending_snapshot(self._reader, self._cuts, model=model, target=name, code=code)
             if found is None:
                 return None
         except IncrementalError as error:
-            return ModelStatus(model, str(name), _epoch(self._reader, name), "fails", str(error.msg), state="fails")
+            return ModelStatus.of_error(model, str(name), _epoch(self._reader, name), str(error.msg))
         plan, source = found
         read, now_ms = SourceRead(plan.changelogs[source]), int(time.time() * 1000)
-        sources = [_source(plan, self._cuts, source, read, None, now_ms)]
-        if plan.reads_all:
-            next_run, state = f"compares whole tables ({plan.reason})", "pending"
-        elif plan.action is Action.APPLY:
-            next_run, state = "compares the changed keys", "pending"
-        else:
-            next_run, state = _NEXT_RUN[plan.action], "current"
-        return _of_table(ModelStatus(model, str(name), plan.last_epoch, next_run, None, sources, state), plan)
+        more: dict[str, Any] = {"sources": [_source(plan, self._cuts, source, read, None, now_ms)]}
+        if plan.action is Action.APPLY:
+            whole = f"compares whole tables ({plan.reason})"
+            more["next_run"] = whole if plan.reads_all else "compares the changed keys"
+        return _of_table(ModelStatus.of_action(model, str(name), plan.last_epoch, plan.action.value, **more), plan)
 
     def _of_run(self, plan: RunPlan, parents: Mapping[TableName, project.Node]) -> ModelStatus:
         """The status of a model whose next run can be opened."""
         model, name = plan.model, plan.name
         before, now_ms = _read_before(plan, self._reader), int(time.time() * 1000)
-        following = next_run(plan, self._cuts, _sources(plan, parents.keys()))
+        read_sources = _sources(plan, parents.keys())
+        if plan.policy.strategy is Strategy.AUTO:
+            following = next_plain_run(plan, self._cuts, read_sources, self._reader)
+        else:
+            following = next_run(plan, self._cuts, read_sources)
         plan, sources, errors = following.plan, [], []
         for source, read in following.sources.items():
             is_built_first = plan.is_rebuild and not _is_source(parents.get(source))
@@ -150,13 +149,19 @@ class StatusReader:
                 errors.append(read.error.msg)
         shown = plan.policy.on_sql_change is not OnSqlChange.IGNORE and plan.logic_change is not None
         changed = plan.logic_change.after if shown and plan.logic_change is not None else None
+        more: dict[str, Any] = {"sources": sources, "logic_changed_since": changed, "views": _views(plan)}
         if errors:
-            return ModelStatus(model, str(name), plan.last_epoch, "fails", "\n".join(errors), sources, "fails", changed)
-        if plan.is_rebuild:
-            reason = f"builds the whole table ({plan.reason.removesuffix('.')})"
-            return ModelStatus(model, str(name), plan.last_epoch, reason, None, sources, "rebuild")
-        state = "pending" if plan.action is Action.APPLY else "current"
-        return ModelStatus(model, str(name), plan.last_epoch, _NEXT_RUN[plan.action], None, sources, state, changed)
+            return ModelStatus.of_error(model, str(name), plan.last_epoch, "\n".join(errors), **more)
+        has_new_rows = any(planned.brings_rows for planned in plan.captured.values())
+        reason = plan.reason if plan.is_rebuild else "" if has_new_rows else plan.differs
+        more["is_repeated"] = not has_new_rows and plan.differs == rebuild_reasons.OTHER_RELATION
+        if more["is_repeated"]:
+            more["next_run"] = f"replaces all rows in each run ({plan.differs})"
+        elif reason == plan.differs and reason:
+            more["next_run"] = f"updates the table to its SQL ({reason})"
+        if plan.keeps_versions:
+            more["next_run"] = f"compares its versions with the whole source ({reason.removesuffix('.')})"
+        return ModelStatus.of_action(model, str(name), plan.last_epoch, plan.action.value, reason, **more)
 
 
 def _of_table(status: ModelStatus, plan: RunPlan) -> ModelStatus:
@@ -202,6 +207,13 @@ def _sources(plan: RunPlan, parents: Collection[TableName]) -> list[TableName]:
         return [table for name in plan.checkpoint.sources if (table := TableName.parse(name))]
     known = [table for name in plan.checkpoint.sources if (table := TableName.parse(name)) in parents and table]
     return [*known, *sorted(plan.reads.always - {*known})]
+
+
+def _views(plan: RunPlan) -> Sequence[str]:
+    """The views that the last run read, if they are known."""
+    logic = None if plan.checkpoint is None else plan.checkpoint.logic
+    is_plain = plan.policy.strategy is Strategy.AUTO
+    return list(logic.definitions) if is_plain and logic is not None else ()
 
 
 def _read_before(plan: RunPlan, reader: MetadataReader) -> Mapping[str, Position]:

@@ -26,6 +26,7 @@ class PlainSql:
 
     ``refusal``: why it cannot be updated incrementally; None if it can. ``mentions``: the places where it names tables;
     empty if it cannot be parsed and is executed unchanged. ``views``: the queries of its views, by name.
+    ``reads_others``: whether it names a relation that is neither its own table nor one of ref() and source().
     """
 
     sql: str
@@ -33,12 +34,18 @@ class PlainSql:
     refusal: Refusal | None = None
     sources: Mapping[TableName, Source] = field(default_factory=dict)
     views: Mapping[TableName, tuple[View, str]] = field(default_factory=dict)
+    reads_others: bool = False
 
     @cached_property
     def text_digest(self) -> str:
         """A digest of the SQL and its views, to detect changes. Comments and the names of tables do not count."""
         views = sorted(f"{name} {view}" for name, (view, _) in self.views.items())
         return hashlib.sha256("\n".join([self._text(), *views]).encode()).hexdigest()[:32]
+
+    @property
+    def definitions(self) -> Mapping[str, str]:
+        """The digests of its views, by name."""
+        return {str(name): view.digest for name, (view, _) in self.views.items()}
 
     def _text(self) -> str:
         """The normal form of the SQL. Tables have numbers, because they have other names in another environment."""

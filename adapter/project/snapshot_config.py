@@ -1,12 +1,9 @@
-"""The configs of a dbt snapshot: whether they permit comparing only changed keys, and a fingerprint of its logic."""
+"""The configs of a dbt snapshot: whether they permit comparing only changed keys."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.base.column import Column
@@ -20,10 +17,6 @@ from iceberg_incremental.write.dbt_snapshot import KEY_TYPES, Columns
 from .graph import Node
 
 STRATEGIES = ("check", "timestamp")
-_DECIDING = (
-    "strategy", "unique_key", "check_cols", "updated_at", "hard_deletes", "invalidate_hard_deletes",
-    "dbt_valid_to_current", "snapshot_meta_column_names",
-)  # fmt: skip
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
 _MACROS = frozenset(
     [
@@ -53,32 +46,6 @@ _MACROS = frozenset(
 )
 """dbt's macros that generate the statements of a snapshot."""
 _NAME = re.compile(r"`(?:[^`]|``)+`|[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True)
-class SnapshotLogic:
-    """A fingerprint of everything that determines a snapshot's rows. Implements ``capture.logic_change.Logic``."""
-
-    fingerprint: str
-
-    def encoded(self) -> str | None:
-        """None, because the fingerprint is sufficient."""
-        return None
-
-    def is_comparable(self, fingerprint: str) -> bool:
-        """Always true."""
-        return True
-
-    def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
-        """Always empty, because differences are unknown."""
-        return ()
-
-
-def logic_of(node: Node, *parts: str) -> SnapshotLogic:
-    """The logic of a snapshot. ``parts``: its SQL, and the settings and versions that affect its interpretation."""
-    config = {key: node["config"].get(key) for key in _DECIDING}
-    text = json.dumps([config, *parts], sort_keys=True, default=str)
-    return SnapshotLogic(hashlib.sha256(text.encode()).hexdigest()[:32])
 
 
 def unique_key_of(node: Node) -> tuple[str, ...]:

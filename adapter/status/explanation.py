@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.quantities import counted, rows_text, size_text
 from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.restrictions import Restriction, SourceRows, source_rows
+
+from .status import NEXT_RUN
 
 _VERSION = 1
 _AUTO = "auto"
@@ -209,12 +210,6 @@ def _rows(found: ReadRows) -> str:
     return f"{found.source}: read where {' and '.join(conditions)}"
 
 
-_ACTIONS = {
-    Action.REBUILD.value: "builds the whole table",
-    Action.ADVANCE.value: "moves the checkpoint only",
-    Action.NOTHING.value: "nothing to do",
-    "fails": "fails",
-}
 _WAYS = {
     "append": "appends rows",
     "update_groups": "updates the affected groups from the changed rows alone",
@@ -225,7 +220,7 @@ _WAYS = {
 
 
 def _next_run(found: NextRun) -> list[str]:
-    does = _ACTIONS.get(found.action) if found.way is None else _WAYS[found.way]
+    does = NEXT_RUN[found.action] if found.way is None else _WAYS[found.way]
     files = ""
     if found.affected_files is not None and found.table_files is not None:
         files = f"; in at most {found.affected_files} of {counted(found.table_files, 'file')} of the table"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from iceberg_incremental.capture.next_run import FAILS
+from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.explain.logic_errors import changed_since
 from iceberg_incremental.plan.breaks import Break
 from iceberg_incremental.plan.changes import Rewritten
@@ -19,8 +21,17 @@ from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.retention import is_forever, max_ref_age_ms, max_snapshot_age_ms
 from iceberg_incremental.table.version_counts import VersionCounts
 
-NOTHING_TO_DO = "nothing to do"
-"""The description of the next run of a model that is up to date."""
+NEXT_RUN = {
+    Action.REBUILD.value: "builds the whole table",
+    Action.APPLY.value: "applies what is pending",
+    Action.ADVANCE.value: "moves the checkpoint only",
+    Action.NOTHING.value: "nothing to do",
+    Action.CHECK_ONLY.value: "nothing to do, only its SQL is checked",
+    FAILS: "fails",
+}
+"""The description of the next run, by its action."""
+_STATES = {Action.REBUILD.value: "rebuild", Action.APPLY.value: "pending", FAILS: "fails"}
+_NOT_DUE = (Action.NOTHING.value, Action.CHECK_ONLY.value, FAILS)
 
 
 @dataclass(frozen=True)
@@ -60,10 +71,12 @@ class SourceStatus:
 class ModelStatus:
     """A model's status: its epoch, its sources, its next run, and the ``error`` of this run if it would fail.
 
-    ``state``: ``fails``, ``rebuild`` (the whole table is built), ``pending`` or ``current``. ``logic_changed_since``:
-    the run after which the model's logic changed, if older rows are still in the table. ``cloned_from``: the origin of
-    a clone. ``files_kept_until_ms``: the time until which the origin keeps its files. ``versions``: the versions that
-    the last run with rows wrote, for a history or dbt snapshot.
+    ``next_run``: a description of the next run. ``state``: ``fails``, ``rebuild`` (the whole table is built),
+    ``pending`` or ``current``. ``logic_changed_since``: the run after which the model's logic changed, if older rows
+    are still in the table. ``cloned_from``: the origin of a clone. ``files_kept_until_ms``: the time until which the
+    origin keeps its files. ``versions``: the versions that the last run with rows wrote, for a history or dbt snapshot.
+    ``action``: that of the next run, as in its result, or ``fails``. ``views``: the views that plain SQL reads.
+    ``is_repeated``: whether each run does the same, even if no source has new commits.
     """
 
     model: str
@@ -77,6 +90,21 @@ class ModelStatus:
     cloned_from: str | None = None
     files_kept_until_ms: int | None = None
     versions: VersionCounts | None = None
+    action: str = Action.NOTHING.value
+    views: Sequence[str] = ()
+    is_repeated: bool = False
+
+    @classmethod
+    def of_action(cls, model: str, target: str, epoch: int, action: str, reason: str = "", **more: Any) -> ModelStatus:
+        """The status for the action of the next run. ``reason``: of a rebuild, or of an update without new rows."""
+        because = f" ({reason.removesuffix('.')})" if reason else ""
+        known = {"next_run": NEXT_RUN[action] + because, "state": _STATES.get(action, "current"), **more}
+        return cls(model, target, epoch, action=action, **known)
+
+    @classmethod
+    def of_error(cls, model: str, target: str, epoch: int, error: str, **more: Any) -> ModelStatus:
+        """The status of a model whose next run would fail."""
+        return cls.of_action(model, target, epoch, FAILS, error=error, **more)
 
     @property
     def fails(self) -> bool:
@@ -85,8 +113,8 @@ class ModelStatus:
 
     @property
     def is_due(self) -> bool:
-        """Whether the next run would change the table or its checkpoint."""
-        return not self.fails and self.next_run != NOTHING_TO_DO
+        """Whether the next run would change the table or its checkpoint, and not again in the run after that."""
+        return not self.fails and self.action not in _NOT_DUE and not self.is_repeated
 
     def is_as_due_as(self, before: ModelStatus) -> bool:
         """Whether the model is due, and no run has changed its epoch or the number of its pending commits."""

@@ -76,8 +76,8 @@ class Watched:
     def _tables_of(self, model: str) -> set[TableName]:
         """A model's table and all tables that it reads, including those that were found behind views."""
         status = self.statuses.get(model)
-        found = () if status is None else (TableName.parse(source.source) for source in status.sources)
-        return {*self._tables[model], *(table for table in found if table is not None)}
+        named = () if status is None else (*(source.source for source in status.sources), *status.views)
+        return {*self._tables[model], *(table for name in named if (table := TableName.parse(name)) is not None)}
 
     def _judge(self, models: Collection[str]) -> None:
         project = self._project

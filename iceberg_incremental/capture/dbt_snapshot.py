@@ -20,9 +20,13 @@ from ..table.commits import same_rows
 from ..table.history import History, Snapshot, TableName
 from .cuts import Cuts
 from .logic_change import Logic
+from .next_run import views_changed
 from .reads import changes_of, has_same_columns
 from .run_plan import RunPlan
 from .target_checkpoint import target_checkpoint
+
+CODE = "code"
+"""The name of a snapshot's code among the definitions in its checkpoint. The other names are those of views."""
 
 
 def open_snapshot(
@@ -65,12 +69,13 @@ def open_snapshot(
 
 
 def pending_snapshot(
-    reader: MetadataReader, cuts: Cuts, *, model: str, target: TableName
+    reader: MetadataReader, cuts: Cuts, *, model: str, target: TableName, code: str
 ) -> tuple[RunPlan, TableName] | None:
     """The plan of a dbt snapshot's next run, from metadata alone, and the table that it reads.
 
-    ``reads_all`` is true if the metadata shows that whole tables will be compared. Changes of the SQL are not detected.
-    None if the table has no checkpoint of this model. Raises the errors of ``open_snapshot``.
+    ``code``: a digest of its code and config. ``reads_all`` is true if whole tables will be compared, as far as this
+    digest and the metadata show it. None if the table has no checkpoint of this model. Raises the errors of
+    ``open_snapshot``.
     """
     history = reader.load(target)
     found = None if history is None else target_checkpoint(history, reader)
@@ -84,8 +89,16 @@ def pending_snapshot(
     assert source is not None
     policy = Policy(strategy=Strategy.AUTO)
     plan = RunPlan(model, target, policy, "", history, checkpoint, "", last_epoch=checkpoint.epoch)
-    reason = _since(history, reader)
+    reason = _of_definitions(checkpoint, reader, code) or _since(history, reader)
     return (compared_whole(plan, cuts, source, reason) if reason else _continued(plan, cuts, source)), source
+
+
+def _of_definitions(checkpoint: Checkpoint, reader: MetadataReader, code: str) -> str:
+    """The reason if the snapshot's code or a view that it reads has changed since its checkpoint. Empty otherwise."""
+    recorded = {} if checkpoint.logic is None else checkpoint.logic.definitions
+    views = {name: digest for name, digest in recorded.items() if name != CODE}
+    is_same = recorded.get(CODE, code) == code and not views_changed(views, reader)
+    return "" if is_same else snapshot_reasons.OTHER_LOGIC
 
 
 def is_as_committed(cuts: Cuts, source: TableName) -> bool:

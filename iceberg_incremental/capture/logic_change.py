@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from ..table.checkpoint import Checkpoint, RecordedLogic
@@ -11,6 +12,7 @@ from ..table.history import History
 
 LOGIC_KEY = "ip.logic"
 """The table property with the logic itself. The checkpoint contains only its fingerprint."""
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Logic(Protocol):
@@ -68,6 +70,8 @@ def recorded_logic(
     types: Mapping[str, str],
     reading: str | None = None,
     others: bool | None = None,
+    definitions: Mapping[str, str] = _NONE,
 ) -> RecordedLogic:
     """The logic that the checkpoint of a run records. The other parameters are those of RecordedLogic."""
-    return RecordedLogic(logic.fingerprint, None if change is None else change.after, types, reading, others)
+    after = None if change is None else change.after
+    return RecordedLogic(logic.fingerprint, after, types, reading, others, definitions)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ..errors import IncrementalError
-from ..explain import source_errors
+from ..errors import IncrementalError, ViewError
+from ..explain import rebuild_reasons, source_errors
+from ..metadata import MetadataReader
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
 from ..table.history import TableName
 from .cuts import Cuts
-from .reads import capture_as_of, changes_of
+from .reads import capture_as_of, changes_of, has_same_columns
 from .run_plan import RunPlan, is_changelog, is_only_pinned
 
 FAILS = "fails"
 """The action of a run that raises an error."""
+READS_OTHERS = "reads-others"
+"""The begin of ``RecordedLogic.reading`` if plain SQL names a relation whose changes are not captured."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,78 @@ def next_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName]) -> NextRun
         except IncrementalError as error:
             reads[source] = SourceRead(error=error)
     return NextRun(plan, reads)
+
+
+def next_plain_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName], reader: MetadataReader) -> NextRun:
+    """``next_run`` for a model with the strategy ``auto``, whose table also follows its SQL and its views.
+
+    ``sources``: those of the checkpoint. Changes that only the compiled SQL shows are not detected.
+    """
+    found = next_run(plan, cuts, sources)
+    if found.plan.is_rebuild:
+        return found
+    reads = {source: read for source, read in found.sources.items() if not _is_view(cuts, source)}
+    now_views = found.sources.keys() - reads.keys()
+    differs = "".join(rebuild_reasons.other_definition(str(view)) for view in sorted(now_views)[:1])
+    differs = differs or _why_it_differs(found.plan, cuts, reads, reader)
+    return NextRun(replace(found.plan, differs=differs), reads)
+
+
+def _is_view(cuts: Cuts, source: TableName) -> bool:
+    """Whether a table that earlier runs have read is now a view."""
+    try:
+        cuts.of(source)
+    except ViewError:
+        return True
+    except IncrementalError:
+        return False
+    return False
+
+
+def _why_it_differs(plan: RunPlan, cuts: Cuts, reads: Mapping[TableName, SourceRead], reader: MetadataReader) -> str:
+    """``RunPlan.differs`` as far as metadata shows it."""
+    if plan.recorded_reading is None:
+        return rebuild_reasons.OTHER_TEXT
+    view = other_view(plan.recorded_definitions, lambda name: _digest(name, reader))
+    if view is not None:
+        return rebuild_reasons.other_definition(view)
+    if plan.recorded_reading.startswith(READS_OTHERS):
+        return rebuild_reasons.OTHER_RELATION
+    if plan.altered:
+        return rebuild_reasons.other_table(plan.altered)
+    return other_columns(cuts, {source: read.found for source, read in reads.items()})
+
+
+def other_view(recorded: Mapping[str, str], now: Callable[[str], str | None]) -> str | None:
+    """The first view whose definition has changed. None if there is none.
+
+    ``recorded``: the digests by name. ``now``: returns the present one; None if it is unknown.
+    """
+    digests = ((name, digest, now(name)) for name, digest in recorded.items())
+    return next((name for name, digest, present in digests if present not in (None, digest)), None)
+
+
+def views_changed(recorded: Mapping[str, str], reader: MetadataReader) -> bool:
+    """Whether the definition of a view has changed. Raises the errors of the reader."""
+    return other_view(recorded, lambda name: _digest(name, reader)) is not None
+
+
+def _digest(name: str, reader: MetadataReader) -> str | None:
+    view = TableName.parse(name)
+    found = None if view is None else reader.view(view)
+    return None if found is None else found.digest
+
+
+def other_columns(cuts: Cuts, ranges: Mapping[TableName, object]) -> str:
+    """The reason if the columns of sources have changed within their ranges. Empty otherwise."""
+    altered = [
+        source
+        for source, planned in ranges.items()
+        if isinstance(planned, Range)
+        and (cut := cuts.of(source)) is not None
+        and not has_same_columns(cuts, cut, planned)
+    ]
+    return rebuild_reasons.other_columns(altered) if altered else ""
 
 
 def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, SourceRead]:

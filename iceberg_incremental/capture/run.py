@@ -23,7 +23,8 @@ class RunState:
     were written. ``update_method``: how ``auto`` updates the table incrementally, as text. Empty if it does not.
     ``clock_ms``: the earliest time at which a version of a history table may begin or end, in milliseconds since the
     epoch. ``current_end``: the end of valid versions, as text. None if they have none. ``others``: whether the table
-    may have rows of other writers, as in RecordedLogic.
+    may have rows of other writers, as in RecordedLogic. ``definitions``: as in RecordedLogic. ``way``: how ``auto`` has
+    updated the table, as in ``UpdatePlan``. Empty if it has not.
     """
 
     deletions: Deletions | None = None
@@ -36,6 +37,8 @@ class RunState:
     clock_ms: int = 0
     current_end: str | None = None
     others: bool | None = None
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    way: str = ""
 
 
 @dataclass
@@ -54,4 +57,6 @@ class Run:
         """The checkpoint that this run commits."""
         state = self.state
         history = next_history(self.plan, state.clock_ms, state.current_end)
-        return self.plan.next_checkpoint(self.known_deletions, state.types, state.reading, history, state.others)
+        return self.plan.next_checkpoint(
+            self.known_deletions, state.types, state.reading, history, state.others, state.definitions
+        )

@@ -46,6 +46,10 @@ class Action(str, Enum):
     the model's logic has changed and no source has new rows."""
 
 
+IDLE = (Action.NOTHING, Action.ADVANCE, Action.CHECK_ONLY)
+"""The actions that write no row."""
+
+
 @dataclass(frozen=True)
 class RunPlan:
     """What a run of a model will do. The run executes the plan; ``ip_status``, the docs and the errors describe it.
@@ -66,6 +70,7 @@ class RunPlan:
     - ``altered``: the columns of the table, or their fields, that another writer added, renamed, or dropped and added
       again since the newest run. A run that failed may also have added them.
     - ``replays``: whether a history table is rebuilt from a log that has all of its events.
+    - ``differs``: why a table with the strategy ``auto`` may differ from its SQL without new rows. Empty if it cannot.
 
     The captures so far, from the functions in ``reads``:
 
@@ -107,6 +112,7 @@ class RunPlan:
     replaced: Checkpoint | None = None
     replays: bool = False
     altered: tuple[str, ...] = ()
+    differs: str = ""
 
     @property
     def branch(self) -> str:
@@ -127,15 +133,21 @@ class RunPlan:
             replaces = self.is_rebuild and not self.by_policy and not self.keeps_versions and not self.replays
             return Action.PARTIAL_BUILD if replaces else Action.CHECK_ONLY
         if self.is_rebuild:
-            return Action.REBUILD
-        if self.window is not None:
+            # A dbt snapshot without a checkpoint compares whole tables, and keeps its table.
+            return Action.APPLY if self.reads_all and self.target is not None else Action.REBUILD
+        if self.window is not None or self.reads_all or self.differs:
             return Action.APPLY
         reads = (self.ranges, self.net, self.pinned)
         if any(planned.brings_rows for read in reads for planned in read.values()):
             return Action.APPLY
         if any(planned.has_moved for planned in self.captured.values()):
             return Action.ADVANCE
-        return Action.NOTHING
+        return Action.CHECK_ONLY if self.has_new_logic else Action.NOTHING
+
+    @property
+    def has_new_logic(self) -> bool:
+        """Whether the model's logic has changed, and no run has written rows since. Each run checks the SQL."""
+        return self.logic_change is not None and self.logic_change.is_new
 
     @property
     def captured(self) -> Mapping[TableName, Range]:
@@ -176,12 +188,13 @@ class RunPlan:
         reading: str | None = None,
         history: RecordedHistory | None = None,
         others: bool | None = None,
+        definitions: Mapping[str, str] = _NONE,
     ) -> Checkpoint:
         """The checkpoint that the run commits. Its epoch follows the last one, also in a rebuild.
 
         ``deletions``: the recorded deletions. ``types``: the types of the columns by which rows are compared.
-        ``reading``: how plain SQL was interpreted. ``history``: the configs of a history table. ``others``: as in
-        RecordedLogic.
+        ``reading``: how plain SQL was interpreted. ``history``: the configs of a history table. ``others``,
+        ``definitions``: as in RecordedLogic.
         """
         if self.window is not None and self.checkpoint is not None:
             positions = {source: _unmoved(position) for source, position in self.checkpoint.sources.items()}
@@ -195,7 +208,7 @@ class RunPlan:
             positions,
             sequence=self._next_order(deletions),
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
-            logic=self._next_logic(types, reading, others),
+            logic=self._next_logic(types, reading, others, definitions),
             history=history,
         )
 
@@ -229,12 +242,14 @@ class RunPlan:
             return self.checkpoint.sequence
         return sequence_of(self.policy, deletions)
 
-    def _next_logic(self, types: Mapping[str, str], reading: str | None, others: bool | None) -> RecordedLogic | None:
+    def _next_logic(
+        self, types: Mapping[str, str], reading: str | None, others: bool | None, definitions: Mapping[str, str]
+    ) -> RecordedLogic | None:
         """The logic of the newest rows, for the checkpoint. Unchanged if no rows are written."""
         writes = self.action in (Action.REBUILD, Action.APPLY) or reading is not None
         if self.logic is None or not writes:
             return None if self.checkpoint is None else self.checkpoint.logic
-        return recorded_logic(self.logic, self.logic_change, types, reading, others)
+        return recorded_logic(self.logic, self.logic_change, types, reading, others, definitions)
 
     @property
     def recorded_types(self) -> Mapping[str, str]:
@@ -249,6 +264,12 @@ class RunPlan:
         return None if recorded is None else recorded.reading
 
     @property
+    def recorded_definitions(self) -> Mapping[str, str]:
+        """The digests of the views that plain SQL read, by name, when the table's rows were written."""
+        recorded = None if self.checkpoint is None else self.checkpoint.logic
+        return {} if recorded is None else recorded.definitions
+
+    @property
     def shares(self) -> Mapping[TableName, Share]:
         """The share of each source that the run reads. Sources whose summaries have no totals are omitted.
 
@@ -259,7 +280,7 @@ class RunPlan:
             pinned, counts = self.pinned.get(source), planned.counts
             if self.reads_all:
                 found[source] = whole_of(planned.end)
-            elif self.action in (Action.NOTHING, Action.ADVANCE):
+            elif self.action in IDLE:
                 found[source] = share_at(planned.end, 0, 0)
             elif pinned is not None:
                 found[source] = whole_of(pinned.end, at_most=source not in self.only_pinned)
@@ -270,9 +291,8 @@ class RunPlan:
     @property
     def recorded_deletions(self) -> Deletions | None:
         """The deletions that runs have recorded since the table was built, from its checkpoint."""
-        return (
-            None if self.checkpoint is None or self.checkpoint.sequence is None else self.checkpoint.sequence.deletions
-        )
+        sequence = None if self.checkpoint is None else self.checkpoint.sequence
+        return None if sequence is None else sequence.deletions
 
 
 def _unmoved(position: Position) -> Position:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..errors import NotIcebergError
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
@@ -12,6 +14,8 @@ FIRST_BUILD = "first build"
 FULL_REFRESH = "full refresh"
 REPLACED_BY_A_VIEW = "a view has the name of its table, as after dbt clone; the table replaces it"
 PARTIAL_BUILD = "first build: the table was built with --empty or --sample"
+OTHER_TEXT = "its rows were written with another text of its SQL, or the text is unknown"
+OTHER_RELATION = "its SQL names a relation whose changes are not captured"
 
 
 def no_iceberg_table(error: NotIcebergError) -> str:
@@ -34,3 +38,18 @@ def of_source(source: str, found: Break | Rewritten) -> str:
     if isinstance(found, Break):
         return f"{source}: {reason_text(found)} ({found.cause.value})."
     return f"{source}: {rewrites(found)}."
+
+
+def other_definition(view: str) -> str:
+    """A view that plain SQL reads was replaced, dropped or created."""
+    return f"the definition of the view {view} has changed"
+
+
+def other_table(altered: Collection[str]) -> str:
+    """Another writer has altered columns of the table. ``altered``: their names, if known."""
+    return "its columns have changed" + (f" ({', '.join(altered)})" if altered else "")
+
+
+def other_columns(sources: Collection[TableName]) -> str:
+    """The columns of sources have changed, so the same rows may have other values."""
+    return f"the columns of {', '.join(map(str, sources))} have changed"

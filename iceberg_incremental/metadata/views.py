@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,11 @@ class View:
     columns: Mapping[str, str]
     catalog: str | None
     namespace: str | None
+
+    @property
+    def digest(self) -> str:
+        """A digest of the definition, to detect changes."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
 
 
 def view_of(name: TableName, document: Mapping[str, Any]) -> View:

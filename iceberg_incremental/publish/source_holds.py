@@ -23,6 +23,10 @@ from .kept_refs import has_ref
 logger = logging.getLogger(__name__)
 
 
+_UNMOVED = (Action.NOTHING, Action.CHECK_ONLY)
+"""The actions that commit no checkpoint."""
+
+
 class SourceHolds:
     """The tags of one run. Errors are logged as warnings, because the run is exact without its tags."""
 
@@ -35,7 +39,7 @@ class SourceHolds:
     def hold(self) -> None:
         """Before the run writes, hold the positions from which it continues and up to which it reads."""
         plan = self._run.plan
-        if not self._asked or plan.action is Action.NOTHING:
+        if not self._asked or plan.action in _UNMOVED:
             return
         for source in plan.captured:
             with self._warning(source):
@@ -48,7 +52,7 @@ class SourceHolds:
         plan = self._run.plan
         if not self._asked:
             return
-        checkpoint = plan.checkpoint if plan.action is Action.NOTHING else self._run.next_checkpoint()
+        checkpoint = plan.checkpoint if plan.action in _UNMOVED else self._run.next_checkpoint()
         assert checkpoint is not None
         for source in plan.captured:
             with self._warning(source):

@@ -10,10 +10,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from . import recorded_history
 from .history import History, Snapshot, TableName
+from .json_fields import MAPPING, SHOWN, Fields
 from .recorded_history import RecordedHistory
 from .shares import Share, from_document, to_document
 from .unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
@@ -26,8 +27,6 @@ UPDATE_METHOD_KEY = "ip.update-method"
 VERSION = 1
 MAX_LENGTH = 1_048_576
 """Longer texts are rejected without parsing. A checkpoint has about 200 bytes per source."""
-_SHOWN = 40
-"""The number of characters of a wrong value that an error shows."""
 _ESCAPED = re.compile(r"\\.|(['`;$]|u(?=rl)|s(?=ecret)|p(?=assword)|t(?=oken)|a(?=ccess\.?key))", re.IGNORECASE)
 """A character that ``to_json`` escapes, or an existing escape sequence, which it does not change."""
 
@@ -91,7 +90,7 @@ class RecordedLogic:
     rows were written by this logic, or were accepted as such. ``types``: the types of the columns by which rows are
     compared, by lower-case name. ``reading``: how plain SQL was interpreted when all of these rows were written. None
     for other SQL. ``others``: whether other writers may have added or deleted rows of the table. None if only the
-    snapshots show it.
+    snapshots show it. ``definitions``: digests of the views that plain SQL reads, by name, and of a snapshot's code.
     """
 
     fingerprint: str
@@ -99,6 +98,7 @@ class RecordedLogic:
     types: Mapping[str, str] = field(default_factory=dict)
     reading: str | None = None
     others: bool | None = None
+    definitions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -182,13 +182,13 @@ def parse(text: str, place: Place) -> Checkpoint:
     except (ValueError, RecursionError) as error:
         raise UnreadableCheckpoint(place, CheckpointFlaw.NOT_JSON, str(error)) from error
     if not isinstance(document, dict):
-        raise UnreadableCheckpoint(place, CheckpointFlaw.WRONG_TYPE, type(document).__name__, expected=_MAPPING)
+        raise UnreadableCheckpoint(place, CheckpointFlaw.WRONG_TYPE, type(document).__name__, expected=MAPPING)
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise UnreadableCheckpoint(place, CheckpointFlaw.OTHER_VERSION, str(version)[:_SHOWN])
-    fields = _Fields(document, place)
+        raise UnreadableCheckpoint(place, CheckpointFlaw.OTHER_VERSION, str(version)[:SHOWN])
+    fields = Fields(document, place)
     sources = fields.mapping("sources")
-    documents = {name: _Fields(sources, place).mapping(name) for name in sources}
+    documents = {name: Fields(sources, place).mapping(name) for name in sources}
     shares = {name: from_document(document.get("read")) for name, document in documents.items()}
     return Checkpoint(
         model=fields.text("model"),
@@ -221,37 +221,38 @@ def _logic_document(logic: RecordedLogic) -> Mapping[str, Any]:
         **({"types": dict(logic.types)} if logic.types else {}),
         **({} if logic.reading is None else {"reading": logic.reading}),
         **({} if logic.others is None else {"others": logic.others}),
+        **({"definitions": dict(logic.definitions)} if logic.definitions else {}),
     }
 
 
 def _logic(document: Mapping[str, Any] | None, place: Place) -> RecordedLogic | None:
     if document is None:
         return None
-    fields = _Fields(document, place)
-    types = fields.optional_mapping("types") or {}
+    fields = Fields(document, place)
     return RecordedLogic(
         fields.text("fingerprint"),
         fields.optional_whole("changed_after", minimum=1),
-        {name: _Fields(types, place).text(name) for name in types},
+        fields.optional_text_by_name("types"),
         fields.optional_text("reading"),
         others if isinstance(others := document.get("others"), bool) else None,
+        fields.optional_text_by_name("definitions"),
     )
 
 
 def _sequence(document: Mapping[str, Any] | None, place: Place) -> RowOrder | None:
     if document is None:
         return None
-    fields = _Fields(document, place)
+    fields = Fields(document, place)
     deletions = fields.optional_mapping("deletions")
     by, key = fields.texts("by"), fields.texts("key") if "key" in document else ()
     if deletions is None:
         return RowOrder(by, key=key)
-    where = _Fields(deletions, place)
+    where = Fields(deletions, place)
     return RowOrder(by, Deletions(where.text("table"), where.whole("snapshot_id")), key)
 
 
 def _position(document: Mapping[str, Any], place: Place) -> Position:
-    fields = _Fields(document, place)
+    fields = Fields(document, place)
     return Position(
         table_uuid=fields.optional_text("table_uuid"),
         snapshot_id=fields.optional_whole("snapshot_id"),
@@ -263,55 +264,3 @@ def _position(document: Mapping[str, Any], place: Place) -> Position:
         continues="from_snapshot_id" in document,
         from_snapshot_id=fields.optional_whole("from_snapshot_id"),
     )
-
-
-_Value = TypeVar("_Value")
-_TEXT, _TEXTS, _WHOLE, _MAPPING = "text", "a list of text", "a whole number", "a mapping"
-
-
-@dataclass(frozen=True)
-class _Fields:
-    """Typed access to a JSON object. Errors contain the name of the field."""
-
-    document: Mapping[str, Any]
-    place: Place
-
-    def text(self, key: str) -> str:
-        return self._required(key, self.optional_text(key), _TEXT)
-
-    def optional_text(self, key: str) -> str | None:
-        return self._typed(key, str, _TEXT)
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        values = self._required(key, self._typed(key, list, _TEXTS), _TEXTS)
-        for value in values:
-            if not isinstance(value, str):
-                raise UnreadableCheckpoint(self.place, CheckpointFlaw.WRONG_TYPE, type(value).__name__, key, _TEXTS)
-        return tuple(values)
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        return self._required(key, self.optional_mapping(key), _MAPPING)
-
-    def optional_mapping(self, key: str) -> Mapping[str, Any] | None:
-        return self._typed(key, dict, _MAPPING)
-
-    def whole(self, key: str, minimum: int = -(2**63)) -> int:
-        return self._required(key, self.optional_whole(key, minimum), _WHOLE)
-
-    def optional_whole(self, key: str, minimum: int = -(2**63)) -> int | None:
-        value = self._typed(key, int, _WHOLE)
-        if value is not None and not minimum <= value < 2**63:
-            raise UnreadableCheckpoint(self.place, CheckpointFlaw.OUT_OF_RANGE, str(value)[:_SHOWN], key, _WHOLE)
-        return value
-
-    def _required(self, key: str, value: _Value | None, expected: str) -> _Value:
-        if value is None:
-            raise UnreadableCheckpoint(self.place, CheckpointFlaw.MISSING_FIELD, "nothing", key, expected)
-        return value
-
-    def _typed(self, key: str, kind: type[_Value], expected: str) -> _Value | None:
-        """The value under a key, or None without one. A boolean is rejected, although it is an int in Python."""
-        value = self.document.get(key)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, kind)):
-            raise UnreadableCheckpoint(self.place, CheckpointFlaw.WRONG_TYPE, type(value).__name__, key, expected)
-        return value

@@ -32,7 +32,7 @@ from .listed_files import files_at
 from .merge import TARGET
 from .selective_key import selective
 from .source_changes import SourceChanges
-from .update_plan import Affected, Continued, Summary, UpdatePlan
+from .update_plan import REPLACE_ALL, Affected, Continued, Summary, UpdatePlan
 
 _Columns = Sequence[Typed]
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}
@@ -80,6 +80,7 @@ class PlainSqlWriter:
 
     def _apply(self, plan: UpdatePlan, columns: _Columns) -> Published:
         target = self._plan.target
+        self._run.state.way = plan.way
         if plan.continued is None and target is not None and not is_as_written(target):
             self._run.state.others = True  # recorded, because the snapshots that show it may expire
         if plan.added is not None:
@@ -95,7 +96,7 @@ class PlainSqlWriter:
     def _rebuild(self, query: str, columns: _Columns) -> Published:
         """Replace all rows by those of the query, with one statement and within the same table."""
         self._run.plan = self._plan = replace(self._plan, reads_all=True)
-        self._run.state.others = False
+        self._run.state.others, self._run.state.way = False, REPLACE_ALL
         listed = sql_names([column.name for column in columns])
         sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
         return self._publisher.apply(self._run, sql, _STATIC, None, self._check)

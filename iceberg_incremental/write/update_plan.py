@@ -10,6 +10,8 @@ from ..query.incremental_query import IncrementalQuery
 from ..query.summary_delta import SummaryDelta
 from .changelog import Bound
 
+REPLACE_ALL = "replace_all"
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -63,17 +65,27 @@ class UpdatePlan:
         found = self.continued or self.affected
         return None if found is None else found.keys
 
+    @property
+    def way(self) -> str:
+        """How the run updates the table: a key of ``_WAYS``. The run, its report and ``ip_explain`` read it."""
+        if self.choice.rebuilds:
+            return REPLACE_ALL
+        if self.added is not None:
+            return "append"
+        if self.keys is None or not self.keys.keys:
+            return "none"
+        return "replace_keys" if self.continued is None else "update_groups"
+
+
+_WAYS = {
+    REPLACE_ALL: "all rows are replaced",
+    "append": "new rows are inserted",
+    "none": "only the checkpoint moves",
+    "update_groups": "affected groups are updated from the changed rows alone",
+    "replace_keys": "affected rows are replaced",
+}
+
 
 def log_line(model: str, plan: UpdatePlan) -> str:
     """The log line that states what a run did, and why."""
-    if plan.choice.rebuilds:
-        action = "all rows are replaced"
-    elif plan.added is not None:
-        action = "new rows are inserted"
-    elif plan.keys is not None and not plan.keys.keys:
-        action = "only the checkpoint moves"
-    elif plan.continued is not None:
-        action = "affected groups are updated from the changed rows alone"
-    else:
-        action = "affected rows are replaced"
-    return f"{model}: {action}, since {plan.choice.reason}"
+    return f"{model}: {_WAYS[plan.way]}, since {plan.choice.reason}"

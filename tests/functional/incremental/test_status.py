@@ -124,6 +124,7 @@ def test_the_status_says_what_the_run_does(seen, name):
     status, result = seen[name]
     action = CASES[name].action
     assert result.get("code", "fails") == action
+    assert status["action"] == action
     assert status["next_run"].startswith(ANNOUNCED[action])
 
 

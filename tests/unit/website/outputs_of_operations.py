@@ -9,7 +9,7 @@ from dbt.adapters.spark_iceberg.operations.maintain_report import as_text as mai
 from dbt.adapters.spark_iceberg.operations.maintain_sql import steps
 from dbt.adapters.spark_iceberg.status import explanation, verification
 from dbt.adapters.spark_iceberg.status import ledger as found_ledger
-from dbt.adapters.spark_iceberg.status.status import NOTHING_TO_DO, ModelStatus, SourceStatus
+from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.status.status import as_text as status_text
 from iceberg_incremental.explain import wording
 from iceberg_incremental.maintenance.compaction import DataRewrite
@@ -48,8 +48,8 @@ def status() -> str:
     done = SourceStatus(str(_STAGED), _ID + 3, JANUARY_MS + 4 * DAY_MS, "nothing", age_ms=2 * DAY_MS)
     return status_text(
         [
-            ModelStatus("model.shop.flights_staged", str(_STAGED), 7, "applies what is pending", sources=[read]),
-            ModelStatus("model.shop.daily_delays", str(_DELAYS), 7, NOTHING_TO_DO, sources=[done]),
+            ModelStatus.of_action("model.shop.flights_staged", str(_STAGED), 7, "apply", sources=[read]),
+            ModelStatus.of_action("model.shop.daily_delays", str(_DELAYS), 7, "nothing", sources=[done]),
         ]
     )
 

@@ -159,7 +159,7 @@ def test_waiting_nodes_are_built_once_another_process_has_fixed_a_model():
     """Another process fixes B. VIEW is then built with the rows of A, although neither A nor B is due."""
     dag = Dag({A: ["events"], B: ["others"], VIEW: [A, B]}, [A, B, VIEW])
     world = World(dag=dag, backoff=Backoff(5, 60))
-    world.commit(B, next_run="fails", error="rewritten")
+    world.commit(B, error="rewritten")
     world.commit(A)
     assert world.step() and world.built == [{A}]
     assert not world.step(1)
@@ -174,7 +174,7 @@ def test_nodes_that_waited_for_a_failing_test_are_built_once_the_model_is_up_to_
     world.commit(B)
     world.outcomes = [Outcome(failed={B: "not_null_b_id: 1"})]
     assert world.step()
-    world.commit(B, next_run="fails", error="rewritten")
+    world.commit(B, error="rewritten")
     assert not world.step(10)
 
     world.statuses[B] = up_to_date(B, 9)  # by ip_set_checkpoint

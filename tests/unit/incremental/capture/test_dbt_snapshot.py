@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.snapshot_config import SnapshotLogic
+from dbt.adapters.spark_iceberg.project.snapshot_logic import SnapshotLogic
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.dbt_snapshot import (
+    CODE,
     compared_whole,
     has_same_rows,
     is_as_committed,
@@ -183,7 +184,7 @@ def test_a_source_without_a_commit_is_as_committed():
 
 
 def pending(reader):
-    return pending_snapshot(reader, Cuts(lambda: reader), model=MODEL, target=TARGET)
+    return pending_snapshot(reader, Cuts(lambda: reader), model=MODEL, target=TARGET, code="c")
 
 
 def test_pending_changes_are_known_without_the_sql():
@@ -196,6 +197,13 @@ def test_pending_changes_are_known_without_the_sql():
 def test_a_pending_comparison_of_whole_tables_has_its_reason():
     plan, _ = pending(Tables(s=TWO, t=after(snap(101, 100))))
     assert (plan.reads_all, plan.reason) == (True, reasons.TABLE_CHANGED)
+
+
+@pytest.mark.parametrize("code", ["c", "another"])
+def test_an_edit_of_the_code_is_known_without_the_sql(code):
+    logic = RecordedLogic("as it is", definitions={CODE: code})
+    plan, _ = pending(Tables(s=TWO, t=after(checkpoint=replace(recorded(), logic=logic))))
+    assert (plan.reads_all, plan.reason) == ((False, "") if code == "c" else (True, reasons.OTHER_LOGIC))
 
 
 @pytest.mark.parametrize(

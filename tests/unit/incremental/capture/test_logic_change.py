@@ -46,7 +46,7 @@ def test_a_change_shows_a_diff_and_is_recorded_with_the_rows():
 
 def test_a_run_without_rows_records_nothing():
     run = begun()
-    assert run.action is Action.NOTHING and run.logic_change.is_new
+    assert run.action is Action.CHECK_ONLY and run.logic_change.is_new
     assert run.next_checkpoint().logic == RecordedLogic(OLD.fingerprint)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from dbt.adapters.spark_iceberg.project import snapshot_config as config
+from dbt.adapters.spark_iceberg.project.snapshot_logic import logic_of
 from dbt.adapters.spark_iceberg.relations.column import SparkIcebergColumn
 
 
@@ -124,12 +125,14 @@ def test_types_of_keys_that_are_not_compared_exactly(type_):
 
 
 def test_the_logic_depends_on_the_config_and_the_sql():
-    base = config.logic_of(node(), "select 1")
-    assert base == config.logic_of(node(tags=["x"]), "select 1")
+    base = logic_of(node(), "select 1")
+    unset = {"snapshot_meta_column_names": {"dbt_valid_to": None}}
+    assert logic_of(node(**unset)) == logic_of(node(snapshot_meta_column_names={}))
+    assert base == logic_of(node(tags=["x"]), "select 1")
     others = [
-        config.logic_of(node(), "select 2"),
+        logic_of(node(), "select 2"),
         *(
-            config.logic_of(node(**more), "select 1")
+            logic_of(node(**more), "select 1")
             for more in (
                 {"check_cols": ["name"]},
                 {"unique_key": ["id", "part"]},

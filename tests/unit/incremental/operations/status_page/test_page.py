@@ -219,5 +219,5 @@ def test_json_contains_the_status_fields_in_each_model():
     assert set(document["models"][0]) == {
         "name", "model", "target", "epoch", "next_run", "error", "sources", "state", "logic_changed_since",
         "lag_ms", "commands", "last_commit_ms", "runs", "read", "update_method", "verified", "cloned_from",
-        "files_kept_until_ms", "versions",
+        "files_kept_until_ms", "versions", "action", "views", "is_repeated",
     }  # fmt: skip

@@ -1,0 +1,83 @@
+"""The action of the next run of a model with the strategy ``auto``, from metadata alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.logic_change import LogicChange
+from iceberg_incremental.capture.next_run import READS_OTHERS, next_plain_run
+from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.errors import ViewError
+from iceberg_incremental.explain import rebuild_reasons as reasons
+from iceberg_incremental.table.checkpoint import RecordedLogic
+from tests.unit.incremental.runs import SOURCE, TARGET, Reader, captured, carrying, cp, hist, opened, snap
+
+VIEW = "lake.ops.a_view"
+ONE = (snap(1, None),)
+AUTO = {"incremental_strategy": "auto"}
+
+
+class Views(Reader):
+    """A reader of tables and one view with a digest."""
+
+    def __init__(self, digest=None, **tables):
+        super().__init__(**tables)
+        self.digest = digest
+
+    def load(self, name):
+        if name not in self.tables:
+            raise ViewError(f"{name} is a view")
+        return super().load(name)
+
+    def view_digest(self, name):
+        assert str(name) == VIEW
+        return self.digest
+
+
+def following(digest="d", reading="kept text", definitions=None, source=ONE):
+    logic = RecordedLogic("f", reading=reading, definitions={VIEW: "d"} if definitions is None else definitions)
+    target = hist(TARGET, carrying(100, None, replace(cp(1, 1, changelog=True), logic=logic)))
+    reader = Views(digest, t=target, **({"s": hist(SOURCE, *source)} if source else {}))
+    cuts = Cuts(lambda: reader)
+    return next_plain_run(opened(reader, cuts, AUTO), cuts, [SOURCE], reader)
+
+
+def test_nothing_has_changed():
+    found = following()
+    assert (found.plan.action, found.plan.differs) == (Action.NOTHING, "")
+    assert following(digest=None).plan.action is Action.NOTHING  # this reader cannot read views
+    assert following(definitions={}).plan.action is Action.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"digest": "e"}, reasons.other_definition(VIEW)),
+        ({"digest": ""}, reasons.other_definition(VIEW)),
+        ({"reading": None}, reasons.OTHER_TEXT),
+        ({"reading": f"{READS_OTHERS} text"}, reasons.OTHER_RELATION),
+        ({"source": ()}, reasons.other_definition(str(SOURCE))),
+    ],
+)
+def test_the_table_follows_its_sql_without_new_rows(more, reason):
+    found = following(**more)
+    assert (found.plan.action, found.plan.differs) == (Action.APPLY, reason)
+
+
+def test_a_source_that_became_a_view_is_not_an_error():
+    assert following(source=()).sources == {}
+
+
+def test_the_action_of_a_run_is_decided_by_its_plan():
+    reader = Reader(s=hist(SOURCE, snap(1, None)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
+    plan = captured(opened(reader), reader)
+    assert plan.action is Action.NOTHING
+    assert replace(plan, differs="a view").action is Action.APPLY
+    assert replace(plan, reads_all=True).action is Action.APPLY
+    assert replace(plan, logic_change=LogicChange(1, is_new=True)).action is Action.CHECK_ONLY
+    assert replace(plan, logic_change=LogicChange(1, is_new=False)).action is Action.NOTHING
+    assert replace(plan, checkpoint=None).action is Action.REBUILD
+    assert replace(plan, checkpoint=None, reads_all=True).action is Action.APPLY  # a snapshot that dbt-spark has built
