@@ -22,7 +22,7 @@ from typing import Any
 import pyspark
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.in_process import jars
+from iceberg_incremental.jvm import jars
 
 from . import results
 from .lake import Project

@@ -5,17 +5,18 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from iceberg_incremental.errors import IncrementalError
+from iceberg_incremental.jvm.launch import JvmEndedError
 from iceberg_incremental.spark.java import exists, java_class
 
 from ..profile.lakehouse import CATALOG_CLASS, EXTENSIONS, RUNTIMES, minor_version, named_runtimes, names_jars, packages
+from .as_dbt import of_dbt
 from .messages import describe
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 OLDEST_SPARK = (4, 0)
 OLDEST_CONNECT_CLIENT = (4, 1)
-OLDEST_JAVA = 17
 _CATALOG_KEY = re.compile(r"^spark\.sql\.catalog\.([^.]+)$")
 SESSION_CATALOG = "spark_catalog"
 _EXTENSIONS = "spark.sql.extensions"
@@ -217,27 +217,11 @@ def start_error(error: Exception, log: Path | None) -> DbtRuntimeError:
     seen += "".join(f"\n{fix}" for word, fix in _REMEDIES.items() if any(word in line for line in found))
     seen += f"\nSpark's whole output is in {log}." if log is not None else ""
     condition = getattr(error, "getCondition", lambda: None)()
-    if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, FileNotFoundError):
-        return DbtRuntimeError(_java_error() or f"Spark's JVM ended before it was ready.{seen}")
+    if condition == "JAVA_GATEWAY_EXITED" or isinstance(error, JvmEndedError):
+        return DbtRuntimeError(f"Spark's JVM ended before it was ready.{seen}")
+    if isinstance(error, IncrementalError):
+        return of_dbt(error)
     return DbtRuntimeError(f"Spark did not start: {describe(error)}{seen}")
-
-
-def _java_error() -> str | None:
-    """The error in the Java installation that Spark would use. None if Java is usable."""
-    fix = f"Install Java {OLDEST_JAVA} or 21, and set JAVA_HOME to its folder or put `java` on the PATH."
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None:
-        return f"Spark needs Java, and no `java` was found. {fix}"
-    try:
-        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        where = f"JAVA_HOME is {home}, but" if home else f"`{java}` is on the PATH, but"
-        return f"Spark needs Java: {where} `{java} -version` does not run. {fix}"
-    found = re.search(r'version "(?:1\.)?(\d+)', shown.stderr + shown.stdout)
-    if found and int(found[1]) < OLDEST_JAVA:
-        return f"Java {found[1]} ({java}) is too old for Spark 4. {fix}"
-    return None
 
 
 def require_iceberg(session: SparkSession) -> None:

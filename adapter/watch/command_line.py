@@ -170,6 +170,32 @@ def watch(**given: Any) -> None:
 
 
 @cli.command()
+@params.project_dir
+@click.option("--profiles-dir", help="The folder of profiles.yml, as for dbt.")
+@params.profile
+@params.target
+def warm_up(**given: Any) -> None:
+    """Make the class data archive with which Spark starts in half the time, for `method: session`.
+
+    Without this command, a background process makes it after the first run. Uses the jars of the profile, or those of
+    the embedded lakehouse if the current folder is no dbt project.
+    """
+    from iceberg_incremental.jvm.archive import CannotMakeError
+    from iceberg_incremental.jvm.training import warm_up as make
+
+    from ..spark.in_process.session import wanted_confs
+    from .session_profile import session_credentials
+
+    with _errors_shown():
+        try:
+            credentials = session_credentials(given)
+            archive = make(wanted_confs(credentials), credentials.server_side_parameters)
+        except CannotMakeError as error:
+            raise click.ClickException(f"The class data archive was not made: {error}") from error
+    click.echo(f"Spark starts from {archive.file}")
+
+
+@cli.command()
 @click.argument("error", required=False)
 def explain(error: str | None) -> None:
     """Explain an error and how to fix it. ERROR is the name in the last line of the message.

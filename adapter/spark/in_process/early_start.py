@@ -8,8 +8,9 @@ from contextvars import copy_context
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from iceberg_incremental.jvm import jars
+
 from ...profile.credentials import Method, SparkIcebergCredentials
-from . import jars
 
 # dbt's names of the commands that execute statements after parsing.
 _SENDING = frozenset(

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from iceberg_incremental.jvm import jars
+from iceberg_incremental.jvm.launch import open_gateway
 from iceberg_incremental.spark.java import java_class
 from iceberg_incremental.spark.one_partition import known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
@@ -31,7 +33,7 @@ from ...progress.jobs import work_of
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
-from . import catalog_file, jars, not_null
+from . import catalog_file, not_null
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -164,7 +166,6 @@ def _root() -> SparkSession:
 def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
     """Start Spark's JVM. With the embedded lakehouse, a file receives its output, such as the downloads of jars."""
     from pyspark import SparkConf, SparkContext, __version__
-    from pyspark.java_gateway import launch_gateway
 
     log = _log_file(credentials.folder)
     logger.info(_waiting_for(__version__, jars.missing(confs), log))
@@ -173,15 +174,13 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     if jars.is_local(confs):
         # Spark's workers use the Python of this process. `python3` on the PATH may lack its packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = SparkConf().setAll(list(jars.in_place(confs, own, os.environ).items()))
-    if log is None:
-        SparkContext(conf=conf)
-    else:
-        with log.open("ab") as output:
+    settings = jars.in_place(confs, own, os.environ)
+    with nullcontext() if log is None else log.open("ab") as output:
+        if output is not None:
             output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())
             output.flush()
-            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-            SparkContext(conf=conf, gateway=gateway)
+        gateway = open_gateway(settings, output, logger)
+        SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=gateway)
     logger.info(
         f"Spark is up after {time.monotonic() - began:.0f} seconds; opening the catalog `{credentials.catalog}`"
     )

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import stat
 import sys
 from pathlib import Path
 
@@ -9,6 +8,8 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.spark import checks
+from iceberg_incremental.explain.java_errors import no_java
+from iceberg_incremental.jvm.launch import JvmEndedError
 
 
 class Gateway(Exception):  # noqa: N818
@@ -112,24 +113,8 @@ def test_an_iceberg_runtime_for_an_older_spark():
         checks.require_runtime("4.2.0", {"spark.jars.packages": RUNTIME.format("4.1")}, embedded=True)
 
 
-def test_no_java(monkeypatch, tmp_path):
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "no `java` was found. Install Java 17 or 21" in str(checks.start_error(Gateway(), None))
-
-
-def test_a_java_home_without_java(monkeypatch, tmp_path):
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"JAVA_HOME is {tmp_path}, but" in str(checks.start_error(Gateway(), None))
-
-
-def test_java_is_too_old(monkeypatch, tmp_path):
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
-    java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"Java 8 ({java}) is too old for Spark 4" in str(checks.start_error(Gateway(), None))
+def test_no_java_is_the_engines_error():
+    assert "none was found that can run it" in checks.start_error(no_java([], "17 to 22"), None).msg
 
 
 def test_other_errors_name_the_log(tmp_path: Path):
@@ -164,11 +149,10 @@ OLDER_START = f"Error: of the start before\n{checks.START_MARK}: 2026-01-01\n"
         ),
     ],
 )
-def test_the_error_of_a_jvm_that_ends_contains_the_reason(monkeypatch, tmp_path: Path, printed, reason, fix):
-    monkeypatch.setattr(checks, "_java_error", lambda: None)
+def test_the_error_of_a_jvm_that_ends_contains_the_reason(tmp_path: Path, printed, reason, fix):
     log = tmp_path / "spark.log"
     log.write_text(OLDER_START + "WARNING: Using incubator modules\n" + printed)
-    said = str(checks.start_error(Gateway(), log).msg)
+    said = str(checks.start_error(JvmEndedError("exit code 1"), log).msg)
     assert reason in said
     assert fix in said
     assert "the start before" not in said

@@ -7,7 +7,8 @@ import pyspark
 import pytest
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.spark.in_process import early_start, jars
+from dbt.adapters.spark_iceberg.spark.in_process import early_start
+from iceberg_incremental.jvm import jars
 
 EMBEDDED = {"method": "session", "warehouse": "lakehouse", "schema": "s"}
 OTHER = {"method": "session", "catalog": "lake", "schema": "s"}

