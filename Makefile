@@ -19,25 +19,29 @@ SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-v
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test readme test-more test-all checks bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test readme test-more test-all checks warm bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: check-java $(READY)  ## run dbt on real flight data: show what each run reads, and which rows a watermark misses
+demo: $(READY)  ## run dbt on real flight data: show what each run reads, and which rows a watermark misses
 	$(BIN)/python integration_tests/demo.py
 
-test: check-java checks  ## run the linters, the unit tests, and a core of the other tests that covers each feature once
+test: check-java checks warm  ## run the linters, the unit tests, and a core of the other tests that covers each feature once
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
 
 readme: check-java $(READY)  ## run the other commands of the README as written, in an empty home folder and environment
 	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_first_commands.py
 
-test-more: check-java checks  ## run the tests of `make test`, and further cases of each feature
+test-more: check-java checks warm  ## run the tests of `make test`, and further cases of each feature
 	$(BIN)/pytest $(IN_TWO) -m $(SHORT) tests/packaging tests/browser tests/functional
 
-test-all: check-java checks  ## run all tests, including slow ones: each layout, kills, random histories, dbt's own suite
+test-all: check-java checks warm  ## run all tests, including slow ones: each layout, kills, random histories, dbt's own suite
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional
+
+# each test that starts Spark then starts in half the time
+warm: $(READY)
+	$(BIN)/dbt-spark-iceberg warm-up
 
 checks: $(READY)
 	$(MAKE) --jobs=2 --output-sync lint unit

@@ -52,6 +52,7 @@ _TITLES = {
     "page": "The status page",
     "job": "Jobs without dbt",
     "command": "The command iceberg-incremental",
+    "java": "Java and the start of Spark",
 }
 """The titles of the sections by module, in the order of the page. Other modules follow under their own names."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)

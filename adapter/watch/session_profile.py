@@ -20,13 +20,13 @@ def session_credentials(given: Mapping[str, Any]) -> SparkIcebergCredentials:
     """
     folder = Path(given["project_dir"])
     if not (folder / "dbt_project.yml").exists():
-        return SparkIcebergCredentials(warehouse=".", schema="default")  # type: ignore[call-arg]
+        return SparkIcebergCredentials(warehouse=".", schema="default")
     from dbt.cli.resolvers import default_profiles_dir
     from dbt.config.runtime import load_profile
     from dbt.flags import set_from_args
 
     options = {**given, "profiles_dir": given["profiles_dir"] or default_profiles_dir()}
-    set_from_args(Namespace(**options), None)  # type: ignore[no-untyped-call]
+    set_from_args(Namespace(**options), None)
     found = load_profile(str(folder), {}, given["profile"], given["target"]).credentials
     if not isinstance(found, SparkIcebergCredentials) or found.method != Method.SESSION:
         method = getattr(found, "method", found.type)

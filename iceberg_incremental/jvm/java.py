@@ -45,7 +45,7 @@ def find(environment: Mapping[str, str] = os.environ) -> tuple[Java, list[str]]:
 
     Raises IncrementalError if there is none.
     """
-    rejected = []
+    rejected: list[str] = []
     for origin, executable in _candidates(environment):
         found = _installation(origin, executable)
         if isinstance(found, Java) and OLDEST <= found.version <= NEWEST:

@@ -73,7 +73,7 @@ def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log
     from pyspark.java_gateway import launch_gateway
 
     if _PORT in os.environ:
-        return launch_gateway()  # type: ignore[no-any-return, no-untyped-call]
+        return launch_gateway()  # type: ignore[no-untyped-call]
     found, rejected = java.find()
     report = log.info if rejected else log.debug
     report("; ".join([*rejected, f"Spark runs on {found}"]))
