@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -68,11 +67,7 @@ class Archive:
     @property
     def exists(self) -> bool:
         """Whether the archive can be used. Others must not be able to write it, because the JVM executes its code."""
-        try:
-            found = self.file.stat()
-        except OSError:
-            return False
-        return stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+        return all(map(_is_only_ours, filter(None, (self.file.parent, self.file, self.base))))
 
     def hindrance(self) -> str | None:
         """Why the archive cannot be made now. None if nothing is known that prevents it."""
@@ -137,13 +132,13 @@ class Archive:
 def archive_of(java: Java, command: Sequence[str]) -> Archive | None:
     """The archive for a JVM's command, whether it exists or not. None if the JVM could not use any.
 
-    This is so with folders on the class path, with a heap of 32 GiB or more, and if the user's options for the JVM
-    decide about archives, such as ``-Xshare:off``.
+    This is so without a home folder, with folders on the class path, with a heap of 32 GiB or more, and if the user's
+    options for the JVM decide about archives, such as ``-Xshare:off``.
     """
     if os.name != "posix" or heap(command) >= _UNCOMPRESSED or any(each.startswith(_OWN_OPTIONS) for each in command):
         return None
     entries = command[list(command).index("-cp") + 1].split(os.pathsep)
-    if not all(Path(entry).is_file() for entry in entries):
+    if not all(Path(entry).is_file() for entry in entries) or not folder().is_absolute():
         return None
     digest = _digest([*_java_parts(java), *map(_stamp, map(Path, entries))])
     return Archive(java, tuple(entries), folder() / f"spark-{digest}.jsa")
@@ -176,6 +171,15 @@ def run_java(java: Java, options: Sequence[str]) -> None:
     done = subprocess.run([str(java.executable), *options], capture_output=True, text=True, check=False)
     if done.returncode:
         raise CannotMakeError(f"{java} failed: {(done.stdout + done.stderr).strip()[-500:]}")
+
+
+def _is_only_ours(path: Path) -> bool:
+    """Whether a file or folder exists, and belongs to this user, who alone can write it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def _remove_oldest(folder: Path, kept: set[Path | None]) -> None:

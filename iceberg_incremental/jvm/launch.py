@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import struct
 import subprocess
@@ -23,6 +24,7 @@ from .command import environment, spark_command
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
+    from pyspark.sql import SparkSession
 
 
 _INTERVAL = 0.02
@@ -56,11 +58,27 @@ class Jvm:
 class Log(Protocol):
     """Where lines about the start are reported."""
 
-    def debug(self, line: str) -> None:
+    def debug(self, line: str, /) -> None:
         """Report a line that explains what is as usual."""
 
-    def info(self, line: str) -> None:
+    def info(self, line: str, /) -> None:
         """Report a line for the user."""
+
+
+def local_spark(settings: Mapping[str, str]) -> SparkSession:
+    """A SparkSession in this process, whose JVM starts from a class data archive. ``settings``: Spark's settings.
+
+    A Spark that runs already is used, as by ``SparkSession.builder.getOrCreate()``. Raises IncrementalError if there is
+    no suitable Java, or if the JVM does not start.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:
+        placed = jars.in_place(settings, {}, os.environ)
+        gateway = open_gateway(placed, None, logging.getLogger("iceberg_incremental"))
+        SparkContext(conf=SparkConf().setAll(list(placed.items())), gateway=gateway)
+    return SparkSession.builder.config(map=dict(settings)).getOrCreate()
 
 
 def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log) -> JavaGateway:

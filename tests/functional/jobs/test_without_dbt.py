@@ -18,13 +18,9 @@ import iceberg_incremental
 for module in pkgutil.walk_packages(iceberg_incremental.__path__, "iceberg_incremental."):
     importlib.import_module(module.name)
 
-from iceberg_incremental import Job
-from pyspark.sql import SparkSession
+from iceberg_incremental import Job, local_spark
 
-builder = SparkSession.builder.master("local[1]")
-for key, value in json.loads(sys.argv[1]).items():
-    builder = builder.config(key, value)
-spark = builder.getOrCreate()
+spark = local_spark({"spark.master": "local[1]", **json.loads(sys.argv[1])})
 catalog = sys.argv[2]
 spark.sql(f"create namespace {catalog}.ops")
 spark.sql(f"create table {catalog}.ops.events (id int) using iceberg")

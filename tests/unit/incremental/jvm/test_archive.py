@@ -67,6 +67,14 @@ def test_an_archive_that_others_can_write_is_not_used(java, tmp_path):
     assert found.exists
     found.file.chmod(0o666)
     assert not found.exists
+    found.file.chmod(0o644)
+    found.file.parent.chmod(0o777)
+    assert not found.exists
+
+
+def test_a_user_without_a_home_folder(java, tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "user_cache_path", lambda name: Path("~/.cache") / name)
+    assert of(java, tmp_path) is None
 
 
 def test_a_cache_that_cannot_be_created(java, tmp_path, cache):
