@@ -163,17 +163,20 @@ def _started(command: list[str], archive: Archive | None, output: IO[bytes] | No
     """Start a JVM, with the archive if it exists. An archive that the JVM refuses is removed."""
     with tempfile.TemporaryDirectory(prefix="spark-") as name:
         folder = Path(name)
+        if archive is None or not archive.exists:
+            return start(command, folder, output)
         warnings = folder / "archive.log"
-        used = archive is not None and archive.exists
-        options = archive.in_use(warnings) if archive is not None and used else []
-        jvm = start([command[0], *options, *command[1:]], folder, output)
-        refused = warnings.read_text(encoding="utf-8", errors="replace").strip() if warnings.exists() else ""
-    if archive is not None and refused:
-        archive.discard()
-        log.info(
-            f"Spark starts slowly, since Java refuses the class data archive {archive.file}: {refused.splitlines()[0]}"
-        )
-    return jvm
+        try:
+            jvm = start([command[0], *archive.in_use(warnings), *command[1:]], folder, output)
+            refused = warnings.read_text(encoding="utf-8", errors="replace").strip() if warnings.exists() else ""
+        except JvmEndedError as error:  # a damaged archive can end the JVM
+            jvm = start(command, folder, output)
+            refused = str(error)
+        if refused:
+            archive.discard()
+            reason = refused.partition("\n")[0]
+            log.info(f"Spark starts slowly, since Java refuses the class data archive {archive.file}: {reason}")
+        return jvm
 
 
 def _make_at_exit(archive: Archive, class_path: str, log: Log) -> None:

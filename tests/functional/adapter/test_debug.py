@@ -51,12 +51,6 @@ def debug(folder: Path, target: dict[str, Any], **environment: str) -> str:
     return done.stdout
 
 
-def test_no_java(tmp_path):
-    printed = debug(tmp_path, {"warehouse": "w"}, JAVA_HOME=str(tmp_path))
-    assert "Spark needs Java, and none was found that can run it." in printed
-    assert f"{tmp_path / 'bin' / 'java'} (JAVA_HOME) does not run" in printed
-
-
 def test_no_iceberg_runtime(tmp_path):
     (tmp_path / "empty.jar").write_bytes(b"PK\x05\x06" + bytes(18))
     printed = debug(tmp_path, {"warehouse": "w", "server_side_parameters": {"spark.jars": str(tmp_path / "empty.jar")}})
