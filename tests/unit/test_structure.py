@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("adapter", "iceberg_incremental")
-MAX_LINES, MAX_METHODS, MAX_TOP_MODULES = 320, 40, 4
+MAX_LINES, MAX_METHODS, MAX_TOP_MODULES = 500, 40, 4
 
 FILES = [
     file for folder in (*PACKAGES, "macros") for file in (ROOT / folder).rglob("*") if file.suffix in (".py", ".sql")

@@ -62,7 +62,7 @@ def test_a_history():
     ],
 )
 def test_the_time_of_creation(file, created_ms):
-    log = [(file, None, None, 500), ("b.json", 1, 1, 1000), ("c.json", 2, 2, 2000)]
+    log = [(file, None, None, 500, None), ("b.json", 1, 1, 1000, 0), ("c.json", 2, 2, 2000, 0)]
     assert reader({**TABLE_ROWS, ".metadata_log_entries": log}).load(TABLE).created_ms == created_ms
 
 
