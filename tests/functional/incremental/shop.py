@@ -34,6 +34,7 @@ ANNOUNCED = {
     "apply": "applies what is pending",
     "advance": "moves the checkpoint only",
     "nothing": "nothing to do",
+    "check_only": "nothing to do, only its SQL is checked",
     "fails": "fails",
 }
 """The beginning of ``ip_status``'s description of the next run, by the run's action."""

@@ -79,7 +79,7 @@ CASES = {
     ),
     "read_both_ways": Case("apply", (DELETE,), BOTH_WAYS, {"on_source_rewrite": "ignore"}),
     "pinned": Case("apply", (REPLACE,), AS_OF, MERGE),
-    "no_longer_read": Case("nothing", (REPLACE,), f"{CHANGES} union all {SEEN}", then_sql=SEEN),
+    "no_longer_read": Case("check_only", (REPLACE,), f"{CHANGES} union all {SEEN}", then_sql=SEEN),
     "read_beside_another": Case("fails", (INSERT,), then_sql=f"{CHANGES} union all {SEEN}"),
     "dropped": Case("fails", ("drop table {t}",)),
 }
