@@ -24,13 +24,15 @@ import pyspark
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from iceberg_incremental.jvm import jars
 
-from . import results
+from . import first_project, results
 from .lake import Project
 from .results import Result, Table
 
 NAME = "cold_start"
 _DBT = Path(sys.executable).with_name("dbt")
 _MODELS = 20
+_AIM_BESIDE = 0.55
+"""The aim for the first cold `dbt build`, compared with the build before the class data archive."""
 _BARE = """\
 import json, sys, time
 from pyspark.sql import SparkSession
@@ -150,8 +152,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and save the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        default=os.environ.get("BESIDE"),
+        metavar="DBT",
+        help="the dbt executable of another build of this package, with which the README's first project is compared; "
+        "by default, the environment variable BESIDE",
+    )
     options = parser.parse_args(argv)
     result = results.begin(NAME)
+    if options.beside is not None:
+        builds = {"this build": first_project.this_build(), "the other": Path(options.beside).absolute()}
+        result.tables.append(first_project.table(first_project.measure(builds, options.rounds), _AIM_BESIDE))
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         measure(Path(folder), options.rounds, result)
     result.save()

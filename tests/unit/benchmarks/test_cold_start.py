@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import first_project
 from benchmarks.cold_start import moments
 
 
@@ -32,3 +33,19 @@ def test_each_part_ends_with_its_first_event():
 def test_a_log_without_a_model_is_refused():
     with pytest.raises(ValueError, match="the model"):
         moments(LOG[:-2])
+
+
+def test_the_commands_of_the_first_project_are_those_of_the_readme():
+    script, commands = first_project.blocks()
+    assert script.startswith("mkdir -p shop/") and commands.count(["build"]) == 3
+    assert commands[0] == ["run-operation", "land", "--args", "{day: 2026-01-01}"]
+
+
+def test_the_first_project_is_compared_round_by_round():
+    commands = len(first_project.blocks()[1])
+    costs = {
+        name: [[first_project.Cost(wall, 2 * wall)] * commands for wall in walls]
+        for name, walls in (("ours", (1.0, 3.0, 2.0)), ("other", (2.0, 4.0, 8.0)))
+    }
+    first = first_project.table(costs, 0.55).rows[0]
+    assert first[1:] == ["2.00 s", "4.00 s", "0.50", "4.00 s", "8.00 s", "0.50"]
