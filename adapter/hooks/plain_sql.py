@@ -39,7 +39,6 @@ from .audit import AuditHooks
 from .context import ModelContext
 from .invocation import Invocations, ModelRun, Room
 from .recorded_reading import (
-    altered_sources,
     compared_otherwise,
     note_no_update_method,
     note_update_method,
@@ -202,13 +201,11 @@ class PlainSqlHooks(Room):
             if not self._is_read_alike(found, kept):
                 return "Spark interprets its SQL differently"
             return "its rows were written with another text of its SQL, view, session setting or version"
-        altered = found.run.plan.altered
-        if synced["changes"].alters or altered:
-            return rebuild_reasons.other_table(altered)
+        if synced["changes"].alters:
+            return rebuild_reasons.other_table()
         if other := compared_otherwise(kept, types, synced["written"]):
             return f"its table has other types for {', '.join(other)} than its SQL returns"
-        sources = altered_sources(found)
-        return rebuild_reasons.other_columns(sources) if sources else None
+        return found.run.plan.differs or None
 
     def _is_read_alike(self, found: ModelRun, kept: IncrementalQuery) -> bool:
         """Whether Spark interprets the model's SQL as this package does. Raises NotIncrementalError, as in _note."""

@@ -11,7 +11,6 @@ from iceberg_incremental.explain import rebuild_reasons
 from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.query.refusal import OtherRelation
 from iceberg_incremental.spark.port import Spark
-from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.read_alike import reading_digest
 
@@ -79,13 +78,8 @@ def why_it_differs(found: ModelRun, node: Node) -> str:
         return rebuild_reasons.other_definition(view)
     if plain is not None and plain.reads_others:
         return rebuild_reasons.OTHER_RELATION
-    if found.run.plan.altered:
+    if found.run.plan.altered is not None:
         return rebuild_reasons.other_table(found.run.plan.altered)
-    altered = altered_sources(found)
+    sources = {} if plain is None else plain.sources
+    altered = [table for table, source in sources.items() if not source.has_same_columns]
     return rebuild_reasons.other_columns(altered) if altered else ""
-
-
-def altered_sources(found: ModelRun) -> list[TableName]:
-    """The sources whose columns have changed since the checkpoint, so that the same rows may have other values."""
-    sources = {} if found.plain is None else found.plain.sources
-    return [table for table, source in sources.items() if not source.has_same_columns]

@@ -109,9 +109,9 @@ class StatusReader:
                 reads=reads_of(node, parents, self._scope.macros),
                 logic=logic_of(node, self._names.graph, self._scope),
             )
+            return _of_table(self._of_run(plan, parents), plan)
         except IncrementalError as error:
             return ModelStatus.of_error(model, str(name), _epoch(self._reader, name), str(error.msg))
-        return _of_table(self._of_run(plan, parents), plan)
 
     def _snapshot(self, node: project.Node, model: str, name: TableName) -> ModelStatus | None:
         """The status of a snapshot. None without a checkpoint."""

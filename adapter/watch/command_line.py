@@ -180,7 +180,7 @@ def warm_up(**given: Any) -> None:
     Without this command, a background process makes it after the first run. Uses the jars of the profile, or those of
     the embedded lakehouse if the current folder is no dbt project.
     """
-    from iceberg_incremental.jvm.archive import CannotMakeError
+    from iceberg_incremental.jvm.training import CannotMakeError
     from iceberg_incremental.jvm.training import warm_up as make
 
     from ..spark.in_process.session import wanted_confs

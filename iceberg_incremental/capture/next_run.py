@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..errors import IncrementalError, ViewError
@@ -92,7 +93,7 @@ def _why_it_differs(plan: RunPlan, cuts: Cuts, reads: Mapping[TableName, SourceR
         return rebuild_reasons.other_definition(view)
     if plan.recorded_reading.startswith(READS_OTHERS):
         return rebuild_reasons.OTHER_RELATION
-    if plan.altered:
+    if plan.altered is not None:
         return rebuild_reasons.other_table(plan.altered)
     return other_columns(cuts, {source: read.found for source, read in reads.items()})
 
@@ -112,9 +113,16 @@ def views_changed(recorded: Mapping[str, str], reader: MetadataReader) -> bool:
 
 
 def _digest(name: str, reader: MetadataReader) -> str | None:
+    """The present digest of a view. Empty if a table has replaced it, and None if it is unknown."""
     view = TableName.parse(name)
-    found = None if view is None else reader.view(view)
-    return None if found is None else found.digest
+    if view is None:
+        return None
+    found = reader.view(view)
+    if found is not None:
+        return found.digest
+    with suppress(ViewError):
+        return None if reader.load(view) is None else ""
+    return None
 
 
 def other_columns(cuts: Cuts, ranges: Mapping[TableName, object]) -> str:

@@ -23,7 +23,7 @@ from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..table.checkpoint import Checkpoint
 from ..table.checkpoint_state import CheckpointState
 from ..table.clone import clone_of, in_clones, may_remove_files
-from ..table.history import History, TableName
+from ..table.history import History, Snapshot, TableName
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
 from .history_run import require_same_history
@@ -139,14 +139,15 @@ def _following(
     require_same_order(run, checkpoint)
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
-    altered = _altered(history.fields, found.fields)
+    altered = _altered(history.fields, found.newest)
     return replace(run, checkpoint=checkpoint, logic_change=change, altered=altered, reason="")
 
 
-def _altered(present: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:
-    """The columns of a table that its newest run did not write, by field id. Empty if the columns are unknown."""
-    others = [path for path, field_id in present.items() if written.get(path) != field_id]
-    return tuple(others) if written else ()
+def _altered(present: Mapping[str, int], written: Snapshot | None) -> tuple[str, ...] | None:
+    """``RunPlan.altered`` of a table with these ``present`` columns, whose newest run has ``written`` a snapshot."""
+    if written is None or not written.fields:
+        return () if written is not None and written.has_other_names else None
+    return tuple(path for path, field_id in present.items() if written.fields.get(path) != field_id) or None
 
 
 def _by_present_names(

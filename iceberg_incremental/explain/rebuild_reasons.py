@@ -45,7 +45,7 @@ def other_definition(view: str) -> str:
     return f"the definition of the view {view} has changed"
 
 
-def other_table(altered: Collection[str]) -> str:
+def other_table(altered: Collection[str] = ()) -> str:
     """Another writer has altered columns of the table. ``altered``: their names, if known."""
     return "its columns have changed" + (f" ({', '.join(altered)})" if altered else "")
 

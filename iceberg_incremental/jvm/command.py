@@ -11,9 +11,14 @@ from pathlib import Path
 from ..explain.java_errors import launcher_failed
 from .java import Java
 
-_MAIN = ("org.apache.spark.launcher.Main", "org.apache.spark.deploy.SparkSubmit")
-_APPLICATION = "pyspark-shell"
-_QUICK = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+"""The main class of Spark's driver."""
+APPLICATION = "pyspark-shell"
+"""The name by which it waits for PySpark."""
+_LAUNCHER = "org.apache.spark.launcher.Main"
+_QUICK = ("-Xmx128m", "-XX:TieredStopAtLevel=1")
+_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+"""The environment variables from which each JVM takes options."""
 _VECTOR = "jdk.incubator.vector"
 _SMALL_HEAP = 4 << 30
 """The largest heap in bytes for which the serial collector is the default."""
@@ -34,7 +39,10 @@ def spark_command(java: Java, spark_home: Path, settings: Mapping[str, str]) -> 
     """
     confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     launched = subprocess.run(
-        [str(java.executable), *_QUICK, "-cp", str(spark_home / "jars" / "*"), *_MAIN, *confs, _APPLICATION],
+        [
+            *(str(java.executable), *_QUICK, *collector(), "-cp", str(spark_home / "jars" / "*")),
+            *(_LAUNCHER, SUBMIT, *confs, APPLICATION),
+        ],
         env={**environment(spark_home), "JAVA_HOME": str(java.home)},
         capture_output=True,
         text=True,
@@ -56,7 +64,7 @@ def _adapted(words: Sequence[str], java: Java) -> list[str]:
     """A launcher's command with an explicit class path and our defaults, which the user's options override."""
     place = words.index("-cp") + 1
     options = [word for word in words[1:] if not (java.modules and _lacking(word, java))]
-    defaults = [*_collector(words), *COMPILER]
+    defaults = [*collector(words), *COMPILER]
     adapted = [str(java.executable), *defaults, *options]
     adapted[adapted.index("-cp") + 1] = os.pathsep.join(class_path(words[place]))
     return adapted
@@ -70,10 +78,15 @@ def _lacking(word: str, java: Java) -> bool:
     return word == f"--add-modules={_VECTOR}" and _VECTOR not in java.modules
 
 
-def _collector(words: Sequence[str]) -> list[str]:
-    """The serial collector, for a small heap and unless the user chose another one."""
-    chosen = any(re.match(r"-XX:\+Use\w+GC$", word) for word in words)
+def collector(words: Sequence[str] = (), environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The serial collector, for a small heap and unless the user chose another one, which would end the JVM."""
+    chosen = any(re.match(r"-XX:\+Use\w+GC$", word) for word in (*words, *options_in(environment)))
     return [] if chosen or heap(words) > _SMALL_HEAP else ["-XX:+UseSerialGC"]
+
+
+def options_in(environment: Mapping[str, str]) -> list[str]:
+    """The options that a JVM takes from its environment variables."""
+    return " ".join(environment.get(name, "") for name in _VARIABLES).split()
 
 
 def heap(words: Sequence[str]) -> int:
@@ -83,12 +96,12 @@ def heap(words: Sequence[str]) -> int:
 
 
 def class_path(given: str) -> list[str]:
-    """The entries of a class path that exist, each once, with the jars of wildcards by name.
+    """The absolute paths of the entries of a class path that exist, each once, with the jars of wildcards by name.
 
     Spark's launcher names a jar twice, with which Java 21 accepts no class data archive.
     """
     found: list[Path] = []
     for entry in given.split(os.pathsep):
-        path = Path(entry)
+        path = Path(entry).absolute()
         found += sorted(path.parent.glob("*.jar")) if path.name == "*" else [path]
     return [str(each) for each in dict.fromkeys(found) if each.exists()]

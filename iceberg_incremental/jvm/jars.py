@@ -33,6 +33,7 @@ def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapp
     resolved_elsewhere = any(key.startswith("spark.jars.") and key != _IVY for key in own)
     if (
         PACKAGES not in confs
+        or CLASS_PATH in confs
         or resolved_elsewhere
         or not is_local(confs)
         or any(name in environment for name in _SET_UP)

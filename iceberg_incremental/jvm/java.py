@@ -47,7 +47,10 @@ def find(environment: Mapping[str, str] = os.environ) -> tuple[Java, list[str]]:
     """
     rejected: list[str] = []
     for origin, executable in _candidates(environment):
-        found = _installation(origin, executable)
+        try:
+            found = _installation(origin, executable)
+        except OSError as error:
+            found = f"{executable} ({origin}) is not accessible: {error.strerror}"
         if isinstance(found, Java) and OLDEST <= found.version <= NEWEST:
             return found, rejected
         rejected.append(f"{found} cannot run Spark 4" if isinstance(found, Java) else found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import logging
 import os
 import struct
@@ -13,14 +14,15 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from ..errors import IncrementalError
 from . import jars, java
-from .archive import Archive, archive_of
+from .archive import Archive, archive_of, refusal
 from .command import environment, spark_command
+from .java import Java
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -32,12 +34,21 @@ _INTERVAL = 0.02
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 _lock = threading.Lock()
-_to_make: dict[Path, tuple[Archive, str]] = {}
-"""The archives to make after this process, and the first entries of their class paths."""
+_starting = threading.Lock()
+_to_make: dict[Path, Archive] = {}
+"""The archives to make after this process."""
 
 
 class JvmEndedError(IncrementalError):
     """The JVM ended before it was ready. Its output shows why."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How to start a JVM. ``archive``: the archive that it can use, or why it can use none."""
+
+    command: list[str]
+    archive: Archive | str
 
 
 @dataclass(frozen=True)
@@ -74,38 +85,42 @@ def local_spark(settings: Mapping[str, str]) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is None:
-        placed = jars.in_place(settings, {}, os.environ)
-        gateway = open_gateway(placed, None, logging.getLogger("iceberg_incremental"))
-        SparkContext(conf=SparkConf().setAll(list(placed.items())), gateway=gateway)
+    with _starting:
+        if SparkContext._active_spark_context is None:
+            placed = jars.in_place(settings, settings, os.environ)
+            gateway = open_gateway(placed, None, logging.getLogger("iceberg_incremental"))
+            SparkContext(conf=SparkConf().setAll(list(placed.items())), gateway=gateway)
     return SparkSession.builder.config(map=dict(settings)).getOrCreate()
 
 
 def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log) -> JavaGateway:
-    """Start Spark's JVM with its settings, and connect PySpark to it.
+    """Start Spark's JVM with its settings, and connect PySpark to it. A JVM that this process has started is used.
 
     ``output``: a file for the output of the JVM; None for that of this process. The JVM ends with this process.
     Raises IncrementalError.
     """
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    if _PORT in os.environ:
-        return launch_gateway()  # type: ignore[no-untyped-call]
+    gateway: JavaGateway | None = SparkContext._gateway  # PySpark keeps it for all contexts of the process
+    if gateway is not None:
+        return gateway
+    if other_start(os.environ) is not None:
+        kwargs = {} if output is None else {"stdout": output, "stderr": output}
+        return launch_gateway(SparkConf().setAll(list(settings.items())), kwargs)  # type: ignore[no-untyped-call]
     found, rejected = java.find()
     report = log.info if rejected else log.debug
     report("; ".join([*rejected, f"Spark runs on {found}"]))
-    if _by_pyspark(os.environ):
-        os.environ["JAVA_HOME"] = str(found.home)
-        kwargs = {} if output is None else {"stdout": output, "stderr": output}
-        gateway: JavaGateway = launch_gateway(SparkConf().setAll(list(settings.items())), kwargs)  # type: ignore[no-untyped-call]
-        return gateway
+    start = planned(found, settings)
+    if isinstance(start.archive, str):
+        log.info(f"Spark starts slowly, since it cannot use a class data archive: {start.archive}")
+    return connect(_started(start, output, log))
+
+
+def planned(found: Java, settings: Mapping[str, str]) -> Start:
+    """How to start Spark's JVM with its settings. Raises IncrementalError if Spark's launcher rejects them."""
     command = spark_command(found, spark_home(), settings)
-    archive = archive_of(found, command)
-    jvm = _started(command, archive, output, log)
-    if archive is not None and not archive.exists:
-        _make_at_exit(archive, settings.get(jars.CLASS_PATH, ""), log)
-    return connect(jvm)
+    return Start(command, archive_of(found, command))
 
 
 def connect(jvm: Jvm) -> JavaGateway:
@@ -152,54 +167,75 @@ def spark_home() -> Path:
     return Path(pyspark.__file__).parent
 
 
-def _by_pyspark(environment: Mapping[str, str]) -> bool:
-    """Whether Spark's shell scripts must start the JVM: those of another Spark, or with the user's own script."""
-    named = ("SPARK_HOME", "PYSPARK_SUBMIT_ARGS")
-    confs = Path(environment.get("SPARK_CONF_DIR") or spark_home() / "conf")
-    return os.name != "posix" or any(name in environment for name in named) or (confs / "spark-env.sh").exists()
+def other_start(environment: Mapping[str, str]) -> str | None:
+    """Why PySpark must start the JVM, or has done so: another program, or scripts of the user. None if it need not."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = Path(_find_spark_home())  # type: ignore[no-untyped-call]
+    confs = Path(environment.get("SPARK_CONF_DIR") or home / "conf")
+    if _PORT in environment:
+        return f"another program has started Spark, as {_PORT} shows"
+    if "PYSPARK_SUBMIT_ARGS" in environment:
+        return "PYSPARK_SUBMIT_ARGS is set"
+    if home != spark_home():
+        return f"Spark is the one in {home}"
+    if (confs / "spark-env.sh").exists():
+        return f"{confs} contains a spark-env.sh"
+    return None if os.name == "posix" else "this is Windows"
 
 
-def _started(command: list[str], archive: Archive | None, output: IO[bytes] | None, log: Log) -> Jvm:
-    """Start a JVM, with the archive if it exists. An archive that the JVM refuses is removed."""
+def _started(start_: Start, output: IO[bytes] | None, log: Log) -> Jvm:
+    """Start a JVM, with its archive if it exists. Otherwise, or if the JVM refuses it, let another process make it."""
+    archive = start_.archive
     with tempfile.TemporaryDirectory(prefix="spark-") as name:
         folder = Path(name)
-        if archive is None or not archive.exists:
-            return start(command, folder, output)
-        warnings = folder / "archive.log"
+        if isinstance(archive, str):
+            return start(start_.command, folder, output)
+        if not archive.exists:
+            jvm = start(start_.command, folder, output)
+            _make_at_exit(archive, log)
+            return jvm
+        archive.used()
+        lines, (first, *others) = folder / "archive.log", start_.command
         try:
-            jvm = start([command[0], *archive.in_use(warnings), *command[1:]], folder, output)
-            refused = warnings.read_text(encoding="utf-8", errors="replace").strip() if warnings.exists() else ""
+            jvm = start([first, *archive.in_use(lines), *others], folder, output)
+            refused = refusal(lines)
         except JvmEndedError as error:  # a damaged archive can end the JVM
-            jvm = start(command, folder, output)
+            jvm = start(start_.command, folder, output)
             refused = str(error)
         if refused:
-            archive.discard()
-            reason = refused.partition("\n")[0]
-            log.info(f"Spark starts slowly, since Java refuses the class data archive {archive.file}: {reason}")
+            archive.failed(refused)
+            log.info(
+                f"Spark starts slowly, since Java refuses the class data archive {archive.file}: {refused}. "
+                "`dbt-spark-iceberg warm-up` makes another one"
+            )
         return jvm
 
 
-def _make_at_exit(archive: Archive, class_path: str, log: Log) -> None:
+def _make_at_exit(archive: Archive, log: Log) -> None:
     """Let another process make an archive after this one, if nothing prevents it."""
-    if hindrance := archive.hindrance():
+    if hindrance := archive.hindrance() or archive.last_failure():
         log.info(f"Spark starts slowly, since it has no class data archive: {hindrance}")
         return
     if not _to_make:
         atexit.register(_make_in_background)
-    _to_make[archive.file] = archive, class_path
+    _to_make[archive.file] = archive
     log.info(f"Later starts of Spark will be faster: after this run, a background process writes {archive.file}")
 
 
 def _make_in_background() -> None:
     """Start processes of low priority that make archives, and that outlive this process."""
-    for archive, first in _to_make.values():
+    for archive in _to_make.values():
         with suppress(OSError):
-            subprocess.Popen(
-                [sys.executable, "-m", "iceberg_incremental.jvm.training", first],
-                env={**os.environ, "JAVA_HOME": str(archive.java.home)},
-                stdin=subprocess.DEVNULL,
+            process = subprocess.Popen(
+                [sys.executable, "-m", "iceberg_incremental.jvm.training"],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd="/",
+                text=True,
             )
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(asdict(archive), default=str))
+            process.stdin.close()

@@ -1,31 +1,37 @@
 """Makes a class data archive: a Spark that executes the kinds of statements of this package, and then ends.
 
-    python -m iceberg_incremental.jvm.training [FIRST]
+    python -m iceberg_incremental.jvm.training
 
-FIRST: the entries of the class path that come before Spark's own, which are the jars of Iceberg.
+Standard input: the fields of the Archive as a JSON object.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import IncrementalError
 from . import jars, java
-from .archive import Archive, CannotMakeError, archive_of, check, make_base
-from .command import spark_command
-from .launch import JvmEndedError, connect, spark_home, start
+from .archive import Archive
+from .command import APPLICATION, SUBMIT, collector
+from .launch import connect, other_start, planned, start
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOW = 19
 """The lowest priority."""
+_HEAP = "-Xmx512m"
+_ABANDONED = 3600
+"""The age in seconds from which a folder of training is that of a process that was killed."""
 
 # The statements of a first build, of runs, of `ip_maintain` and of the listings of dbt.
 STATEMENTS = (
@@ -82,53 +88,89 @@ STATEMENTS = (
 )
 
 
+class CannotMakeError(Exception):
+    """An archive cannot be made. The text is the reason."""
+
+
 def warm_up(settings: Mapping[str, str], own: Mapping[str, str]) -> Archive:
     """Download the jars of these settings of Spark, make the archive for them, and return it.
 
-    ``own``: the user's settings among them. Raises CannotMakeError, and IncrementalError if Spark does not start.
+    ``own``: the user's settings among them. Waits for another process that makes an archive. Raises CannotMakeError,
+    and IncrementalError if Spark does not start.
     """
-    if jars.missing(settings):
-        found, _ = java.find()
-        with tempfile.TemporaryDirectory() as folder:
-            start(spark_command(found, spark_home(), settings), Path(folder), None).end()
-    return make(jars.in_place(settings, own, os.environ).get(jars.CLASS_PATH, ""))
-
-
-def make(first: str) -> Archive:
-    """Make the archive for a class path with these first entries, and return it.
-
-    Raises CannotMakeError, and IncrementalError if Spark does not start.
-    """
-    found, _ = java.find()
-    command = spark_command(found, spark_home(), {"spark.driver.extraClassPath": first} if first else {})
-    archive = archive_of(found, command)
-    if archive is None:
-        raise CannotMakeError("Java cannot use an archive with this class path")
-    if archive.exists:
-        return archive
-    if reason := archive.hindrance():
+    if reason := other_start(os.environ):
         raise CannotMakeError(reason)
-    with archive.alone() as alone:
-        if not alone:
-            raise CannotMakeError("another process is making one")
-        _make(archive, command)
+    found, _ = java.find()
+    if jars.missing(settings):
+        with tempfile.TemporaryDirectory() as folder:
+            start(planned(found, settings).command, Path(folder), None).end()
+    archive = planned(found, jars.in_place(settings, own, os.environ)).archive
+    if isinstance(archive, str):
+        raise CannotMakeError(archive)
+    make(archive, wait=True)
     return archive
 
 
-def _make(archive: Archive, command: list[str]) -> None:
+def make(archive: Archive, *, wait: bool) -> None:
+    """Make an archive, unless it exists. ``wait``: whether to wait for another process that makes one.
+
+    Raises CannotMakeError.
+    """
+    if not archive.exists and (reason := archive.hindrance()):
+        raise CannotMakeError(reason)
+    with archive.alone(wait=wait) as alone:
+        if not alone:
+            raise CannotMakeError("another process is making one")
+        if not archive.exists:
+            _make(archive)
+
+
+def _make(archive: Archive) -> None:
+    _remove_abandoned(archive.file.parent)
     with tempfile.TemporaryDirectory(prefix="training-", dir=archive.file.parent) as name:
         folder = Path(name)
         made = folder / "made.jsa"
         try:
-            make_base(archive)
-            _train([command[0], *archive.in_making(made), *command[1:]], folder)
+            _make_base(archive, folder)
+            options = (*archive.in_making(made), *archive.options, _HEAP, "-cp", os.pathsep.join(archive.class_path))
+            _train([_java(archive), *options, SUBMIT, APPLICATION], folder)
             if not made.is_file():
                 raise CannotMakeError(f"Java wrote no archive: {_last_line(folder)}")
-            check(archive, made)
-        except (CannotMakeError, JvmEndedError, OSError) as error:
+            mapped = ("-Xshare:on", f"-XX:SharedArchiveFile={made}", *archive.options)
+            _run_java(archive, [*mapped, "-cp", os.pathsep.join(archive.class_path), "-version"])
+            archive.publish(made)
+        except Exception as error:  # whatever it is, not each run must try it again
             archive.failed(str(error))
             raise CannotMakeError(f"{error}") from error
-        archive.publish(made)
+
+
+def _make_base(archive: Archive, folder: Path) -> None:
+    """Make the archive of Java's own classes, if the installation has none. Raises CannotMakeError."""
+    base = archive.base
+    if base is None or base.is_file():
+        return
+    made = folder / "base.jsa"
+    _run_java(archive, ["-Xshare:dump", *collector(), f"-XX:SharedArchiveFile={made}"])
+    made.replace(base)
+
+
+def _java(archive: Archive) -> str:
+    return str(archive.java_home / "bin" / "java")
+
+
+def _run_java(archive: Archive, options: Sequence[str]) -> None:
+    """Run a JVM until it ends. Raises CannotMakeError if it fails."""
+    done = subprocess.run([_java(archive), *options], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotMakeError(f"Java failed: {(done.stdout + done.stderr).strip()[-500:]}")
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the folders of processes that were killed."""
+    for each in folder.glob("training-*"):
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(each)
 
 
 def _train(command: list[str], folder: Path) -> None:
@@ -166,6 +208,8 @@ def _settings(folder: Path, command: list[str]) -> dict[str, str]:
     has_sqlite = any("sqlite-jdbc" in word for word in command)
     return {
         "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.log.level": "FATAL",
         "spark.sql.shuffle.partitions": "2",
@@ -187,5 +231,9 @@ def _last_line(folder: Path) -> str:
 
 if __name__ == "__main__":
     os.nice(_LOW)
-    with suppress(CannotMakeError, IncrementalError):
-        make(sys.argv[1] if len(sys.argv) > 1 else "")
+    given = json.load(sys.stdin)
+    with suppress(CannotMakeError):
+        make(
+            Archive(Path(given["java_home"]), tuple(given["options"]), tuple(given["class_path"]), Path(given["file"])),
+            wait=False,
+        )

@@ -59,7 +59,8 @@ class MetadataReader(Protocol):
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """The location of each table's current metadata file, which changes with each commit.
 
-        Reads no file if possible. Omits tables that do not exist or are unreachable.
+        For a view, a text that changes with its definition. Reads no file if possible. Omits what does not exist or is
+        unreachable, and views that the reader cannot read.
         """
 
     def folders(self, table: TableName) -> Sequence[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from ..table.changed_files import ChangedFiles, FileDifference, fields_by_path, has_other_names
+from ..table.changed_files import ChangedFiles, FileDifference
 from ..table.live_files import Content, LiveFile, LiveFiles, ManifestSize
 from ..table.partitions import LiveSpec, specified
 from . import FilesAt
@@ -44,7 +44,6 @@ def changed_files(
     columns = [columns_at(document, snapshots[each]) for each in (start, end)]
     lists = [snapshots[each].get("manifest-list") for each in (start, end)]
     manifests = [{} if each is None else manifests_of(each, read) for each in lists]
-    present = fields_by_path(columns_at(document, {}))
     have_deletes = [any(each.content == DELETES for each in known.values()) for known in manifests]
     return ChangedFiles(
         start=columns[0],
@@ -57,8 +56,7 @@ def changed_files(
         has_present_columns=columns[1] == columns_at(document, {}),
         renamed=renamed_since(document, columns[1]),
         start_has_deletes=have_deletes[0],
-        start_has_other_names=has_other_names(fields_by_path(columns[0]), present),
-        end_has_other_names=has_other_names(fields_by_path(columns[1]), present),
+        present=columns_at(document, {}),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotIcebergError
+from ..errors import NotIcebergError, ViewError
 from ..explain import metadata_errors
 from ..table.history import TableName
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.view import View
 
 _HEADS = {"snapshot-loading-mode": "refs"}
 """Makes a REST catalog return only the snapshots of branches and tags. Other types of catalogs ignore it."""
@@ -38,9 +39,14 @@ class PyIcebergCatalog:
         """
         found: dict[TableName, str] = {}
         for table in tables:
-            with suppress(NotIcebergError):
+            try:
                 if (loaded := self._load(table, heads=True)) is not None:
                     found[table] = loaded.metadata_location
+            except ViewError:
+                if (view := self._load_view(table)) is not None:  # PyIceberg does not return its location
+                    found[table] = f"version {view.current_version().version_id} of {view.uuid}"
+            except NotIcebergError:
+                continue
         return found
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
@@ -58,10 +64,14 @@ class PyIcebergCatalog:
 
     def view(self, name: TableName) -> Mapping[str, Any] | None:
         """See MetadataCatalog.view. Raises the errors of PyIceberg, which reads views only in REST catalogs."""
+        found = self._load_view(name)
+        return None if found is None else found.metadata.model_dump(mode="json")
+
+    def _load_view(self, name: TableName) -> View | None:
         from pyiceberg.exceptions import NoSuchViewError
 
         with suppress(NotImplementedError, NoSuchViewError):
-            return self._open().load_view((name.namespace, name.name)).metadata.model_dump(mode="json")
+            return self._open().load_view((name.namespace, name.name))
         return None
 
     def _load(self, table: TableName, *, heads: bool = False) -> Table | None:

@@ -114,7 +114,7 @@ class SparkReader(MetadataReader):
         """The present columns with positions instead of field ids, and the snapshots with their columns.
 
         ``schemas``: the ids of the schemas of snapshots, if known. ``may_be_altered``: whether the table's metadata has
-        changed since its current snapshot. A snapshot with another schema is assumed to have other names.
+        changed since its current snapshot. A snapshot with another or an unknown schema is assumed to have other names.
         """
         fields: Mapping[str, int] = {}
         at_head, altered = fields, False
@@ -126,7 +126,7 @@ class SparkReader(MetadataReader):
             altered = has_other_names(at_head, fields)
         found = {}
         for number, snapshot in snapshots.items():
-            same = number == current or schemas.get(number, schemas.get(current)) == schemas.get(current)
+            same = number == current or (number in schemas and schemas[number] == schemas.get(current))
             known = at_head if same else {}
             found[number] = replace(snapshot, fields=known, has_other_names=altered if same else True)
         return fields, found
@@ -160,8 +160,7 @@ class SparkReader(MetadataReader):
         # the table may have been altered since its last commit
         columns, present = (self._columns(f"{table.sql}{state}", table) for state in (f" version as of {end}", ""))
         renamed = frozenset(each.field_id for each in columns if each not in present)
-        others = has_other_names(_positions(columns), _positions(present))
-        return ChangedFiles(columns, columns, renamed=renamed, start_has_other_names=others, end_has_other_names=others)
+        return ChangedFiles(columns, columns, renamed=renamed)
 
     def _columns(self, relation: str, table: TableName) -> tuple[TableColumn, ...]:
         """The columns of a relation of a table, with positions instead of field ids."""

@@ -102,8 +102,8 @@ class ChangedFiles:
     whether neither end has delete files. ``has_present_columns``: whether the columns at the end have the same names
     and order as the table's current columns. ``renamed``: the ids of columns at the end that do not have the same name
     or fields in the current table. ``start_has_deletes``: whether the start has, or may have, delete files.
-    ``present``: the current columns of the table; empty if unknown. ``start_has_other_names``, ``end_has_other_names``:
-    as in Snapshot.
+    ``present``: the current columns of the table. A reader that does not know them, and so leaves them empty, only
+    returns ranges with the same columns at both ends.
     """
 
     start: tuple[TableColumn, ...]
@@ -116,8 +116,21 @@ class ChangedFiles:
     renamed: frozenset[int] = frozenset()
     start_has_deletes: bool = True
     present: tuple[TableColumn, ...] = ()
-    start_has_other_names: bool = False
-    end_has_other_names: bool = False
+
+    @property
+    def start_has_other_names(self) -> bool:
+        """``Snapshot.has_other_names`` of the start."""
+        return self._has_other_names(self.start)
+
+    @property
+    def end_has_other_names(self) -> bool:
+        """``Snapshot.has_other_names`` of the end."""
+        return self._has_other_names(self.end)
+
+    def _has_other_names(self, columns: tuple[TableColumn, ...]) -> bool:
+        if not self.present:
+            return bool(self.renamed)
+        return has_other_names(fields_by_path(columns), fields_by_path(self.present))
 
     def column(self, name: str) -> TableColumn | None:
         """The column at the end with this name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import tee
@@ -21,8 +21,7 @@ class CheckpointState:
     which may belong to a state of the table that was undone. ``partial``: the rows were built under ``--empty`` or
     ``--sample``, so they match no position of a source. ``half_published``: the newest commit that is only a part of a
     run, without the rest of the run. Normally None. ``has_whole_history``: without a checkpoint, whether every ancestor
-    of the current snapshot is known. ``fields``: with a checkpoint, the columns at the run's newest commit, as in
-    ``Snapshot.fields``.
+    of the current snapshot is known. ``newest``: the newest commit of a run, if it has not expired.
     """
 
     checkpoint: Checkpoint | None
@@ -30,7 +29,7 @@ class CheckpointState:
     partial: bool = False
     half_published: Snapshot | None = None
     has_whole_history: bool = False
-    fields: Mapping[str, int] = field(default_factory=dict, compare=False)
+    newest: Snapshot | None = field(default=None, compare=False)
 
 
 def checkpoint_state(target: History, older: Iterable[History] = ()) -> CheckpointState:
@@ -58,15 +57,14 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
     proven: set[int | None] = {snapshot.snapshot_id for snapshot in walk}
     if target.current_snapshot_id is None:
         proven = {None}
-    newest = 0 if found is None else found.epoch
-    fields = {} if last is None else last.fields
+    newest_epoch = 0 if found is None else found.epoch
     of_property = mirrored
-    if mirrored is not None and mirrored.target_snapshot_id not in proven and mirrored.epoch > newest:
+    if mirrored is not None and mirrored.target_snapshot_id not in proven and mirrored.epoch > newest_epoch:
         of_property = _property_at(target, again, proven)
-    if of_property is not None and of_property.target_snapshot_id in proven and of_property.epoch > newest:
-        return CheckpointState(of_property, half_published=half, fields=fields)
+    if of_property is not None and of_property.target_snapshot_id in proven and of_property.epoch > newest_epoch:
+        return CheckpointState(of_property, half_published=half, newest=last)
     if found is not None:
-        return CheckpointState(found, half_published=half, fields=fields)
+        return CheckpointState(found, half_published=half, newest=last)
     is_whole = last is None or is_first(last)
     return CheckpointState(None, unproven=mirrored, half_published=half, has_whole_history=is_whole)
 

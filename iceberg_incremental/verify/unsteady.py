@@ -15,7 +15,8 @@ _NAME = re.compile(r"(?<![\w.])(\w+)\b(?!\s*[.(])", re.IGNORECASE)
 _COLUMNS_TOO = frozenset({"user"})
 """Names of functions that are more often names of columns. They count only with parentheses."""
 _LIMIT = re.compile(r"\blimit\s+\d", re.IGNORECASE)
-_SAMPLE = re.compile(r"\btablesample\s*\(", re.IGNORECASE)
+_SAMPLE = re.compile(r"\btablesample\s*\((?!\s*(?:100\s+percent|0\s+rows)\s*\))", re.IGNORECASE)
+"""A sample that is not all rows or none, as in the relations that this package passes to SQL."""
 _WITHOUT_ARGUMENTS = re.compile(r"(?<![\w.])(unix_timestamp)\s*\(\s*\)", re.IGNORECASE)
 _CHOOSING = (INEXACT_AGGREGATES | INEXACT_IN_WINDOWS) - ROUNDING
 _PYTHON_CALL = re.compile(r"(?<!def )\b(\w+)\s*\(")

@@ -78,7 +78,10 @@ def test_a_damaged_archive_is_removed_and_the_run_goes_on(first, tmp_path):
     said = dbt(project, "run", XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert said.count(f"Spark starts slowly, since Java refuses the class data archive {other}: ") == 1
     assert "OK created sql table model" in said
-    assert not other.exists() or other.stat().st_size > archive.stat().st_size / 2
+    assert not other.exists()
+    assert "Spark starts slowly, since it has no class data archive: " in dbt(
+        project, "run", XDG_CACHE_HOME=str(tmp_path / "cache")
+    )
 
 
 def test_a_cache_that_cannot_be_written_is_reported_once(first, tmp_path):

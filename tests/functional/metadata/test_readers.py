@@ -467,3 +467,17 @@ def test_the_location_of_a_table_changes_with_each_commit(
         seen.append(location)
 
     assert len(set(seen)) == 3
+
+
+@pytest.mark.parametrize("catalog", ["sqlite", "rest"], indirect=True)
+def test_the_location_of_a_view_changes_with_its_definition(
+    readers: dict[str, MetadataReader], catalog: str, spark: Spark
+):
+    view = TableName(catalog, SCHEMA, f"shown_{catalog}")
+    seen = []
+    for number in range(2):
+        spark.run(f"create or replace view {view.sql} as select {number} as n")
+        seen.append(readers["pyiceberg"].locations([view])[view])
+
+    assert len(set(seen)) == 2
+    assert readers["spark"].locations([view]) == {}

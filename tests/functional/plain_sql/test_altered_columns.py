@@ -58,16 +58,19 @@ def test_a_source_with_pending_commits(auto, alter):
 
 
 @pytest.mark.parametrize(
-    "alter",
+    ("reader", "alter"),
     [
-        ["drop column v", "add column v string"],
-        ["drop column s.f", "add column s.f int"],
-        ["rename column a to x", "rename column b to a", "rename column x to b"],
+        ("auto", ["drop column v", "add column v string"]),
+        ("auto", ["drop column s.f", "add column s.f int"]),
+        ("auto", ["rename column a to x", "rename column b to a", "rename column x to b"]),
+        ("spark", ["rename column a to x", "rename column b to a", "rename column x to b"]),
     ],
-    ids=["added_again", "field_added_again", "swapped"],
+    ids=["added_again", "field_added_again", "swapped", "read_by_spark"],
 )
-def test_the_table_was_altered_by_hand(auto, alter):
+def test_the_table_was_altered_by_hand(auto, reader, alter):
     """Also if no source has new rows, and if the commit of the newest run has expired."""
+    auto.shop._target["metadata_reader"] = reader
+    auto.shop.configure({})
     sql = "select id, v, id as a, k as b, named_struct('e', 1, 'f', k) as s from {numbers}"
     auto.model("copied", sql, rebuild_above=1, unique_key="id")
     auto.shop.run()
@@ -75,7 +78,7 @@ def test_the_table_was_altered_by_hand(auto, alter):
     for change in ([], ["update {numbers} set v = 'b' where id = 5"]):
         for each in alter:
             auto.shop.sql(f"alter table {table} {each}")
-        if change:
+        if change and reader == "auto":  # Spark cannot read older metadata files
             compact = "rewrite_data_files(table => '{}', options => map('rewrite-all', 'true'))"
             expire = "expire_snapshots(table => '{}', retain_last => 1, older_than => timestamp '2999-01-01 00:00:00')"
             for call in (compact, expire):

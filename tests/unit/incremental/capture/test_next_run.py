@@ -14,6 +14,7 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import ViewError
 from iceberg_incremental.explain import rebuild_reasons as reasons
 from iceberg_incremental.table.checkpoint import RecordedLogic
+from iceberg_incremental.table.history import TableName
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, captured, carrying, cp, hist, opened, snap
 
 VIEW = "lake.ops.a_view"
@@ -38,10 +39,12 @@ class Views(Reader):
         return None if self.digest is None else SimpleNamespace(digest=self.digest)
 
 
-def following(digest="d", reading="kept text", definitions=None, source=ONE):
+def following(digest="d", reading="kept text", definitions=None, source=ONE, now_table=False, **newest):
     logic = RecordedLogic("f", reading=reading, definitions={VIEW: "d"} if definitions is None else definitions)
-    target = hist(TARGET, carrying(100, None, replace(cp(1, 1, changelog=True), logic=logic)))
-    reader = Views(digest, t=target, **({"s": hist(SOURCE, *source)} if source else {}))
+    run = replace(carrying(100, None, replace(cp(1, 1, changelog=True), logic=logic)), **newest)
+    reader = Views(digest, t=hist(TARGET, run), **({"s": hist(SOURCE, *source)} if source else {}))
+    if now_table:
+        reader.tables[TableName.parse(VIEW)] = hist(SOURCE, *ONE)
     cuts = Cuts(lambda: reader)
     return next_plain_run(opened(reader, cuts, AUTO), cuts, [SOURCE], reader)
 
@@ -61,6 +64,8 @@ def test_nothing_has_changed():
         ({"reading": None}, reasons.OTHER_TEXT),
         ({"reading": f"{READS_OTHERS} text"}, reasons.OTHER_RELATION),
         ({"source": ()}, reasons.other_definition(str(SOURCE))),
+        ({"digest": None, "now_table": True}, reasons.other_definition(VIEW)),
+        ({"has_other_names": True}, reasons.other_table()),  # which columns the run has written is unknown
     ],
 )
 def test_the_table_follows_its_sql_without_new_rows(more, reason):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from iceberg_incremental.jvm import archive
-from iceberg_incremental.jvm.archive import Archive, archive_of
+from iceberg_incremental.jvm import archive, training
+from iceberg_incremental.jvm.archive import Archive, archive_of, refusal
 from iceberg_incremental.jvm.java import Java
 
 
@@ -28,16 +28,16 @@ def cache(tmp_path, monkeypatch) -> Path:
     return tmp_path / "cache"
 
 
-def of(java: Java, tmp_path: Path, *options: str) -> Archive | None:
+def of(java: Java, tmp_path: Path, *options: str, **environment: str) -> Archive | str:
     jar = tmp_path / "a.jar"
     if not jar.exists():
         jar.write_bytes(b"classes")
-    return archive_of(java, ["java", *options, "-cp", str(jar), "Main"])
+    return archive_of(java, ["java", *options, "-cp", str(jar), "Main", "-XX:+UseNoOption"], environment)
 
 
-def some(java: Java, tmp_path: Path) -> Archive:
-    found = of(java, tmp_path)
-    assert found is not None
+def some(java: Java, tmp_path: Path, *options: str, **environment: str) -> Archive:
+    found = of(java, tmp_path, *options, **environment)
+    assert isinstance(found, Archive)
     return found
 
 
@@ -50,19 +50,45 @@ def test_another_jar_or_java_needs_another_archive(java, tmp_path):
     assert len({before, touched, some(java, tmp_path).file}) == 3
 
 
-@pytest.mark.parametrize("option", ["-Xmx32g", "-Xshare:off", "-XX:SharedArchiveFile=/mine.jsa"])
-def test_options_with_which_no_archive_is_used(java, tmp_path, option):
-    assert of(java, tmp_path, "-Xmx31g") is not None
-    assert of(java, tmp_path, option) is None
+def test_an_image_of_a_container_keeps_the_archive(java, tmp_path):
+    """Its files have whole seconds."""
+    os.utime(tmp_path / some(java, tmp_path).class_path[0], ns=(10**18 + 5, 10**18 + 5))
+    before = some(java, tmp_path).file
+    os.utime(tmp_path / "a.jar", (10**9, 10**9))
+    assert some(java, tmp_path).file == before
+
+
+def test_other_pointers_need_another_archive(java, tmp_path):
+    plain = some(java, tmp_path, "-Xmx1g", "-Dsecret=1", "-XX:StartFlightRecording:filename=mine.jfr")
+    assert plain.options == ()
+    assert plain.file == some(java, tmp_path).file
+    other, varied = some(java, tmp_path, "-XX:+UseZGC"), some(java, tmp_path, JAVA_TOOL_OPTIONS="-Da=b -XX:+UseZGC")
+    assert other.options == ("-XX:+UseZGC",)
+    assert plain.file not in {other.file, varied.file}
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("-Xmx32g", "the heap has 32 GiB or more"),
+        ("-Xshare:off", "the options of Java contain -Xshare:off"),
+        ("-XX:SharedArchiveFile=/mine.jsa", "the options of Java contain -XX:SharedArchiveFile=/mine.jsa"),
+    ],
+)
+def test_options_with_which_no_archive_is_used(java, tmp_path, option, reason):
+    assert isinstance(of(java, tmp_path, "-Xmx31g"), Archive)
+    assert of(java, tmp_path, option) == reason
+    assert of(java, tmp_path, JAVA_TOOL_OPTIONS=option) == reason
 
 
 def test_a_folder_on_the_class_path(java, tmp_path):
-    assert archive_of(java, ["java", "-cp", str(tmp_path), "Main"]) is None
+    assert archive_of(java, ["java", "-cp", str(tmp_path), "Main"]) == f"the class path contains the folder {tmp_path}"
 
 
 def test_an_archive_that_others_can_write_is_not_used(java, tmp_path):
     found = some(java, tmp_path)
     assert found.hindrance() is None
+    assert not found.exists
     found.file.touch(0o644)
     assert found.exists
     found.file.chmod(0o666)
@@ -70,11 +96,33 @@ def test_an_archive_that_others_can_write_is_not_used(java, tmp_path):
     found.file.chmod(0o644)
     found.file.parent.chmod(0o777)
     assert not found.exists
+    assert found.hindrance() == f"other users can write to {found.file.parent}"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can change a file's owner")
+def test_an_archive_of_another_user_is_not_used(java, tmp_path, monkeypatch):
+    found = some(java, tmp_path)
+    assert found.hindrance() is None
+    found.file.touch(0o644)
+    os.chown(found.file, 12345, 12345)
+    assert not found.exists
+    os.chown(found.file.parent, 12345, 12345)
+    assert found.hindrance() == f"{found.file.parent} belongs to another user"
+
+
+def test_what_java_logs_about_an_archive(tmp_path):
+    log = tmp_path / "archive.log"
+    assert refusal(log) is None
+    log.write_text("[0.1s][info][cds] optimized module handling: disabled\n")
+    assert refusal(log) is None
+    for line in ("[0.1s][info][cds] UseSharedSpaces: other", "[0.1s][warning][cds] Unable", "[info] Unable to map"):
+        log.write_text(f"[0.1s][info][cds] opened\n{line}\n")
+        assert refusal(log) == line
 
 
 def test_a_user_without_a_home_folder(java, tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "user_cache_path", lambda name: Path("~/.cache") / name)
-    assert of(java, tmp_path) is None
+    assert of(java, tmp_path) == "the user has no home folder"
 
 
 def test_a_cache_that_cannot_be_created(java, tmp_path, cache):
@@ -90,19 +138,36 @@ def test_a_full_disk(java, tmp_path, monkeypatch):
 def test_a_failure_is_not_repeated_in_each_run(java, tmp_path):
     found = some(java, tmp_path)
     assert found.hindrance() is None
+    assert found.last_failure() is None
     found.failed("Java wrote none")
-    assert found.hindrance() == "Java wrote none"
+    assert found.last_failure() == "Java wrote none"
     os.utime(found.file.with_suffix(".failed"), (1, 1))
-    assert found.hindrance() is None
+    assert found.last_failure() is None
 
 
 def test_only_one_process_makes_an_archive(java, tmp_path):
     found = some(java, tmp_path)
     assert found.hindrance() is None
-    with found.alone() as first, found.alone() as second:
+    with found.alone(wait=True) as first, found.alone(wait=False) as second:
         assert (first, second) == (True, False)
-    with found.alone() as again:
+    with found.alone(wait=True) as again:
         assert again
+
+
+def test_the_remains_of_a_killed_process_are_removed(java, tmp_path):
+    """Java cannot run here, so the archive cannot be made. This is noted, and a new attempt is not one of a run."""
+    found = some(java, tmp_path)
+    assert found.hindrance() is None
+    old, new = (found.file.parent / f"training-{name}" for name in ("old", "new"))
+    for each in (old, new):
+        each.mkdir()
+        (each / "made.jsa").write_bytes(b"1234")
+    os.utime(old, (1, 1))
+    for _ in range(2):
+        with pytest.raises(training.CannotMakeError, match="No such file"):
+            training.make(found, wait=True)
+    assert [each.name for each in found.file.parent.glob("training-*")] == ["training-new"]
+    assert "No such file" in str(found.last_failure())
 
 
 def test_archives_that_were_not_used_for_long_are_removed(java, tmp_path, monkeypatch):

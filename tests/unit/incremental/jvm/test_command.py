@@ -42,6 +42,12 @@ def test_a_small_heap_has_the_serial_collector(tmp_path, options, expected):
     assert ("-XX:+UseSerialGC" in command._adapted(launched(tmp_path, *options), JAVA)) is expected
 
 
+def test_a_collector_in_an_environment_variable_is_kept():
+    """Java ends if its options name two."""
+    assert command.collector([], {"JAVA_TOOL_OPTIONS": "-Dx=1 -XX:+UseG1GC"}) == []
+    assert command.collector([], {"JAVA_TOOL_OPTIONS": "-Dx=1"}) == ["-XX:+UseSerialGC"]
+
+
 def test_options_of_the_user_come_after_the_defaults(tmp_path):
     """Java uses the last of two values."""
     mine = "-XX:Tier4CompileThreshold=15000"

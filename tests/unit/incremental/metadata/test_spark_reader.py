@@ -113,6 +113,14 @@ def test_columns_if_the_schema_changed_or_is_unknown(log, found):
         reader(rows).changed_files(reader(TABLE_ROWS).load(TABLE), 1, 2)
 
 
+def test_snapshots_whose_columns_are_unknown_are_assumed_to_have_other_names():
+    log = [("a.json", 1, 1, 1000, 0), ("b.json", 2, 2, 2000, 1), ("c.json", 3, 3, 3000, 1)]
+    snapshots = [(number, number - 1 or None, number, "append", None) for number in range(5)]
+    rows = {**TABLE_ROWS, ".refs": [("main", 3, None, "BRANCH", None, None)], ".metadata_log_entries": log}
+    found = reader({**rows, ".snapshots": snapshots}).load(TABLE).snapshots
+    assert [number for number, each in found.items() if each.has_other_names] == [0, 1, 4]
+
+
 def test_live_specs_by_their_numbers():
     rows = {**TABLE_ROWS, ".manifests": [(0, 3), (1, 2)]}
     assert reader(rows).live_specs(reader(TABLE_ROWS).load(TABLE), 2) == [LiveSpec(0, 3), LiveSpec(1, 2)]

@@ -246,6 +246,16 @@ def test_a_rewrite_cannot_be_recovered_for_a_consumer_of_appends():
     assert found.obstacle is Obstacle.ROWS_CHANGED
 
 
+def test_recovered_rows_are_not_pruned_by_the_present_names_of_other_columns():
+    found = outcome(table(APPEND, COMPACTION, APPEND))
+    assert isinstance(found, Recovered)
+    swapped = tuple(replace(each, name=f"other_{each.name}") for each in COLUMNS)
+    files = FileDifference((), (DataFile("new", records=10, size=100),), ())
+    for present, expected in ((COLUMNS, False), (swapped, True)):
+        planned = plan_recovered(found, ChangedFiles(COLUMNS, COLUMNS, files, present=present))
+        assert ("TABLESAMPLE (100 PERCENT)" in changes_sql(planned)) is expected
+
+
 def range_of(*commits, files=2):
     found = outcome(table(*commits))
     assert isinstance(found, Recovered)

@@ -61,6 +61,15 @@ def test_fields_that_have_taken_the_name_of_another(fields, others):
     assert ChangedFiles((ID, start), (ID, end)).others == others
 
 
+def test_an_end_has_other_names_than_the_present_table():
+    old = TableColumn(2, "name", "string")
+    found = ChangedFiles((ID, old), (ID,), present=(ID, TableColumn(2, "label", "string"), TableColumn(3, "x", "int")))
+    assert (found.start_has_other_names, found.end_has_other_names) == (True, False)
+    by_spark = ChangedFiles((ID, old), (ID, old), renamed=frozenset({2}))
+    assert (by_spark.start_has_other_names, by_spark.end_has_other_names) == (True, True)
+    assert not SAME.start_has_other_names
+
+
 def test_columns_that_hide_a_metadata_column():
     hiding = (ID, TableColumn(2, "_FILE", "string"))
     assert ChangedFiles(hiding, hiding).reserved == ["_FILE"]

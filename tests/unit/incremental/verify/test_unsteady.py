@@ -24,6 +24,7 @@ from iceberg_incremental.verify.unsteady import choosing_sql, unsteady_jinja, un
         ("select curdate(), localtimestamp()", ["curdate()", "localtimestamp()"]),
         ("select current_timezone(), now()", ["current_timezone()", "now()"]),
         ("select * from t tablesample (10 percent)", ["TABLESAMPLE"]),
+        ("select * from t TABLESAMPLE (100 PERCENT) REPEATABLE (0), u TABLESAMPLE (0 ROWS)", []),
         ("select 'rand()', `uuid()`, t.now, user, USER, version from t -- rand()", []),
         ("select o.current_date, /* uuid() */ random_id from o", []),
         ("select shop.rand(id) from t", []),
