@@ -21,7 +21,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from .command import heap, options_in
+from .command import SUBMIT, heap, options_in
 from .java import Java
 
 _FOLDER = "dbt-spark-iceberg"
@@ -32,8 +32,10 @@ _KEPT = 1 << 30
 _UNCOMPRESSED = 32 << 30
 """The size of the heap in bytes from which the JVM uses other pointers than those in the archive."""
 _OWN_OPTIONS = ("-Xshare:", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-XX:+AutoCreateSharedArchive")
-_OF_CLASSES = re.compile(r"--|-XX:([+-]Use|\+Unlock|\+Ignore|Tier|ObjectAlignment)|-Djdk\.reflect")
-"""The options with which the archive is also made, because the JVM may refuse it with others. The heap may differ."""
+_OF_CLASSES = re.compile(r"--|-XX:([+-]Use|\+Unlock|\+Ignore|ObjectAlignment)|-Dio\.netty|-Djdk\.reflect")
+"""The options with which the archive is also made, because the JVM may refuse it with others, or because Spark needs
+them. The heap may differ.
+"""
 _REFUSED = re.compile(r"UseSharedSpaces: |Unable to |\[warning\]")
 """What the JVM logs if it does not use an archive (Java 17 and 21)."""
 _RETRY = 24 * 3600
@@ -150,7 +152,7 @@ def archive_of(java: Java, command: Sequence[str], environment: Mapping[str, str
         return f"the class path contains the folder {other[0]}"
     if not folder().is_absolute():
         return "the user has no home folder"
-    options = [each for each in command[: list(command).index("-cp")] if _OF_CLASSES.match(each)]
+    options = [each for each in command[: list(command).index(SUBMIT)] if _OF_CLASSES.match(each)]
     varied = [each for each in options_in(environment) if _OF_CLASSES.match(each)]
     digest = _digest([*_java_parts(java.home), *map(_stamp, map(Path, entries)), *varied, *options])
     return Archive(java.home, tuple(options), tuple(entries), folder() / f"spark-{digest}.jsa")

@@ -38,11 +38,9 @@ def spark_command(java: Java, spark_home: Path, settings: Mapping[str, str]) -> 
     Raises IncrementalError if the launcher rejects the settings.
     """
     confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    jars = [str(each) for each in (spark_home / "jars").glob("spark-launcher*.jar")]  # it needs no others
     launched = subprocess.run(
-        [
-            *(str(java.executable), *_QUICK, *collector(), "-cp", str(spark_home / "jars" / "*")),
-            *(_LAUNCHER, SUBMIT, *confs, APPLICATION),
-        ],
+        [str(java.executable), *_QUICK, *collector(), "-cp", *jars, _LAUNCHER, SUBMIT, *confs, APPLICATION],
         env={**environment(spark_home), "JAVA_HOME": str(java.home)},
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from . import jars, java
 from .archive import Archive
-from .command import APPLICATION, SUBMIT, collector
+from .command import APPLICATION, COMPILER, SUBMIT, collector
 from .launch import connect, other_start, planned, start
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _LOW = 19
 """The lowest priority."""
 _HEAP = "-Xmx512m"
+_MOST_FAILED = 3
+"""The number of statements that an older release of Iceberg may lack. Without their classes, the archive is of use."""
 _ABANDONED = 3600
 """The age in seconds from which a folder of training is that of a process that was killed."""
 
@@ -80,6 +82,8 @@ STATEMENTS = (
     "alter table lake.t.model add column more struct<a: int, b: array<string>>",
     "call lake.system.rewrite_data_files(table => 't.source', options => map('min-input-files', '2'))",
     "call lake.system.expire_snapshots(table => 't.source', older_than => timestamp '2020-01-01')",
+)
+DROPS = (
     "truncate table lake.t.model",
     "drop table lake.t.model",
     "drop view lake.t.shown",
@@ -132,16 +136,18 @@ def _make(archive: Archive) -> None:
         made = folder / "made.jsa"
         try:
             _make_base(archive, folder)
-            options = (*archive.in_making(made), *archive.options, _HEAP, "-cp", os.pathsep.join(archive.class_path))
-            _train([_java(archive), *options, SUBMIT, APPLICATION], folder)
+            options = (*archive.in_making(made), *COMPILER, *archive.options, _HEAP)
+            class_path = ("-cp", os.pathsep.join(archive.class_path))
+            _train([_java(archive), *options, *class_path, SUBMIT, APPLICATION], folder)
             if not made.is_file():
                 raise CannotMakeError(f"Java wrote no archive: {_last_line(folder)}")
             mapped = ("-Xshare:on", f"-XX:SharedArchiveFile={made}", *archive.options)
-            _run_java(archive, [*mapped, "-cp", os.pathsep.join(archive.class_path), "-version"])
+            _run_java(archive, [*mapped, *class_path, "-version"])
             archive.publish(made)
         except Exception as error:  # whatever it is, not each run must try it again
-            archive.failed(str(error))
-            raise CannotMakeError(f"{error}") from error
+            reason = str(error).partition("\n")[0]
+            archive.failed(reason)
+            raise CannotMakeError(reason) from error
 
 
 def _make_base(archive: Archive, folder: Path) -> None:
@@ -189,13 +195,23 @@ def _train(command: list[str], folder: Path) -> None:
 
 
 def _execute(session: SparkSession) -> None:
-    for statement in STATEMENTS:
-        # without Iceberg's jars, or with a release that lacks a feature, the other statements are still of use
-        with suppress(Exception):
-            session.sql(statement).collect()
-    with suppress(Exception):
-        session.sql("select * from changes").localCheckpoint(eager=False).createOrReplaceTempView("held")
-        session.sql("select count(*) from held").collect()
+    errors = [error for statement in STATEMENTS if (error := _error_of(session, statement)) is not None]
+    session.sql("select * from changes").localCheckpoint(eager=False).createOrReplaceTempView("held")
+    errors += [error for each in ("table held", *DROPS) if (error := _error_of(session, each)) is not None]
+    if len(errors) > _MOST_FAILED:
+        raise CannotMakeError(f"{len(errors)} statements failed, such as: {errors[0]}")
+
+
+def _error_of(session: SparkSession, statement: str) -> str | None:
+    """The first line of the error of a statement. None if it succeeds."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        session.sql(statement).collect()
+    except (Py4JError, PySparkException) as error:
+        return str(error).partition("\n")[0]
+    return None
 
 
 def _settings(folder: Path, command: list[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 
@@ -21,11 +22,12 @@ _SENDING = frozenset(
 )
 
 
-def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
+def begin(credentials: SparkIcebergCredentials, command: str | None, meanwhile: Callable[[], object]) -> None:
     """Start Spark in a separate thread, if the command needs it and nothing must be downloaded first.
 
-    ``command``: dbt's name of the command; None outside of a command. The first connection waits until Spark is
-    running. If the start fails, the connection starts Spark itself, and raises the error.
+    ``command``: dbt's name of the command; None outside of a command. ``meanwhile``: called in another thread, since
+    this process is idle while the JVM starts. The first connection waits until Spark is running. If the start fails,
+    the connection starts Spark itself, and raises the error.
     """
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
@@ -38,6 +40,7 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
         if SparkContext._active_spark_context is None and not jars.missing(wanted_confs(credentials)):
             start = threading.Thread(target=copy_context().run, args=(_open, credentials), name="start", daemon=True)
             start.start()
+            threading.Thread(target=meanwhile, name="meanwhile", daemon=True).start()
 
 
 def _open(credentials: SparkIcebergCredentials) -> None:

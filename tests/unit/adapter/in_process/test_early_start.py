@@ -16,26 +16,26 @@ SERVER = {"method": "connect", "host": "localhost", "catalog": "lake", "schema":
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[SparkIcebergCredentials]:
-    """The credentials for which Spark was started. All jars exist, and no Spark is running."""
-    found: list[SparkIcebergCredentials] = []
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was started: Spark for some credentials, and the rest. All jars exist, and no Spark is running."""
+    found: list[object] = []
     monkeypatch.setattr(early_start, "_open", found.append)
     monkeypatch.setattr(jars, "missing", lambda confs: [])
     monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", None)
     return found
 
 
-def begin(profile: dict[str, Any], command: str | None) -> None:
-    early_start.begin(SparkIcebergCredentials.from_dict(profile), command)
+def begin(opened: list[object], profile: dict[str, Any], command: str | None) -> None:
+    early_start.begin(SparkIcebergCredentials.from_dict(profile), command, lambda: opened.append("rest"))
     for thread in threading.enumerate():
-        if thread.name == "start":
+        if thread.name in ("start", "meanwhile"):
             thread.join()
 
 
 @pytest.mark.parametrize("command", ["run", "build", "seed", "generate"])
 def test_a_command_that_sends_statements_starts_spark(opened, command: str):
-    begin(EMBEDDED, command)
-    assert len(opened) == 1
+    begin(opened, EMBEDDED, command)
+    assert len(opened) == 2
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_a_command_that_sends_statements_starts_spark(opened, command: str):
     [(EMBEDDED, "parse"), (EMBEDDED, "list"), (EMBEDDED, "debug"), (EMBEDDED, None), (OTHER, "run"), (SERVER, "run")],
 )
 def test_other_commands_and_connections_do_not_start_spark(opened, profile: dict[str, Any], command: str | None):
-    begin(profile, command)
+    begin(opened, profile, command)
     assert opened == []
 
 
 def test_missing_jars_are_left_to_the_first_connection(opened, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jars, "missing", lambda confs: ["a:b:1"])
-    begin(EMBEDDED, "run")
+    begin(opened, EMBEDDED, "run")
     assert opened == []
 
 
 def test_a_running_spark_is_left_alone(opened, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", object())
-    begin(EMBEDDED, "run")
+    begin(opened, EMBEDDED, "run")
     assert opened == []
 
 
@@ -64,5 +64,5 @@ def test_a_spark_without_a_runtime_is_the_first_connections_error(
     opened, version: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(pyspark, "__version__", version)
-    begin(EMBEDDED, "run")
+    begin(opened, EMBEDDED, "run")
     assert opened == []

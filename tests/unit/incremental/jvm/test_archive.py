@@ -32,7 +32,8 @@ def of(java: Java, tmp_path: Path, *options: str, **environment: str) -> Archive
     jar = tmp_path / "a.jar"
     if not jar.exists():
         jar.write_bytes(b"classes")
-    return archive_of(java, ["java", *options, "-cp", str(jar), "Main", "-XX:+UseNoOption"], environment)
+    command = ["java", "-cp", str(jar), *options, "org.apache.spark.deploy.SparkSubmit", "-XX:+UseNoOption"]
+    return archive_of(java, command, environment)
 
 
 def some(java: Java, tmp_path: Path, *options: str, **environment: str) -> Archive:
@@ -64,6 +65,10 @@ def test_other_pointers_need_another_archive(java, tmp_path):
     assert plain.file == some(java, tmp_path).file
     other, varied = some(java, tmp_path, "-XX:+UseZGC"), some(java, tmp_path, JAVA_TOOL_OPTIONS="-Da=b -XX:+UseZGC")
     assert other.options == ("-XX:+UseZGC",)
+    assert some(java, tmp_path, "--add-opens=a=b", "-Dio.netty.x=true").options == (
+        "--add-opens=a=b",
+        "-Dio.netty.x=true",
+    )
     assert plain.file not in {other.file, varied.file}
 
 
@@ -82,7 +87,9 @@ def test_options_with_which_no_archive_is_used(java, tmp_path, option, reason):
 
 
 def test_a_folder_on_the_class_path(java, tmp_path):
-    assert archive_of(java, ["java", "-cp", str(tmp_path), "Main"]) == f"the class path contains the folder {tmp_path}"
+    assert (
+        archive_of(java, ["java", "-cp", str(tmp_path), "Main"], {}) == f"the class path contains the folder {tmp_path}"
+    )
 
 
 def test_an_archive_that_others_can_write_is_not_used(java, tmp_path):
