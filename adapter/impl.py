@@ -95,7 +95,7 @@ class SparkIcebergAdapter(SparkAdapter):
         self._lineage = listen(self, self._hooks.invocations, self.access.settings, version)
         engine_log.forward()
         interrupt.listen()
-        early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None), self._hooks.load)
+        early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None), self._hooks.preload)
 
     @property
     def credentials(self) -> SparkIcebergCredentials:

@@ -117,7 +117,7 @@ def measure(folder: Path, rounds: int, result: Result) -> None:
     for number in range(_MODELS):
         project.model(f"m_{number}", "select 1 as id", materialized="table")
     credentials = SparkIcebergCredentials.from_dict({**target, "schema": "cold"})
-    confs = jars.in_place(credentials.spark_confs(pyspark.__version__), {}, os.environ)
+    confs = jars.in_place(credentials.spark_confs(pyspark.__version__), os.environ)
     parts: list[list[float]] = []
     bare: list[float] = []
     parsing: list[float] = []

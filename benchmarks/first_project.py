@@ -29,6 +29,18 @@ _SET_CHILD_SUBREAPER = 36
 """The option of prctl(2) by which orphaned descendants become children of this process."""
 
 
+_SESSION = """
+from dbt.cli.main import dbtRunner
+for number in range(1, 21):
+    land = ["run-operation", "land", "--args", f"{{day: 2026-02-{number:02}}}"]
+    for command in (land, ["build"]):
+        if not dbtRunner().invoke(["--quiet", *command]).success:
+            raise SystemExit(1)
+"""
+"""A process in which Spark runs on: 20 days, each with new rows and a build."""
+_FEW, _MANY = "range(1000)", "range(9000000)"
+
+
 @dataclass(frozen=True)
 class Cost:
     """The duration of a command, and the CPU time of all of its processes, in s."""
@@ -57,7 +69,12 @@ def measure(builds: Mapping[str, Path], rounds: int) -> dict[str, list[list[Cost
         for name in list(builds)[:: 1 if number % 2 else -1]:
             with tempfile.TemporaryDirectory(prefix="bench-") as folder:
                 subprocess.run(["bash", "-ec", create], cwd=folder, check=True)
-                found = [_run(builds[name], Path(folder, "shop"), each) for each in commands]
+                project = Path(folder, "shop")
+                found = [_run(builds[name], project, each) for each in commands]
+                found.append(_run(builds[name].with_name("python"), project, ["-c", _SESSION]))
+                land = project / "macros" / "land.sql"
+                land.write_text(land.read_text(encoding="utf-8").replace(_FEW, _MANY), encoding="utf-8")
+                found += [_run(builds[name], project, each) for each in commands[:2]]
             print(f"{name:<6} " + " ".join(f"{each.wall:.1f}/{each.cpu:.1f}" for each in found), flush=True)
             if number:
                 costs[name].append(found)
@@ -73,12 +90,14 @@ def table(costs: Mapping[str, Sequence[Sequence[Cost]]], aim: float) -> Table:
         note=f"Medians of {rounds} rounds, with both builds in turn, and with a class data archive for {ours}. Each "
         f"command starts a JVM. Aim for the first `dbt build`: at most {aim}.",
     )
-    for number, command in enumerate(blocks()[1]):
+    commands = [f"`dbt {' '.join(command)}`" for command in blocks()[1]]
+    many = [f"{command}, 9 million rows" for command in commands[:2]]
+    for number, command in enumerate([*commands, "20 times `land` and `build` in one process", *many]):
         cells = []
         for part in ("wall", "cpu"):
             values = [[getattr(each[number], part) for each in costs[name]] for name in (ours, other)]
             cells += [*map(results.seconds, values), f"{results.paired_ratio(*values):.2f}"]
-        found.add(f"{number + 1}. `dbt {' '.join(command)}`", *cells)
+        found.add(f"{number + 1}. {command}", *cells)
     return found
 
 

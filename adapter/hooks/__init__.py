@@ -46,7 +46,7 @@ class Hooks:
         self.operations = OperationHooks(adapter, invocations)
 
     @staticmethod
-    def load() -> None:
+    def preload() -> None:
         """Import what most models need, which takes half a second. The first use reports an error."""
         with suppress(Exception):
             for name in (f"{__name__}.plain_sql", "iceberg_incremental.metadata.pyiceberg_reader"):

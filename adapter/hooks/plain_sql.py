@@ -202,7 +202,7 @@ class PlainSqlHooks(Room):
                 return "Spark interprets its SQL differently"
             return "its rows were written with another text of its SQL, view, session setting or version"
         if synced["changes"].alters:
-            return rebuild_reasons.other_table()
+            return rebuild_reasons.OTHER_SCHEMA
         if other := compared_otherwise(kept, types, synced["written"]):
             return f"its table has other types for {', '.join(other)} than its SQL returns"
         return found.run.plan.differs or None

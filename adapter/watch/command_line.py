@@ -189,7 +189,7 @@ def warm_up(**given: Any) -> None:
     with _errors_shown():
         try:
             credentials = session_credentials(given)
-            archive = make(wanted_confs(credentials), credentials.server_side_parameters)
+            archive = make(wanted_confs(credentials))
         except CannotMakeError as error:
             raise click.ClickException(f"The class data archive was not made: {error}") from error
     click.echo(f"Spark starts from {archive.file}")

@@ -15,6 +15,7 @@ FULL_REFRESH = "full refresh"
 REPLACED_BY_A_VIEW = "a view has the name of its table, as after dbt clone; the table replaces it"
 PARTIAL_BUILD = "first build: the table was built with --empty or --sample"
 OTHER_TEXT = "its rows were written with another text of its SQL, or the text is unknown"
+OTHER_SCHEMA = "on_schema_change alters its columns"
 OTHER_RELATION = "its SQL names a relation whose changes are not captured"
 
 
@@ -45,9 +46,9 @@ def other_definition(view: str) -> str:
     return f"the definition of the view {view} has changed"
 
 
-def other_table(altered: Collection[str] = ()) -> str:
-    """Another writer has altered columns of the table. ``altered``: their names, if known."""
-    return "its columns have changed" + (f" ({', '.join(altered)})" if altered else "")
+def other_table(altered: Collection[str]) -> str:
+    """Another writer may have altered columns of the table. ``altered``: their names; empty if that is unknown."""
+    return f"its columns have changed ({', '.join(altered)})" if altered else "its columns may have changed"
 
 
 def other_columns(sources: Collection[TableName]) -> str:

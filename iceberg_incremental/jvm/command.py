@@ -23,12 +23,13 @@ _VECTOR = "jdk.incubator.vector"
 _SMALL_HEAP = 4 << 30
 """The largest heap in bytes for which the serial collector is the default."""
 
-# The second compiler (C2) took most of the CPU of small runs. These thresholds are ten times Java's, so that it
-# compiles only what long computations call. `benchmarks/cold_start.py` measures both.
+# The second compiler (C2) took most of the CPU of small runs. It compiles a method after a hundred times as many calls
+# as by default, or a loop after ten times as many rounds, so that it compiles only what long computations need.
 COMPILER = (
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=20000",
-    "-XX:Tier4CompileThreshold=100000",
+    "-XX:Tier4InvocationThreshold=500000",
+    "-XX:Tier4MinInvocationThreshold=200000",
+    "-XX:Tier4CompileThreshold=1000000",
+    "-XX:Tier4BackEdgeThreshold=400000",
 )
 
 

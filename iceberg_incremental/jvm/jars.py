@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,10 @@ CLASS_PATH = "spark.driver.extraClassPath"
 _IVY = "spark.jars.ivy"
 _IVY_DEFAULT = ".ivy2.5.2"
 """Ivy's default folder, in the home folder that Java uses."""
+_COMPLETE = re.compile(
+    r"org\.apache\.iceberg:iceberg-(spark-runtime-[\d._]+|(aws|azure|gcp)-bundle):|org\.xerial:sqlite-jdbc:"
+)
+"""The packages that need no others beside Spark."""
 # If one of these is set, the user's own files or arguments may set Spark's class path.
 _SET_UP = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
@@ -23,25 +28,24 @@ def missing(confs: Mapping[str, str]) -> list[str]:
     return [each for each in coordinates if not zipfile.is_zipfile(_file(each, confs))]
 
 
-def in_place(confs: Mapping[str, str], own: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[str, str]:
+def in_place(confs: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[str, str]:
     """The settings with which to start Spark. They name the jar files, if all exist and no setting selects other jars.
 
-    Spark then neither calls Ivy nor copies the jars, which takes a tenth of its startup time. ``own``: the user's
-    settings. Ivy still resolves the packages in these settings, because packages may have dependencies. It also
-    resolves the jars if a cluster's executors need them.
+    Spark then neither calls Ivy nor copies the jars, which takes a tenth of its startup time, and the class data
+    archive contains their classes. Ivy resolves packages that may have dependencies. It also resolves the jars if a
+    cluster's executors need them.
     """
-    resolved_elsewhere = any(key.startswith("spark.jars.") and key != _IVY for key in own)
+    coordinates = [each.strip() for each in confs.get(PACKAGES, "").split(",")]
     if (
-        PACKAGES not in confs
-        or CLASS_PATH in confs
-        or resolved_elsewhere
+        CLASS_PATH in confs
+        or not all(_COMPLETE.match(each) for each in coordinates)
+        or any(key.startswith("spark.jars.") and key not in (_IVY, PACKAGES) for key in confs)
         or not is_local(confs)
         or any(name in environment for name in _SET_UP)
+        or missing(confs)
     ):
         return confs
-    if missing(confs):
-        return confs
-    files = [str(_file(each, confs)) for each in confs[PACKAGES].split(",")]
+    files = [str(_file(each, confs)) for each in coordinates]
     return {key: value for key, value in confs.items() if key != PACKAGES} | {CLASS_PATH: os.pathsep.join(files)}
 
 

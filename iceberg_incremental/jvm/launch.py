@@ -44,7 +44,7 @@ class JvmEndedError(IncrementalError):
 
 
 @dataclass(frozen=True)
-class Start:
+class LaunchPlan:
     """How to start a JVM. ``archive``: the archive that it can use, or why it can use none."""
 
     command: list[str]
@@ -87,7 +87,7 @@ def local_spark(settings: Mapping[str, str]) -> SparkSession:
 
     with _starting:
         if SparkContext._active_spark_context is None:
-            placed = jars.in_place(settings, settings, os.environ)
+            placed = jars.in_place(settings, os.environ)
             gateway = open_gateway(placed, None, logging.getLogger("iceberg_incremental"))
             SparkContext(conf=SparkConf().setAll(list(placed.items())), gateway=gateway)
     return SparkSession.builder.config(map=dict(settings)).getOrCreate()
@@ -105,22 +105,32 @@ def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log
     gateway: JavaGateway | None = SparkContext._gateway  # PySpark keeps it for all contexts of the process
     if gateway is not None:
         return gateway
-    if other_start(os.environ) is not None:
-        kwargs = {} if output is None else {"stdout": output, "stderr": output}
-        return launch_gateway(SparkConf().setAll(list(settings.items())), kwargs)  # type: ignore[no-untyped-call]
-    found, rejected = java.find()
+    if _PORT in os.environ:
+        return launch_gateway()  # type: ignore[no-untyped-call]
+    other = other_start(os.environ)
+    try:
+        found, rejected = java.find()
+    except IncrementalError:
+        if other is None:
+            raise
+        found, rejected = None, []  # Spark's scripts may know one
     report = log.info if rejected else log.debug
     report("; ".join([*rejected, f"Spark runs on {found}"]))
-    start = planned(found, settings)
-    if isinstance(start.archive, str):
-        log.info(f"Spark starts slowly, since it cannot use a class data archive: {start.archive}")
-    return connect(_started(start, output, log))
+    if other is not None or found is None:
+        log.info(f"Spark starts slowly, since it cannot use a class data archive: {other}")
+        os.environ.update({} if found is None else {"JAVA_HOME": str(found.home)})
+        kwargs = {} if output is None else {"stdout": output, "stderr": output}
+        return launch_gateway(SparkConf().setAll(list(settings.items())), kwargs)  # type: ignore[no-untyped-call]
+    plan = planned(found, settings)
+    if isinstance(plan.archive, str):
+        log.info(f"Spark starts slowly, since it cannot use a class data archive: {plan.archive}")
+    return connect(_started(plan, output, log))
 
 
-def planned(found: Java, settings: Mapping[str, str]) -> Start:
+def planned(found: Java, settings: Mapping[str, str]) -> LaunchPlan:
     """How to start Spark's JVM with its settings. Raises IncrementalError if Spark's launcher rejects them."""
     command = spark_command(found, spark_home(), settings)
-    return Start(command, archive_of(found, command))
+    return LaunchPlan(command, archive_of(found, command))
 
 
 def connect(jvm: Jvm) -> JavaGateway:
@@ -168,40 +178,38 @@ def spark_home() -> Path:
 
 
 def other_start(environment: Mapping[str, str]) -> str | None:
-    """Why PySpark must start the JVM, or has done so: another program, or scripts of the user. None if it need not."""
+    """Why PySpark must start the JVM by Spark's scripts. None if it need not."""
     from pyspark.find_spark_home import _find_spark_home
 
     home = Path(_find_spark_home())  # type: ignore[no-untyped-call]
     confs = Path(environment.get("SPARK_CONF_DIR") or home / "conf")
-    if _PORT in environment:
-        return f"another program has started Spark, as {_PORT} shows"
     if "PYSPARK_SUBMIT_ARGS" in environment:
         return "PYSPARK_SUBMIT_ARGS is set"
-    if home != spark_home():
+    if home.resolve() != spark_home().resolve():
         return f"Spark is the one in {home}"
     if (confs / "spark-env.sh").exists():
         return f"{confs} contains a spark-env.sh"
     return None if os.name == "posix" else "this is Windows"
 
 
-def _started(start_: Start, output: IO[bytes] | None, log: Log) -> Jvm:
+def _started(plan: LaunchPlan, output: IO[bytes] | None, log: Log) -> Jvm:
     """Start a JVM, with its archive if it exists. Otherwise, or if the JVM refuses it, let another process make it."""
-    archive = start_.archive
+    archive = plan.archive
     with tempfile.TemporaryDirectory(prefix="spark-") as name:
         folder = Path(name)
         if isinstance(archive, str):
-            return start(start_.command, folder, output)
+            return start(plan.command, folder, output)
         if not archive.exists:
-            jvm = start(start_.command, folder, output)
+            jvm = start(plan.command, folder, output)
             _make_at_exit(archive, log)
             return jvm
         archive.used()
-        lines, (first, *others) = folder / "archive.log", start_.command
+        lines, (first, *others) = folder / "archive.log", plan.command
         try:
             jvm = start([first, *archive.in_use(lines), *others], folder, output)
             refused = refusal(lines)
         except JvmEndedError as error:  # a damaged archive can end the JVM
-            jvm = start(start_.command, folder, output)
+            jvm = start(plan.command, folder, output)
             refused = str(error)
         if refused:
             archive.failed(refused)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from . import jars, java
 from .archive import Archive
-from .command import APPLICATION, COMPILER, SUBMIT, collector
+from .command import APPLICATION, COMPILER, SUBMIT
 from .launch import connect, other_start, planned, start
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _LOW = 19
 """The lowest priority."""
 _HEAP = "-Xmx512m"
+_ICEBERG = "iceberg-spark-runtime"
+_ANOTHER = "another process is making one"
 _MOST_FAILED = 3
 """The number of statements that an older release of Iceberg may lack. Without their classes, the archive is of use."""
 _ABANDONED = 3600
@@ -96,11 +98,11 @@ class CannotMakeError(Exception):
     """An archive cannot be made. The text is the reason."""
 
 
-def warm_up(settings: Mapping[str, str], own: Mapping[str, str]) -> Archive:
+def warm_up(settings: Mapping[str, str]) -> Archive:
     """Download the jars of these settings of Spark, make the archive for them, and return it.
 
-    ``own``: the user's settings among them. Waits for another process that makes an archive. Raises CannotMakeError,
-    and IncrementalError if Spark does not start.
+    Waits for another process that makes an archive. Raises CannotMakeError, and IncrementalError if Spark does not
+    start.
     """
     if reason := other_start(os.environ):
         raise CannotMakeError(reason)
@@ -108,7 +110,7 @@ def warm_up(settings: Mapping[str, str], own: Mapping[str, str]) -> Archive:
     if jars.missing(settings):
         with tempfile.TemporaryDirectory() as folder:
             start(planned(found, settings).command, Path(folder), None).end()
-    archive = planned(found, jars.in_place(settings, own, os.environ)).archive
+    archive = planned(found, jars.in_place(settings, os.environ)).archive
     if isinstance(archive, str):
         raise CannotMakeError(archive)
     make(archive, wait=True)
@@ -120,34 +122,37 @@ def make(archive: Archive, *, wait: bool) -> None:
 
     Raises CannotMakeError.
     """
-    if not archive.exists and (reason := archive.hindrance()):
+    if archive.exists:
+        return
+    if reason := archive.hindrance():
         raise CannotMakeError(reason)
-    with archive.alone(wait=wait) as alone:
-        if not alone:
-            raise CannotMakeError("another process is making one")
-        if not archive.exists:
-            _make(archive)
+    try:
+        with archive.alone(wait=wait) as alone:
+            if not alone:
+                raise CannotMakeError(_ANOTHER)
+            if not archive.exists:
+                _remove_abandoned(archive.file.parent)
+                _make(archive)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        if reason != _ANOTHER:  # whatever else it is, not each run must try it again
+            archive.failed(reason)
+        raise CannotMakeError(reason) from error
 
 
 def _make(archive: Archive) -> None:
-    _remove_abandoned(archive.file.parent)
     with tempfile.TemporaryDirectory(prefix="training-", dir=archive.file.parent) as name:
         folder = Path(name)
         made = folder / "made.jsa"
-        try:
-            _make_base(archive, folder)
-            options = (*archive.in_making(made), *COMPILER, *archive.options, _HEAP)
-            class_path = ("-cp", os.pathsep.join(archive.class_path))
-            _train([_java(archive), *options, *class_path, SUBMIT, APPLICATION], folder)
-            if not made.is_file():
-                raise CannotMakeError(f"Java wrote no archive: {_last_line(folder)}")
-            mapped = ("-Xshare:on", f"-XX:SharedArchiveFile={made}", *archive.options)
-            _run_java(archive, [*mapped, *class_path, "-version"])
-            archive.publish(made)
-        except Exception as error:  # whatever it is, not each run must try it again
-            reason = str(error).partition("\n")[0]
-            archive.failed(reason)
-            raise CannotMakeError(reason) from error
+        _make_base(archive, folder)
+        options = (*archive.in_making(made), *COMPILER, *archive.options, _HEAP)
+        class_path = ("-cp", os.pathsep.join(archive.class_path))
+        _train([_java(archive), *options, *class_path, SUBMIT, APPLICATION], folder)
+        if not made.is_file():
+            raise CannotMakeError(f"Java wrote no archive: {_last_line(folder)}")
+        mapped = ("-Xshare:on", f"-XX:SharedArchiveFile={made}", *archive.options)
+        _run_java(archive, [*mapped, *class_path, "-version"])
+        archive.publish(made)
 
 
 def _make_base(archive: Archive, folder: Path) -> None:
@@ -156,7 +161,7 @@ def _make_base(archive: Archive, folder: Path) -> None:
     if base is None or base.is_file():
         return
     made = folder / "base.jsa"
-    _run_java(archive, ["-Xshare:dump", *collector(), f"-XX:SharedArchiveFile={made}"])
+    _run_java(archive, ["-Xshare:dump", *archive.base_options, f"-XX:SharedArchiveFile={made}"])
     made.replace(base)
 
 
@@ -189,16 +194,20 @@ def _train(command: list[str], folder: Path) -> None:
         try:
             conf = SparkConf().setAll(list(_settings(folder, command).items()))
             context = SparkContext(conf=conf, gateway=connect(jvm))
-            _execute(SparkSession(context))
+            _execute(SparkSession(context), has_iceberg=_has(_ICEBERG, command))
         finally:
             jvm.end()
 
 
-def _execute(session: SparkSession) -> None:
-    errors = [error for statement in STATEMENTS if (error := _error_of(session, statement)) is not None]
-    session.sql("select * from changes").localCheckpoint(eager=False).createOrReplaceTempView("held")
+def _execute(session: SparkSession, *, has_iceberg: bool) -> None:
+    """Execute all statements. Without Iceberg on the class path, as far as Spark alone can."""
+    first = (
+        [*STATEMENTS] if has_iceberg else [each.replace("lake.", "").replace("iceberg", "orc") for each in STATEMENTS]
+    )
+    errors = [error for statement in first if (error := _error_of(session, statement)) is not None]
+    session.range(3).localCheckpoint(eager=False).createOrReplaceTempView("held")
     errors += [error for each in ("table held", *DROPS) if (error := _error_of(session, each)) is not None]
-    if len(errors) > _MOST_FAILED:
+    if has_iceberg and len(errors) > _MOST_FAILED:
         raise CannotMakeError(f"{len(errors)} statements failed, such as: {errors[0]}")
 
 
@@ -215,14 +224,7 @@ def _error_of(session: SparkSession, statement: str) -> str | None:
 
 
 def _settings(folder: Path, command: list[str]) -> dict[str, str]:
-    lake = "spark.sql.catalog.lake"
-    jdbc = {
-        f"{lake}.type": "jdbc",
-        f"{lake}.uri": f"jdbc:sqlite:{folder / 'lake.db'}",
-        f"{lake}.jdbc.schema-version": "V1",
-    }
-    has_sqlite = any("sqlite-jdbc" in word for word in command)
-    return {
+    settings = {
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -230,14 +232,29 @@ def _settings(folder: Path, command: list[str]) -> dict[str, str]:
         "spark.log.level": "FATAL",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.warehouse.dir": str(folder / "spark"),
+    }
+    if not _has(_ICEBERG, command):
+        return settings
+    lake = "spark.sql.catalog.lake"
+    jdbc = {
+        f"{lake}.type": "jdbc",
+        f"{lake}.uri": f"jdbc:sqlite:{folder / 'lake.db'}",
+        f"{lake}.jdbc.schema-version": "V1",
+    }
+    return settings | {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         lake: "org.apache.iceberg.spark.SparkCatalog",
         f"{lake}.warehouse": str(folder / "lake"),
         f"{lake}.cache-enabled": "false",
         "spark.sql.defaultCatalog": "lake",
-        **(jdbc if has_sqlite else {f"{lake}.type": "hadoop"}),
+        **(jdbc if _has("sqlite-jdbc", command) else {f"{lake}.type": "hadoop"}),
     }
+
+
+def _has(jar: str, command: Sequence[str]) -> bool:
+    """Whether a jar is on the class path of a command."""
+    return any(jar in Path(entry).name for entry in command[command.index("-cp") + 1].split(os.pathsep))
 
 
 def _last_line(folder: Path) -> str:

@@ -44,7 +44,7 @@ class PyIcebergCatalog:
                     found[table] = loaded.metadata_location
             except ViewError:
                 if (view := self._load_view(table)) is not None:  # PyIceberg does not return its location
-                    found[table] = f"version {view.current_version().version_id} of {view.uuid}"
+                    found[table] = f"version {view.current_version().version_id} of {view.metadata.view_uuid}"
             except NotIcebergError:
                 continue
         return found

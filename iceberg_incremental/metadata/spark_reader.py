@@ -126,7 +126,7 @@ class SparkReader(MetadataReader):
             altered = has_other_names(at_head, fields)
         found = {}
         for number, snapshot in snapshots.items():
-            same = number == current or (number in schemas and schemas[number] == schemas.get(current))
+            same = number == current or (schemas.get(number) is not None and schemas[number] == schemas.get(current))
             known = at_head if same else {}
             found[number] = replace(snapshot, fields=known, has_other_names=altered if same else True)
         return fields, found

@@ -21,7 +21,7 @@ class CheckpointState:
     which may belong to a state of the table that was undone. ``partial``: the rows were built under ``--empty`` or
     ``--sample``, so they match no position of a source. ``half_published``: the newest commit that is only a part of a
     run, without the rest of the run. Normally None. ``has_whole_history``: without a checkpoint, whether every ancestor
-    of the current snapshot is known. ``newest``: the newest commit of a run, if it has not expired.
+    of the current snapshot is known. ``newest``: with a checkpoint, the commit of its run.
     """
 
     checkpoint: Checkpoint | None
@@ -62,7 +62,8 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
     if mirrored is not None and mirrored.target_snapshot_id not in proven and mirrored.epoch > newest_epoch:
         of_property = _property_at(target, again, proven)
     if of_property is not None and of_property.target_snapshot_id in proven and of_property.epoch > newest_epoch:
-        return CheckpointState(of_property, half_published=half, newest=last)
+        newest = next((each for each in walk if each.snapshot_id == of_property.target_snapshot_id), None)
+        return CheckpointState(of_property, half_published=half, newest=newest)
     if found is not None:
         return CheckpointState(found, half_published=half, newest=last)
     is_whole = last is None or is_first(last)

@@ -170,11 +170,10 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     log = _log_file(credentials.folder)
     logger.info(_waiting_for(__version__, jars.missing(confs), log))
     began = time.monotonic()
-    own = credentials.server_side_parameters
     if jars.is_local(confs):
         # Spark's workers use the Python of this process. `python3` on the PATH may lack its packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = jars.in_place(confs, own, os.environ)
+    settings = jars.in_place(confs, os.environ)
     with nullcontext() if log is None else log.open("ab") as output:
         if output is not None:
             output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())

@@ -116,6 +116,6 @@ def test_the_package_starts_from_an_archive_too(tmp_path):
 
 
 def test_spark_executes_each_statement_of_the_training(outside):
-    """A statement that fails is passed over, and its classes are then missing in the archive."""
+    """The classes of a statement that fails are missing in the archive."""
     for statement in (*training.STATEMENTS, *training.DROPS):
         outside.session.sql(re.sub(r"\blake\b", "lakehouse", statement)).collect()

@@ -478,6 +478,7 @@ def test_the_location_of_a_view_changes_with_its_definition(
     for number in range(2):
         spark.run(f"create or replace view {view.sql} as select {number} as n")
         seen.append(readers["pyiceberg"].locations([view])[view])
+        assert readers["pyiceberg"].locations([view])[view] == seen[-1]
 
     assert len(set(seen)) == 2
     assert readers["spark"].locations([view]) == {}

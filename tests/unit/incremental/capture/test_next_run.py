@@ -65,7 +65,7 @@ def test_nothing_has_changed():
         ({"reading": f"{READS_OTHERS} text"}, reasons.OTHER_RELATION),
         ({"source": ()}, reasons.other_definition(str(SOURCE))),
         ({"digest": None, "now_table": True}, reasons.other_definition(VIEW)),
-        ({"has_other_names": True}, reasons.other_table()),  # which columns the run has written is unknown
+        ({"has_other_names": True}, reasons.other_table(())),  # which columns the run has written is unknown
     ],
 )
 def test_the_table_follows_its_sql_without_new_rows(more, reason):

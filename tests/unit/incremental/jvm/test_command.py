@@ -52,7 +52,7 @@ def test_options_of_the_user_come_after_the_defaults(tmp_path):
     """Java uses the last of two values."""
     mine = "-XX:Tier4CompileThreshold=15000"
     words = command._adapted(launched(tmp_path, mine), JAVA)
-    assert words.index("-XX:Tier4CompileThreshold=100000") < words.index(mine)
+    assert words.index("-XX:Tier4CompileThreshold=1000000") < words.index(mine)
 
 
 @pytest.mark.parametrize(

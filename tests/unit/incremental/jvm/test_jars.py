@@ -31,13 +31,13 @@ def fetch(tmp_path: Path) -> list[Path]:
 
 def test_all_jars_are_missing_at_first(confs, tmp_path):
     assert jars.missing(confs) == lakehouse.packages(SPARK).split(",")
-    assert jars.in_place(confs, {}, {}) == confs
+    assert jars.in_place(confs, {}) == confs
 
 
 def test_existing_jars_are_passed_as_files(confs, tmp_path):
     there = fetch(tmp_path)
     assert jars.missing(confs) == []
-    given = jars.in_place(confs, {"spark.jars.ivy": str(tmp_path / "ivy")}, {})
+    given = jars.in_place(confs, {})
     assert given["spark.driver.extraClassPath"] == ":".join(map(str, there))
     assert "spark.jars.packages" not in given
     assert confs["spark.jars.packages"] == lakehouse.packages(SPARK)
@@ -47,7 +47,7 @@ def test_an_incomplete_jar_is_fetched_again(confs, tmp_path):
     _, second = fetch(tmp_path)
     second.write_bytes(b"PK\x03\x04 half of it")
     assert jars.missing(confs) == [lakehouse.packages(SPARK).split(",")[1]]
-    assert jars.in_place(confs, {}, {}) == confs
+    assert jars.in_place(confs, {}) == confs
 
 
 def test_another_version_is_fetched(confs, tmp_path):
@@ -55,27 +55,39 @@ def test_another_version_is_fetched(confs, tmp_path):
     assert len(jars.missing({**confs, "spark.jars.packages": lakehouse.packages("4.0.1")})) == 1
 
 
-@pytest.mark.parametrize("key", ["spark.jars.packages", "spark.jars.repositories", "spark.jars.ivySettings"])
-def test_the_users_settings_of_jars_are_left_to_ivy(confs, tmp_path, key):
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.jars.packages", "{},org.apache.hadoop:hadoop-aws:3.4.2"),
+        ("spark.jars.repositories", "x"),
+        ("spark.jars.ivySettings", "x"),
+        ("spark.driver.extraClassPath", "/mine.jar"),
+    ],
+)
+def test_the_users_settings_of_jars_are_left_to_ivy(confs, tmp_path, key, value):
+    """Other packages may have dependencies."""
     fetch(tmp_path)
-    assert jars.in_place(confs, {key: confs.get(key, "x")}, {}) == confs
+    own = {**confs, key: value.format(lakehouse.packages(SPARK))}
+    (tmp_path / "ivy" / "jars" / "org.apache.hadoop_hadoop-aws-3.4.2.jar").write_bytes(b"PK\x05\x06" + bytes(18))
+    assert jars.missing(own) == []
+    assert jars.in_place(own, {}) == own
 
 
 def test_executors_on_other_machines_also_need_the_jars(confs, tmp_path):
     fetch(tmp_path)
     cluster = {**confs, "spark.master": "spark://host:7077"}
-    assert jars.in_place(cluster, {}, {}) == cluster
+    assert jars.in_place(cluster, {}) == cluster
 
 
 @pytest.mark.parametrize("name", ["SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"])
 def test_a_spark_with_its_own_configuration_keeps_its_class_path(confs, tmp_path, name):
     fetch(tmp_path)
-    assert jars.in_place(confs, {}, {name: "x"}) == confs
+    assert jars.in_place(confs, {name: "x"}) == confs
 
 
 def test_without_packages_nothing_is_fetched():
     assert jars.missing({}) == []
-    assert jars.in_place({"spark.master": "local"}, {}, {}) == {"spark.master": "local"}
+    assert jars.in_place({"spark.master": "local"}, {}) == {"spark.master": "local"}
 
 
 def test_jars_are_searched_in_the_home_folder_that_java_uses(monkeypatch, tmp_path):

@@ -105,6 +105,9 @@ class Reader:
     def changed_files(self, history, start, end):
         return ChangedFiles((), (), without_deletes=True)
 
+    def data_files(self, history, asked):
+        return None
+
     def older(self, history):
         return iter(list(self.tables[history.table].older))
 
