@@ -13,13 +13,12 @@ from itertools import chain
 from typing import Any
 
 import jinja2
-from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from iceberg_incremental.plan.conditional_reads import ConditionalReads, Reads
 from iceberg_incremental.table.history import TableName
 
-from .jinja_references import changing, known, name_of, references_in, relations
+from .jinja_references import changing, known, name_of, parsed, references_in, relations
 from .python_calls import PythonCall, calls_in
 from .reference import Reference
 
@@ -199,7 +198,7 @@ class _ProjectMacros:
 def _calls(text: str, of_macro: bool = False) -> Iterator[_JinjaCall | None]:
     """The calls in a template. None if it cannot be parsed."""
     try:
-        template = get_environment().parse(text)
+        template = parsed(text)
     except jinja2.TemplateError:
         yield None
         return

@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import jinja2
-from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from .conditional_reads import Macros
-from .jinja_references import constant
+from .jinja_references import constant, parsed
 
 _DIFFERS = frozenset({"flags", "is_incremental", "should_full_refresh", "this"})
 """The names with which a template distinguishes a first build from later runs."""
@@ -39,7 +38,7 @@ class Names:
     def add(self, template: str) -> None:
         """Add the names that a template reads. Calls of ``config()`` are skipped, because dbt has resolved them."""
         try:
-            _visit(get_environment().parse(template), self)
+            _visit(parsed(template), self)
         except jinja2.TemplateError:  # dbt reports this error
             self.is_whole = False
 
@@ -79,7 +78,7 @@ def is_set_in(template: str, names: Collection[str]) -> bool:
 
     Raises jinja2.TemplateError for Jinja that cannot be parsed.
     """
-    blocks = get_environment().parse(template).find_all(nodes.AssignBlock)
+    blocks = parsed(template).find_all(nodes.AssignBlock)
     return any(_name(each.target) in names for each in blocks)
 
 

@@ -1,12 +1,23 @@
-"""The relations in the arguments of calls in a Jinja template."""
+"""Jinja templates as trees, and the relations in the arguments of their calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
+from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from .reference import Reference
+
+
+@lru_cache(maxsize=256)
+def parsed(template: str) -> nodes.Template:
+    """The tree of a template, which several rules read for each model. It must not be changed.
+
+    Raises jinja2.TemplateError for Jinja that cannot be parsed.
+    """
+    return get_environment().parse(template)
 
 
 def name_of(call: nodes.Call) -> str | None:
