@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ..errors import IncrementalError, ViewError
+from ..errors import IncrementalError, NotIcebergError, ViewError
 from ..explain import rebuild_reasons, source_errors
 from ..metadata import MetadataReader
 from ..plan.ranges import Range
@@ -113,15 +113,16 @@ def views_changed(recorded: Mapping[str, str], reader: MetadataReader) -> bool:
 
 
 def _digest(name: str, reader: MetadataReader) -> str | None:
-    """The present digest of a view. Empty if a table has replaced it, and None if it is unknown."""
+    """The present digest of a view. Empty if it was dropped or replaced by a table, and None if it is unknown."""
     view = TableName.parse(name)
     if view is None:
         return None
     found = reader.view(view)
     if found is not None:
         return found.digest
-    with suppress(ViewError):
-        return None if reader.load(view) is None else ""
+    with suppress(NotIcebergError):
+        reader.load(view)
+        return ""
     return None
 
 

@@ -147,7 +147,8 @@ def _altered(present: Mapping[str, int], written: Snapshot | None) -> tuple[str,
     """``RunPlan.altered`` of a table with these ``present`` columns, whose newest run has ``written`` a snapshot."""
     if written is None or not written.fields:
         return () if written is not None and written.has_other_names else None
-    return tuple(path for path, field_id in present.items() if written.fields.get(path) != field_id) or None
+    paths = dict.fromkeys((*present, *written.fields))
+    return tuple(path for path in paths if written.fields.get(path) != present.get(path)) or None
 
 
 def _by_present_names(

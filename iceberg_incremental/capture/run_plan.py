@@ -67,9 +67,8 @@ class RunPlan:
     - ``reads_all``: whether the run replaces all rows of the table, and reads whole sources for that.
     - ``keeps_versions``: whether a rebuild of a history table compares it with the source and keeps all versions.
     - ``replaced``: the checkpoint that was current before such a rebuild.
-    - ``altered``: the columns of the table, or their fields, that another writer added, renamed, or dropped and added
-      again since the newest run. A run that failed may also have added them. None if there are none; empty if they are
-      unknown.
+    - ``altered``: the columns of the table, or their fields, that another writer added, renamed or dropped since the
+      newest run. A run that failed may also have done so. None if there are none; empty if they are unknown.
     - ``replays``: whether a history table is rebuilt from a log that has all of its events.
     - ``differs``: why a table with the strategy ``auto`` may differ from its SQL without new rows. Empty if it cannot.
 

@@ -33,8 +33,9 @@ _FIXED = {
         "substring_index translate initcap date_format md5 sha1 sha2 split_part format_string repeat string",
         "double": "acos asin atan atan2 cbrt cos degrees double exp ln log log10 log2 months_between pow power radians "
         "rint sin sqrt tan",
-        "map<>": "map map_concat map_filter map_from_arrays map_from_entries map_zip_with str_to_map transform_keys "
+        "map<>": "map map_concat map_filter map_from_arrays map_from_entries map_zip_with transform_keys "
         "transform_values",
+        "map<string,string>": "str_to_map",
         "date": "to_date date_add date_sub add_months last_day next_day make_date date date_from_unix_date",
     }.items()
     for name in listed.split()

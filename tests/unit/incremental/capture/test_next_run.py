@@ -28,9 +28,10 @@ class Views(Reader):
     def __init__(self, digest=None, **tables):
         super().__init__(**tables)
         self.digest = digest
+        self.dropped = ""
 
     def load(self, name):
-        if name not in self.tables:
+        if name not in self.tables and str(name) != self.dropped:
             raise ViewError(f"{name} is a view")
         return super().load(name)
 
@@ -39,10 +40,11 @@ class Views(Reader):
         return None if self.digest is None else SimpleNamespace(digest=self.digest)
 
 
-def following(digest="d", reading="kept text", definitions=None, source=ONE, now_table=False, **newest):
+def following(digest="d", reading="kept text", definitions=None, source=ONE, now_table=False, dropped="", **newest):
     logic = RecordedLogic("f", reading=reading, definitions={VIEW: "d"} if definitions is None else definitions)
     run = replace(carrying(100, None, replace(cp(1, 1, changelog=True), logic=logic)), **newest)
     reader = Views(digest, t=hist(TARGET, run), **({"s": hist(SOURCE, *source)} if source else {}))
+    reader.dropped = dropped
     if now_table:
         reader.tables[TableName.parse(VIEW)] = hist(SOURCE, *ONE)
     cuts = Cuts(lambda: reader)
@@ -65,6 +67,8 @@ def test_nothing_has_changed():
         ({"reading": f"{READS_OTHERS} text"}, reasons.OTHER_RELATION),
         ({"source": ()}, reasons.other_definition(str(SOURCE))),
         ({"digest": None, "now_table": True}, reasons.other_definition(VIEW)),
+        ({"digest": None, "dropped": VIEW}, reasons.other_definition(VIEW)),
+        ({"fields": {"w": 3}}, reasons.other_table(["w"])),  # the table no longer has this column
         ({"has_other_names": True}, reasons.other_table(())),  # which columns the run has written is unknown
     ],
 )
