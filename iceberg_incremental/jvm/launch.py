@@ -116,14 +116,14 @@ def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log
         found, rejected = None, []  # Spark's scripts may know one
     report = log.info if rejected else log.debug
     report("; ".join([*rejected, f"Spark runs on {found}"]))
-    if other is not None or found is None:
-        log.info(f"Spark starts slowly, since it cannot use a class data archive: {other}")
+    plan = None if found is None or other is not None else planned(found, settings)
+    reason = other if plan is None else plan.archive
+    if isinstance(reason, str):
+        log.info(f"Spark starts slowly, since it cannot use a class data archive: {reason}")
+    if plan is None:
         os.environ.update({} if found is None else {"JAVA_HOME": str(found.home)})
         kwargs = {} if output is None else {"stdout": output, "stderr": output}
         return launch_gateway(SparkConf().setAll(list(settings.items())), kwargs)  # type: ignore[no-untyped-call]
-    plan = planned(found, settings)
-    if isinstance(plan.archive, str):
-        log.info(f"Spark starts slowly, since it cannot use a class data archive: {plan.archive}")
     return connect(_started(plan, output, log))
 
 

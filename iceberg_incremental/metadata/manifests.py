@@ -44,6 +44,7 @@ def changed_files(
     columns = [columns_at(document, snapshots[each]) for each in (start, end)]
     lists = [snapshots[each].get("manifest-list") for each in (start, end)]
     manifests = [{} if each is None else manifests_of(each, read) for each in lists]
+    present = columns_at(document, {})
     have_deletes = [any(each.content == DELETES for each in known.values()) for known in manifests]
     return ChangedFiles(
         start=columns[0],
@@ -53,10 +54,10 @@ def changed_files(
         start_has_row_ids=snapshots[start].get("first-row-id") is not None
         and all(each.has_row_ids for each in manifests[0].values() if each.content == DATA),
         without_deletes=not any(have_deletes),
-        has_present_columns=columns[1] == columns_at(document, {}),
+        has_present_columns=columns[1] == present,
         renamed=renamed_since(document, columns[1]),
         start_has_deletes=have_deletes[0],
-        present=columns_at(document, {}),
+        present=present,
     )
 
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from . import functions
 from .dialect import PlainSpark
 from .refusal import refused
-from .types import Types
+from .types import SOME_MAP, Types
 
 _TRIMMED = "".join(map(chr, range(33)))
 """The characters that Spark removes at the start and the end of such a text."""
@@ -26,9 +26,6 @@ _MOMENT = re.compile(r"(?i:now)|(?i:today|tomorrow|yesterday)(?:[ \t]+[A-Z+-]\S*
 
 _TIME = re.compile(r"date|time")
 """Types with times. The names of a struct's fields may match too."""
-
-_SOME_MAP = "map<>"
-"""The type of a map that a function returns. Its keys and values may have any type."""
 
 _MOST_TEXTS = 100
 
@@ -114,7 +111,7 @@ def _texts(node: exp.Expr, type_of: TypeOf) -> set[str] | None:
         return None
     type_ = type_of(node)
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    has_text = type_ in (None, _SOME_MAP) or re.search("string|char", type_ or "") is not None
+    has_text = type_ in (None, SOME_MAP) or re.search("string|char", type_ or "") is not None
     if name in functions.WITHOUT_TEXT or not has_text or not any(map(_is_letters, node.walk())):
         return set()
     if isinstance(node, (exp.Concat, exp.DPipe)) or name == "concat":
@@ -182,4 +179,4 @@ def _of_case(node: exp.Expr) -> list[exp.Expr]:
 def _has_no_times(values: Iterator[exp.Expr] | list[exp.Expr], type_of: TypeOf) -> bool:
     """Whether values are known to have types without times."""
     types = [type_of(each) for each in values if not isinstance(each.unnest(), exp.Null)]
-    return all(each not in (None, _SOME_MAP) and _TIME.search(str(each)) is None for each in types)
+    return all(each not in (None, SOME_MAP) and _TIME.search(str(each)) is None for each in types)

@@ -21,6 +21,8 @@ _BOOLEAN = (
     exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
     exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Between, exp.In, exp.Exists, exp.Boolean,
 )  # fmt: skip
+SOME_MAP = "map<>"
+"""The type of a map that a function returns. Its keys and values may have any type."""
 _FIXED = {
     name: type_
     for type_, listed in {
@@ -33,7 +35,7 @@ _FIXED = {
         "substring_index translate initcap date_format md5 sha1 sha2 split_part format_string repeat string",
         "double": "acos asin atan atan2 cbrt cos degrees double exp ln log log10 log2 months_between pow power radians "
         "rint sin sqrt tan",
-        "map<>": "map map_concat map_filter map_from_arrays map_from_entries map_zip_with transform_keys "
+        SOME_MAP: "map map_concat map_filter map_from_arrays map_from_entries map_zip_with transform_keys "
         "transform_values",
         "map<string,string>": "str_to_map",
         "date": "to_date date_add date_sub add_months last_day next_day make_date date date_from_unix_date",

@@ -21,7 +21,8 @@ class CheckpointState:
     which may belong to a state of the table that was undone. ``partial``: the rows were built under ``--empty`` or
     ``--sample``, so they match no position of a source. ``half_published``: the newest commit that is only a part of a
     run, without the rest of the run. Normally None. ``has_whole_history``: without a checkpoint, whether every ancestor
-    of the current snapshot is known. ``newest``: with a checkpoint, the commit of its run.
+    of the current snapshot is known. ``newest``: the snapshot that the checkpoint's run committed; None without a
+    checkpoint, or if the snapshot is unknown.
     """
 
     checkpoint: Checkpoint | None
