@@ -147,7 +147,8 @@ class Archive:
 
 def archive_of(java: Java, command: Sequence[str], environment: Mapping[str, str] = os.environ) -> Archive | str:
     """The archive for a JVM's command, whether it exists or not; or why the JVM cannot use any."""
-    words = [*options_in(environment), *command]
+    added = options_in(environment)
+    words = [*added, *command]
     if os.name != "posix":
         return "Windows has no shared class path of this kind"
     if heap(words) >= _UNCOMPRESSED:
@@ -160,7 +161,7 @@ def archive_of(java: Java, command: Sequence[str], environment: Mapping[str, str
     if not folder().is_absolute():
         return "the user has no home folder"
     options = [each for each in command[: list(command).index(SUBMIT)] if _OF_CLASSES.match(each)]
-    varied = [each for each in options_in(environment) if _OF_CLASSES.match(each)]
+    varied = [each for each in added if _OF_CLASSES.match(each)]
     digest = _digest([*_java_parts(java.home), *map(_stamp, map(Path, entries)), *varied, *options])
     return Archive(java.home, tuple(options), tuple(entries), folder() / f"spark-{digest}.jsa")
 

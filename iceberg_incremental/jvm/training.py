@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LOW = 19
 """The lowest priority."""
 _HEAP = "-Xmx512m"
-_ICEBERG = "iceberg-spark-runtime"
+_ICEBERG, _SQLITE = "iceberg-spark-runtime", "sqlite-jdbc"
 _ANOTHER = "another process is making one"
 _MOST_FAILED = 3
 """The number of statements that an older release of Iceberg may lack. Without their classes, the archive is of use."""
@@ -147,7 +147,8 @@ def _make(archive: Archive) -> None:
         _make_base(archive, folder)
         options = (*archive.in_making(made), *COMPILER, *archive.options, _HEAP)
         class_path = ("-cp", os.pathsep.join(archive.class_path))
-        _train([_java(archive), *options, *class_path, SUBMIT, APPLICATION], folder)
+        jar_names = [Path(entry).name for entry in archive.class_path]
+        _train([_java(archive), *options, *class_path, SUBMIT, APPLICATION], jar_names, folder)
         if not made.is_file():
             raise CannotMakeError(f"Java wrote no archive: {_last_line(folder)}")
         mapped = ("-Xshare:on", f"-XX:SharedArchiveFile={made}", *archive.options)
@@ -184,17 +185,19 @@ def _remove_abandoned(folder: Path) -> None:
                 shutil.rmtree(each)
 
 
-def _train(command: list[str], folder: Path) -> None:
-    """Run Spark in a folder until it has executed all statements."""
+def _train(command: list[str], jar_names: Sequence[str], folder: Path) -> None:
+    """Run Spark in a folder until it has executed all statements. ``jar_names``: the jars on its class path."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    has_iceberg, has_sqlite = (any(jar in name for name in jar_names) for jar in (_ICEBERG, _SQLITE))
+    settings = _settings(folder, has_iceberg=has_iceberg, has_sqlite=has_sqlite)
     with (folder / "output.log").open("wb") as output:
         jvm = start(command, folder, output)
         try:
-            conf = SparkConf().setAll(list(_settings(folder, command).items()))
+            conf = SparkConf().setAll(list(settings.items()))
             context = SparkContext(conf=conf, gateway=connect(jvm))
-            _execute(SparkSession(context), has_iceberg=_has(_ICEBERG, command))
+            _execute(SparkSession(context), has_iceberg=has_iceberg)
         finally:
             jvm.end()
 
@@ -223,7 +226,7 @@ def _error_of(session: SparkSession, statement: str) -> str | None:
     return None
 
 
-def _settings(folder: Path, command: list[str]) -> dict[str, str]:
+def _settings(folder: Path, *, has_iceberg: bool, has_sqlite: bool) -> dict[str, str]:
     settings = {
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
@@ -234,7 +237,7 @@ def _settings(folder: Path, command: list[str]) -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "spark"),
     }
-    if not _has(_ICEBERG, command):
+    if not has_iceberg:
         return settings
     lake = "spark.sql.catalog.lake"
     jdbc = {
@@ -248,13 +251,8 @@ def _settings(folder: Path, command: list[str]) -> dict[str, str]:
         f"{lake}.warehouse": str(folder / "lake"),
         f"{lake}.cache-enabled": "false",
         "spark.sql.defaultCatalog": "lake",
-        **(jdbc if _has("sqlite-jdbc", command) else {f"{lake}.type": "hadoop"}),
+        **(jdbc if has_sqlite else {f"{lake}.type": "hadoop"}),
     }
-
-
-def _has(jar: str, command: Sequence[str]) -> bool:
-    """Whether a jar is on the class path of a command."""
-    return any(jar in Path(entry).name for entry in command[command.index("-cp") + 1].split(os.pathsep))
 
 
 def _last_line(folder: Path) -> str:
