@@ -16,6 +16,7 @@ from iceberg_incremental.write.read_alike import reading_digest
 
 from ..project.graph import Node
 from ..project.own_table import reads_itself
+from ..project.plain_sql import PlainSql
 from ..status.explanation import update_method_text
 from .invocation import ModelRun
 
@@ -71,15 +72,26 @@ def why_it_differs(found: ModelRun, node: Node) -> str:
         plain.reads_others = not reads_itself(node, found.run.plan.name)
     if found.run.plan.is_rebuild:
         return ""
-    if text_has_changed(found):
-        return rebuild_reasons.OTHER_TEXT
-    view = None if plain is None else other_view(found.run.plan.recorded_definitions, plain.definitions.get)
+    sources = {} if plain is None else plain.sources
+    view = other_view(found.run.plan.recorded_definitions, lambda name: _definition(plain, name))
     if view is not None:
         return rebuild_reasons.other_definition(view)
+    if text_has_changed(found):
+        return rebuild_reasons.OTHER_TEXT
+    new = [table for table, source in sources.items() if source.planned.start is None]
+    if new:
+        return rebuild_reasons.new_sources(new)
     if plain is not None and plain.reads_others:
         return rebuild_reasons.OTHER_RELATION
     if found.run.plan.altered is not None:
         return rebuild_reasons.other_table(found.run.plan.altered)
-    sources = {} if plain is None else plain.sources
     altered = [table for table, source in sources.items() if not source.has_same_columns]
     return rebuild_reasons.other_columns(altered) if altered else ""
+
+
+def _definition(plain: PlainSql | None, name: str) -> str | None:
+    """The digest of a view that SQL reads. Empty if the name is now that of a table, and None if it is not read."""
+    if plain is None:
+        return None
+    tables = {str(table) for table in plain.sources}
+    return plain.definitions.get(name, "" if name in tables else None)

@@ -117,14 +117,17 @@ class StatusReader:
         """The status of a snapshot. None without a checkpoint."""
         try:
             code = code_digest(node, self._names.graph, self._scope)
-            found = pending_snapshot(self._reader, self._cuts, model=model, target=name, code=code)
-            if found is None:
+            plan = pending_snapshot(self._reader, self._cuts, model=model, target=name, code=code)
+            if plan is None:
                 return None
         except IncrementalError as error:
             return ModelStatus.of_error(model, str(name), _epoch(self._reader, name), str(error.msg))
-        plan, source = found
-        read, now_ms = SourceRead(plan.changelogs[source]), int(time.time() * 1000)
-        more: dict[str, Any] = {"sources": [_source(plan, self._cuts, source, read, None, now_ms)]}
+        now_ms = int(time.time() * 1000)
+        sources = [
+            _source(plan, self._cuts, source, SourceRead(found), None, now_ms)
+            for source, found in plan.changelogs.items()
+        ]
+        more: dict[str, Any] = {"sources": sources}
         if plan.action is Action.APPLY:
             whole = f"compares whole tables ({plan.reason})"
             more["next_run"] = whole if plan.reads_all else "compares the changed keys"

@@ -20,7 +20,7 @@ from ..table.commits import same_rows
 from ..table.history import History, Snapshot, TableName
 from .cuts import Cuts
 from .logic_change import Logic
-from .next_run import views_changed
+from .next_run import changed_view, is_view
 from .reads import changes_of, has_same_columns
 from .run_plan import RunPlan
 from .target_checkpoint import target_checkpoint
@@ -68,14 +68,12 @@ def open_snapshot(
     return _continued(plan, cuts, source)
 
 
-def pending_snapshot(
-    reader: MetadataReader, cuts: Cuts, *, model: str, target: TableName, code: str
-) -> tuple[RunPlan, TableName] | None:
-    """The plan of a dbt snapshot's next run, from metadata alone, and the table that it reads.
+def pending_snapshot(reader: MetadataReader, cuts: Cuts, *, model: str, target: TableName, code: str) -> RunPlan | None:
+    """The plan of a dbt snapshot's next run, from metadata alone.
 
     ``code``: a digest of its code and config. ``reads_all`` is true if whole tables will be compared, as far as this
-    digest and the metadata show it. None if the table has no checkpoint of this model. Raises the errors of
-    ``open_snapshot``.
+    digest and the metadata show it. The plan captures nothing if the table that the last run read is now a view. None
+    if the table has no checkpoint of this model. Raises the errors of ``open_snapshot``.
     """
     history = reader.load(target)
     found = None if history is None else target_checkpoint(history, reader)
@@ -89,16 +87,27 @@ def pending_snapshot(
     assert source is not None
     policy = Policy(strategy=Strategy.AUTO)
     plan = RunPlan(model, target, policy, "", history, checkpoint, "", last_epoch=checkpoint.epoch)
+    if is_view(cuts, source):
+        return replace(plan, reads_all=True, reason=rebuild_reasons.other_definition(str(source)))
     reason = _of_definitions(checkpoint, reader, code) or _since(history, reader)
-    return (compared_whole(plan, cuts, source, reason) if reason else _continued(plan, cuts, source)), source
+    if not (reason or is_as_committed(cuts, source)):
+        reason = snapshot_reasons.SOURCE_NOT_COMMITTED
+    return compared_whole(plan, cuts, source, reason) if reason else _continued(plan, cuts, source)
 
 
 def _of_definitions(checkpoint: Checkpoint, reader: MetadataReader, code: str) -> str:
     """The reason if the snapshot's code or a view that it reads has changed since its checkpoint. Empty otherwise."""
     recorded = {} if checkpoint.logic is None else checkpoint.logic.definitions
-    views = {name: digest for name, digest in recorded.items() if name != CODE}
-    is_same = recorded.get(CODE, code) == code and not views_changed(views, reader)
-    return "" if is_same else snapshot_reasons.OTHER_LOGIC
+    if recorded.get(CODE, code) != code:
+        return snapshot_reasons.OTHER_LOGIC
+    return _of_views(checkpoint, reader)
+
+
+def _of_views(checkpoint: Checkpoint, reader: MetadataReader) -> str:
+    """The reason if a view that a snapshot reads has changed since its checkpoint. Empty otherwise."""
+    recorded = {} if checkpoint.logic is None else checkpoint.logic.definitions
+    view = changed_view({name: digest for name, digest in recorded.items() if name != CODE}, reader)
+    return "" if view is None else rebuild_reasons.other_definition(view)
 
 
 def is_as_committed(cuts: Cuts, source: TableName) -> bool:
@@ -151,7 +160,7 @@ def _of_table(
     if checkpoint.model != plan.model:
         return snapshot_reasons.OTHER_MODEL
     if recorded is None or plan.logic is None or recorded.fingerprint != plan.logic.fingerprint:
-        return snapshot_reasons.OTHER_LOGIC
+        return _of_views(checkpoint, reader) or snapshot_reasons.OTHER_LOGIC
     if checkpoint.sources.keys() != {str(source)}:
         return snapshot_reasons.OTHER_SOURCE
     return _since(history, reader)

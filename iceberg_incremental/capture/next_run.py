@@ -66,14 +66,14 @@ def next_plain_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName], read
     found = next_run(plan, cuts, sources)
     if found.plan.is_rebuild:
         return found
-    reads = {source: read for source, read in found.sources.items() if not _is_view(cuts, source)}
+    reads = {source: read for source, read in found.sources.items() if not is_view(cuts, source)}
     now_views = found.sources.keys() - reads.keys()
     differs = "".join(rebuild_reasons.other_definition(str(view)) for view in sorted(now_views)[:1])
     differs = differs or _why_it_differs(found.plan, cuts, reads, reader)
     return NextRun(replace(found.plan, differs=differs), reads)
 
 
-def _is_view(cuts: Cuts, source: TableName) -> bool:
+def is_view(cuts: Cuts, source: TableName) -> bool:
     """Whether a table that earlier runs have read is now a view."""
     try:
         cuts.of(source)
@@ -88,7 +88,7 @@ def _why_it_differs(plan: RunPlan, cuts: Cuts, reads: Mapping[TableName, SourceR
     """``RunPlan.differs`` as far as metadata shows it."""
     if plan.recorded_reading is None:
         return rebuild_reasons.OTHER_TEXT
-    view = other_view(plan.recorded_definitions, lambda name: _digest(name, reader))
+    view = changed_view(plan.recorded_definitions, reader)
     if view is not None:
         return rebuild_reasons.other_definition(view)
     if plan.recorded_reading.startswith(READS_OTHERS):
@@ -107,9 +107,9 @@ def other_view(recorded: Mapping[str, str], now: Callable[[str], str | None]) ->
     return next((name for name, digest, present in digests if present not in (None, digest)), None)
 
 
-def views_changed(recorded: Mapping[str, str], reader: MetadataReader) -> bool:
-    """Whether the definition of a view has changed. Raises the errors of the reader."""
-    return other_view(recorded, lambda name: _digest(name, reader)) is not None
+def changed_view(recorded: Mapping[str, str], reader: MetadataReader) -> str | None:
+    """``other_view``, from the catalog. Raises the errors of the reader."""
+    return other_view(recorded, lambda name: _digest(name, reader))
 
 
 def _digest(name: str, reader: MetadataReader) -> str | None:

@@ -12,6 +12,7 @@ from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
 from ..plan.groups import ChangedGroups, Changes
 from ..plan.limits import limited
+from ..plan.policy import Strategy
 from ..plan.ranges import Appends, NetChanges, Range
 from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
@@ -139,12 +140,16 @@ def changes_of(
 ) -> Range | Refusal:
     """The changes of a source that a run reads, or why it cannot read them. ``per_commit``: as changes by commit.
 
+    The whole source if the SQL of a model with the strategy ``auto`` has not read it before.
+
     Raises SourceMissingError, NotIcebergError, CheckpointError, ConfigError, and the errors of the reader.
     """
     cut, waiting = _taken(plan, cuts, source)
     if plan.checkpoint is None:
         return plan_whole(cut.history, cut.end)
     position = plan.checkpoint.sources.get(str(source))
+    if position is None and plan.policy.strategy is Strategy.AUTO:
+        return plan_whole(cut.history, cut.end)  # the run replaces all rows
     if position is None:
         raise target_errors.new_source(source, plan.model, plan.checkpoint)
     if plan.window is not None:

@@ -46,6 +46,11 @@ def other_definition(view: str) -> str:
     return f"the definition of the view {view} has changed"
 
 
+def new_sources(sources: Collection[TableName]) -> str:
+    """Plain SQL reads sources that it has not read before."""
+    return f"its SQL did not read {', '.join(map(str, sources))} before"
+
+
 def other_table(altered: Collection[str]) -> str:
     """Another writer may have altered columns of the table. ``altered``: their names; empty if that is unknown."""
     return f"its columns have changed ({', '.join(altered)})" if altered else "its columns may have changed"

@@ -14,7 +14,22 @@ NO_JAVA = {"JAVA_HOME": "/nonexistent", "PATH": "/nonexistent"}
 MERGED = {"incremental_strategy": "merge", "unique_key": "id"}
 KEYS = {"rebuild_above": 1}
 NOT_KEPT = {"on_not_incremental": "full_refresh"}
-SOURCES = ("still", "moved", "gained", "changed", "altered", "rolled", "viewed", "edited", "taken", "emptied", "kept")
+SOURCES = (
+    "still",
+    "moved",
+    "gained",
+    "changed",
+    "altered",
+    "swapped",
+    "rolled",
+    "viewed",
+    "edited",
+    "taken",
+    "emptied",
+    "kept",
+    "table_first",
+)
+VIEWS = ("a_view", "outer_view", "other_view", "view_first")
 AUTO = {
     "still_copy": ("select id, v from {still}", {}),
     "moved_copy": ("select id, v from {moved}", {}),
@@ -25,6 +40,10 @@ AUTO = {
     "rolled_copy": ("select id, v from {rolled}", {"on_history_break": {"rolled_back": "full_refresh"}}),
     "of_view": ("select id, v from {a_view}", {}),
     "of_nested_view": ("select id, v from {outer_view}", KEYS),
+    "of_other_view": ("select id, v from {other_view}", {}),
+    "of_former_view": ("select id, v from {view_first}", {}),
+    "of_former_table": ("select id, v from {table_first}", {}),
+    "swapped_copy": ("select id, v from {swapped}", {}),
     "edited_copy": ("select id, v from {edited}", {}),
     "unknown": ("select id, v from {still} where id > (select min(id) from {raw}.rolled)", NOT_KEPT),
 }
@@ -38,6 +57,10 @@ ACTIONS = {
     "rolled_copy": ("rebuild", None),
     "of_view": ("apply", "replace_all"),
     "of_nested_view": ("apply", "replace_all"),
+    "of_other_view": ("apply", "replace_all"),
+    "of_former_view": ("apply", "replace_all"),
+    "of_former_table": ("apply", "replace_all"),
+    "swapped_copy": ("apply", "replace_all"),
     "edited_copy": ("rebuild", None),
     "unknown": ("apply", "replace_all"),
     "merged": ("check_only", None),
@@ -46,6 +69,7 @@ ACTIONS = {
     "edited_s": ("apply", "whole tables"),
     "emptied_s": ("apply", "whole tables"),
     "still_s": ("nothing", None),
+    "table_first_s": ("apply", "whole tables"),
 }
 CASES = [("v", ("rebuild", None)), ("upper(v)", ("apply", "replace_all")), ("upper(v)", ("nothing", None))]
 """The definitions of a view, and the action of the run that follows."""
@@ -60,18 +84,20 @@ class Project:
         for table in self.tables.values():
             shop.insert(table, "(1, 'a')", "(2, 'b')")
         self.views("v")
-        shop.declare("a_view", "outer_view")
+        for name in ("other_view", "view_first"):
+            self.view(name, "viewed")
+        shop.declare(*VIEWS)
         for name, (sql, config) in AUTO.items():
             self.auto(name, sql, **config)
         self.merged("v")
         history = {"incremental_strategy": "history", "unique_key": "id"}
         rolled = {"on_history_break": {"rolled_back": "full_refresh"}}
         shop.model("versions", "select * from {{ ip_changelog(source('raw', 'kept')) }}", **history, **rolled)
-        for name in ("taken", "edited", "emptied", "still"):
+        for name in ("taken", "edited", "emptied", "still", "table_first"):
             self.snapshot(name)
 
     def auto(self, name, sql, **config):
-        named = {each: f"{{{{ source('raw', '{each}') }}}}" for each in (*SOURCES, "a_view", "outer_view")}
+        named = {each: f"{{{{ source('raw', '{each}') }}}}" for each in (*SOURCES, *VIEWS)}
         text = sql.format(**named, raw=f"{CATALOG}.{self.shop.source_schema}")
         self.shop.model(name, text, incremental_strategy="auto", **config)
 
@@ -89,6 +115,9 @@ class Project:
         self.shop.sql(f"create or replace view {raw('a_view')} as select id, {value} as v from {raw('viewed')}")
         self.shop.sql(f"create or replace view {raw('outer_view')} as select id, v from {raw('a_view')} where id > 0")
 
+    def view(self, name, source):
+        self.shop.sql(f"create or replace view {self.shop.raw(name)} as select id, v from {self.tables[source]}")
+
     def change(self):
         shop, raw = self.shop, self.tables
         plain = {name: f"{shop.source_schema}.{name}" for name in SOURCES}
@@ -103,7 +132,14 @@ class Project:
         shop.sql(f"alter table {raw['altered']} drop column v")
         shop.sql(f"alter table {raw['altered']} add column v string")
         shop.sql(compact.format(plain["altered"]))
+        for old, new in (("id", "other"), ("v", "id"), ("other", "v")):
+            shop.sql(f"alter table {raw['swapped']} rename column {old} to {new}")
         self.views("upper(v)")
+        self.view("other_view", "still")
+        shop.sql(f"drop view {shop.raw('view_first')}")
+        shop.sql(f"create table {shop.raw('view_first')} using iceberg as select id, v from {raw['still']}")
+        shop.sql(f"drop table {raw['table_first']}")
+        self.view("table_first", "still")
         self.auto("edited_copy", "select id, upper(v) as v from {edited}")
         self.merged("upper(v)")
         shop.sql(f"update {raw['taken']} set v = 'z' where id = 1")

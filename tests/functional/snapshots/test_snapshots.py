@@ -302,3 +302,34 @@ def test_what_is_pending_is_shown(orders):
     assert "compares whole tables (" in pending["next_run"]
     found = orders.run()
     assert "compares whole tables" in found.printed
+
+
+def test_what_is_pending_after_the_columns_of_the_source_were_swapped(orders):
+    """No commit shows it. The run compares whole tables and leaves no checkpoint, and later runs say why they do."""
+    orders.change("alter table {} add column note string")
+    orders.change("insert into {} values (8, 'h', 8.00, timestamp '2026-03-01', 'n')")
+    orders.declare("checked", **CHECK)
+    orders.run()
+    for old, new in (("name", "other"), ("note", "name"), ("other", "note")):
+        orders.change(f"alter table {{}} rename column {old} to {new}")
+    reason = "the columns of the table that it reads have changed since its newest commit, or are unknown"
+    assert orders.shop.statuses()["checked"]["next_run"] == f"compares whole tables ({reason})"
+    assert reason in orders.run().printed
+    assert orders.shop.statuses() == {}
+    orders.change("insert into {} values (9, 'i', 9.00, timestamp '2026-03-01', 'o')")
+    assert "by a run that left no checkpoint" in orders.run().printed
+    orders.require_same("checked")
+    assert orders.run().message("checked") == "NOTHING NEW"
+
+
+def test_a_changed_view_is_named(orders):
+    shop = orders.shop
+    shop.sql(f"create view {shop.raw('recent')} as select * from {orders.source}")
+    shop.declare("recent")
+    orders.declare("checked", "select * from {{ source('raw', 'recent') }}", **CHECK)
+    orders.run()
+    shop.sql(f"create or replace view {shop.raw('recent')} as select * from {orders.source} where id > 1")
+    reason = f"the definition of the view {shop.raw('recent').replace('`', '')} has changed"
+    assert orders.shop.statuses()["checked"]["next_run"] == f"compares whole tables ({reason})"
+    assert reason in orders.run().printed
+    orders.require_same("checked")

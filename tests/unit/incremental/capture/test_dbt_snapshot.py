@@ -188,21 +188,22 @@ def pending(reader):
 
 
 def test_pending_changes_are_known_without_the_sql():
-    plan, source = pending(Tables(s=TWO, t=TAKEN))
-    assert (source, plan.action, plan.reads_all, plan.last_epoch) == (SOURCE, Action.APPLY, False, 1)
-    plan, _ = pending(Tables(s=hist(SOURCE, snap(1, None)), t=TAKEN))
+    plan = pending(Tables(s=TWO, t=TAKEN))
+    assert (list(plan.changelogs), plan.action) == ([SOURCE], Action.APPLY)
+    assert (plan.reads_all, plan.last_epoch) == (False, 1)
+    plan = pending(Tables(s=hist(SOURCE, snap(1, None)), t=TAKEN))
     assert plan.action is Action.NOTHING
 
 
 def test_a_pending_comparison_of_whole_tables_has_its_reason():
-    plan, _ = pending(Tables(s=TWO, t=after(snap(101, 100))))
+    plan = pending(Tables(s=TWO, t=after(snap(101, 100))))
     assert (plan.reads_all, plan.reason) == (True, reasons.TABLE_CHANGED)
 
 
 @pytest.mark.parametrize("code", ["c", "another"])
 def test_an_edit_of_the_code_is_known_without_the_sql(code):
     logic = RecordedLogic("as it is", definitions={CODE: code})
-    plan, _ = pending(Tables(s=TWO, t=after(checkpoint=replace(recorded(), logic=logic))))
+    plan = pending(Tables(s=TWO, t=after(checkpoint=replace(recorded(), logic=logic))))
     assert (plan.reads_all, plan.reason) == ((False, "") if code == "c" else (True, reasons.OTHER_LOGIC))
 
 
