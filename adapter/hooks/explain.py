@@ -15,7 +15,7 @@ from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, S
 from iceberg_incremental.query.incremental_query import IncrementalQuery
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
-from iceberg_incremental.write.read_alike import is_read_alike
+from iceberg_incremental.write.read_alike import is_read_alike, reads_no_others
 
 from ..operations.arguments import models_of, output_format
 from ..project import graph as project
@@ -119,16 +119,15 @@ class ExplainHooks:
     def _kept(self, plain: PlainSql, node: Node, unique_key: tuple[str, ...]) -> IncrementalQuery:
         """How SQL is updated incrementally. Raises Refusal."""
         if plain.refusal is not None:
-            require_valid_sql(self._adapter, plain.sql, node)
+            require_valid_sql(self._adapter, plain.executable, node)
             raise plain.refusal
         kept = self._plain_sql.kept(plain, self._plain_sql.columns_of(plain.pinned(plain.relation)), unique_key)
-        if not is_read_alike(self._adapter.spark, kept, plain.renamed):
-            raise Refusal(
-                "SQL that Spark interprets differently from this package",
-                None,
-                "qualify each column with the alias of its relation, alias computed columns, and write explicit casts",
-            )
-        return kept
+        if is_read_alike(self._adapter.spark, kept, plain.renamed):
+            return kept
+        if not reads_no_others(self._adapter.spark, kept):
+            raise Refusal("relations that Spark reads, but that this package does not find in the SQL")
+        instead = "qualify each column with the alias of its relation, alias computed columns, and write explicit casts"
+        return kept.as_whole(Refusal("SQL that Spark interprets differently from this package", None, instead))
 
     def _auto(self, found: Explanation, model: ModelContext) -> Explanation:
         """How a model with the strategy ``auto`` is updated incrementally, and the result of its next run."""

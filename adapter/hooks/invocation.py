@@ -19,6 +19,7 @@ from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import plain_name
+from iceberg_incremental.table.clock import Clock, now_in
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.statement import Statement
 
@@ -63,6 +64,7 @@ class Invocation:
 
     ``columns``: the columns of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
     ``snapshots``: the runs of dbt's snapshots. ``begun``: the times in ms at which builds of tables began.
+    ``clock``: the time at which the invocation reads the clock, once it has been read.
     """
 
     invocation_id: str
@@ -72,6 +74,7 @@ class Invocation:
     columns: dict[str, Mapping[str, str]] = field(default_factory=dict)
     snapshots: dict[str, SnapshotRun] = field(default_factory=dict)
     begun: dict[str, int] = field(default_factory=dict)
+    clock: Clock | None = None
 
 
 class Invocations:
@@ -141,6 +144,14 @@ class Invocations:
         if model not in invocation.models:
             invocation.models[model] = ModelRun(self._open(invocation, context))
         return invocation.models[model]
+
+    def clock(self, zone: str) -> Clock:
+        """The time at which the invocation reads the clock, in a time zone."""
+        invocation = self.current()
+        with self._lock:
+            if invocation.clock is None:
+                invocation.clock = now_in(zone)
+            return Clock(invocation.clock.instant, zone)
 
     def tables_of(self, context: ModelContext) -> list[TableName]:
         """The tables of all ref() and source() calls in a model's SQL, including its ephemeral models."""

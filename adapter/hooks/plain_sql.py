@@ -19,14 +19,17 @@ from iceberg_incremental.metadata.views import View
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
+from iceberg_incremental.query.clock import ClockStates
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.reading import spark_text
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.refusal import Refusal, not_a_function
+from iceberg_incremental.spark.port import TIME_ZONE
+from iceberg_incremental.table.clock import UnknownTimeZoneError
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.columns import Column as Written
 from iceberg_incremental.write.columns import key_columns
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
-from iceberg_incremental.write.read_alike import require_read_alike
+from iceberg_incremental.write.read_alike import is_read_alike, reads_no_others
 from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
@@ -49,6 +52,8 @@ from .spark_views import view_by_spark
 from .valid_sql import require_valid_sql
 
 logger = AdapterLogger("SparkIceberg")
+_ORDINALS = "spark.sql.orderByOrdinal"
+"""The setting without which a LIMIT cannot be ordered by all columns."""
 
 
 class PlainSqlHooks(Room):
@@ -69,14 +74,17 @@ class PlainSqlHooks(Room):
         if model.partial:
             found.run.plan = replace(found.run.plan, passes_through=True)
             return
-        found.plain = self.read(compiled_code, model)
-        if found.plain.refusal is not None:
+        found.plain = plain = self.read(compiled_code, model)
+        refusal = plain.refusal
+        if refusal is not None:
             fails = found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL
             # Otherwise only a rebuild sends the SQL to Spark, and a run without new commits sends no statement.
             if fails or not self._invocations.tables_of(model):
-                require_valid_sql(self._adapter, found.plain.sql, model.node)
-            self._refuse(found, found.plain.refusal)
-        self.capture_sources(found, found.plain, model)
+                require_valid_sql(self._adapter, plain.sql, model.node)
+            self._refuse(found, refusal)
+        self.capture_sources(found, plain, model)
+        if refusal is None and plain.refusal is not None:  # of a LIMIT, or of a column that reads the clock
+            self._refuse(found, plain.refusal)
 
     def read(self, compiled_code: str, model: ModelContext) -> PlainSql:
         """A model's SQL, with a refusal if it is not incremental.
@@ -97,7 +105,29 @@ class PlainSqlHooks(Room):
             assert cut is not None
             same = plan.is_rebuild or has_same_columns(cuts, cut, planned)
             plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
+        plain.complete(lambda table: self._columns_of_source(plain, table), self._catalog)
+        if plain.has_limit and self._adapter.spark.settings((_ORDINALS,)).get(_ORDINALS, "").lower() == "false":
+            plain.refusal = not_a_function(f"LIMIT while {_ORDINALS} is false", None, f"set {_ORDINALS} to true")
         found.run.plan = replace(plan, differs=why_it_differs(found, model.node))
+        self._read_clock(found, plain)
+
+    def _read_clock(self, found: ModelRun, plain: PlainSql) -> None:
+        """Read the clock for a model whose SQL reads it. Raises ConfigError for an unknown time zone."""
+        parts, plan = plain.clock_parts, found.run.plan
+        if not parts:
+            return
+        spark = self._adapter.spark
+        zone = spark.settings((TIME_ZONE,)).get(TIME_ZONE) or str(spark.rows("select current_timezone()")[0][0])
+        now = self._invocations.clock(zone)
+        recorded = None if plan.checkpoint is None else plan.checkpoint.clock
+        try:
+            plain.clock = ClockStates(now, None if recorded is None else recorded[0])
+            moved = not plan.is_rebuild and bool(plain.clock.moved(parts))
+        except UnknownTimeZoneError as error:
+            raise plain_sql_errors.unknown_time_zone(plan.model, str(error)) from error
+        found.run.state.clock = now, parts
+        differs = plan.differs or (rebuild_reasons.UNKNOWN_TIME if moved and recorded is None else "")
+        found.run.plan = replace(plan, clock_moved=moved, differs=differs)
 
     @property
     def _catalog(self) -> str:
@@ -173,7 +203,10 @@ class PlainSqlHooks(Room):
         if kept is None or reason is not None:
             yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))
             return
-        if found.plain is not None and not any(each.has_changed for each in found.plain.sources.values()):
+        has_changed = found.run.plan.clock_moved or (
+            found.plain is not None and any(each.has_changed for each in found.plain.sources.values())
+        )
+        if found.plain is not None and not has_changed:
             yield UpdatePlan(Choice(False, "no source has new rows"))
             return
         with self._writer(found).planned(kept, synced["written"], counts_keys=counts_keys) as plan:
@@ -208,15 +241,19 @@ class PlainSqlHooks(Room):
         return found.run.plan.differs or None
 
     def _is_read_alike(self, found: ModelRun, kept: IncrementalQuery) -> bool:
-        """Whether Spark interprets the model's SQL as this package does. Raises NotIncrementalError, as in _note."""
-        try:
-            renamed = {} if found.plain is None else found.plain.renamed
-            require_read_alike(self._adapter.spark, kept, found.run.plan.model, renamed)
-        except NotIncrementalError as error:
-            self._note(found, error)
-            note_no_update_method(found)
-            return False
-        return True
+        """Whether Spark interprets the model's SQL as this package does. If not, each change replaces all rows.
+
+        Raises NotIncrementalError, as in _note, if Spark reads other relations.
+        """
+        spark, model = self._adapter.spark, found.run.plan.model
+        if is_read_alike(spark, kept, {} if found.plain is None else found.plain.renamed):
+            return True
+        if reads_no_others(spark, kept):
+            logger.info(plain_sql_errors.read_differently(model))
+        else:
+            self._note(found, plain_sql_errors.reads_others(model, map(str, kept.reading.tables.values())))
+        note_no_update_method(found)
+        return False
 
     def kept(self, plain: PlainSql, types: Mapping[str, str], unique_key: Sequence[str]) -> IncrementalQuery:
         """How SQL is updated incrementally. ``types``: the types of its columns, in order.
@@ -298,4 +335,5 @@ class PlainSqlHooks(Room):
             found.plain.sources,
             lambda: self._audits.judge_staged(found),
             lambda rows: f"select {listed} from {rows} as model_subq",
+            found.plain.clock,
         )

@@ -176,7 +176,8 @@ class VerifyHooks:
         scope = self._invocations.jinja_scope()
         target, checkpoint = self._checkpoint_state(model, name)
         cuts = PinnedCuts(self._adapter.metadata_reader, model, checkpoint.sources)
-        invocation = Invocation(f"{self._invocations.current().invocation_id} verify", cuts, scope=scope)
+        clock = None if checkpoint.clock is None else checkpoint.clock[0]
+        invocation = Invocation(f"{self._invocations.current().invocation_id} verify", cuts, scope=scope, clock=clock)
         with self._invocations.apart(invocation):
             query = self._rebuilds.of(node, graph, self._tables.relation(name), checkpoint)
             table, rows_left_out = self._table_side(query, target, checkpoint)

@@ -20,6 +20,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import MATERIALIZATION, OnSqlChange, Strategy
 from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.checkpoint import Position
+from iceberg_incremental.table.clock import TIME
 from iceberg_incremental.table.clone import clone_of
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.version_counts import last_versions
@@ -157,8 +158,14 @@ class StatusReader:
             return ModelStatus.of_error(model, str(name), plan.last_epoch, "\n".join(errors), **more)
         has_new_rows = any(planned.brings_rows for planned in plan.captured.values())
         reason = plan.reason if plan.is_rebuild else "" if has_new_rows else plan.differs
-        more["is_repeated"] = not has_new_rows and plan.differs == rebuild_reasons.OTHER_RELATION
-        if more["is_repeated"]:
+        is_timed = plan.clock_moved and plan.checkpoint is not None and plan.checkpoint.clock is not None
+        is_timed = is_timed and not (has_new_rows or plan.is_rebuild or plan.differs)
+        parts = plan.checkpoint.clock[1] if is_timed and plan.checkpoint and plan.checkpoint.clock else frozenset()
+        of_others = not has_new_rows and plan.differs == rebuild_reasons.OTHER_RELATION
+        more["is_repeated"] = of_others or TIME in parts
+        if is_timed:
+            more["next_run"] = "updates the rows that depend on the time"
+        elif more["is_repeated"]:
             more["next_run"] = f"replaces all rows in each run ({plan.differs})"
         elif reason == plan.differs and reason:
             more["next_run"] = f"updates the table to its SQL ({reason})"

@@ -10,10 +10,19 @@ from functools import cached_property
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.metadata.views import View
+from iceberg_incremental.query.clock import (
+    ClockStates,
+    has_clock,
+    parts_of,
+    require_names,
+    with_marks,
+    with_marks_of_texts,
+)
 from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.reading import Mention, mentions, parsed, replaced, spark_text
+from iceberg_incremental.query.limits import has_limit
+from iceberg_incremental.query.reading import Mention, complete_text, mentions, parsed, replaced, spark_text
 from iceberg_incremental.query.refusal import OtherRelation, Refusal, other_relation
-from iceberg_incremental.query.supported import require_supported
+from iceberg_incremental.query.supported import require_function
 from iceberg_incremental.sql import sql_names
 from iceberg_incremental.table.history import TableName
 
@@ -26,6 +35,7 @@ class PlainSql:
 
     ``refusal``: why it cannot be updated incrementally; None if it can. ``mentions``: the places where it names tables;
     empty if it cannot be parsed and is executed unchanged. ``views``: the queries of its views, by name.
+    ``clock``: the time of the run, if the SQL reads it.
     ``reads_others``: whether it names a relation that is neither its own table nor one of ref() and source().
     """
 
@@ -35,6 +45,7 @@ class PlainSql:
     sources: Mapping[TableName, Source] = field(default_factory=dict)
     views: Mapping[TableName, tuple[View, str]] = field(default_factory=dict)
     reads_others: bool = False
+    clock: ClockStates | None = None
 
     @cached_property
     def text_digest(self) -> str:
@@ -47,12 +58,44 @@ class PlainSql:
         """The digests of its views, by name."""
         return {str(name): view.digest for name, (view, _) in self.views.items()}
 
+    def complete(self, columns: Callable[[TableName], Mapping[str, str]], catalog: str) -> None:
+        """Complete the orders of LIMIT, and mark the places that read the clock.
+
+        ``columns``: returns those of a table. ``catalog``: the default for names. Sets ``refusal`` if that is
+        impossible.
+        """
+        try:
+            if self.has_limit or (self.refusal is None and has_clock(self.sql)):
+                known = {each.relation: columns(each.relation) for each in self.mentions}
+                sql = with_marks(self.sql, {name.lower() for found in known.values() for name in found})
+                sql = complete_text(with_marks_of_texts(sql, known, catalog), known, catalog)
+                self.sql, self.mentions = sql, mentions(sql, catalog)
+                require_names(parsed(sql))
+        except Refusal as refusal:
+            self.refusal = refusal
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether the SQL has LIMIT or OFFSET."""
+        return self.refusal is None and has_limit(self.sql)
+
+    @property
+    def clock_parts(self) -> frozenset[str]:
+        """The parts of the clock that the SQL reads, as in ``table.clock``."""
+        return parts_of(self.sql)
+
+    @property
+    def executable(self) -> str:
+        """The SQL that Spark can execute, with the tables in their current state."""
+        return self.sql if self.clock is None else self.clock.sql(self.sql)
+
     def _text(self) -> str:
         """The normal form of the SQL. Tables have numbers, because they have other names in another environment."""
         tables = sorted({each.relation for each in self.mentions})
         numbers = {table: f"ip_table_{number}" for number, table in enumerate(tables)}
         try:
-            return parsed(self.pinned(lambda table: numbers[table])).sql(PlainSpark, comments=False)
+            numbered = replaced(self.sql, self.mentions, [numbers[each.relation] for each in self.mentions])
+            return parsed(numbered).sql(PlainSpark, comments=False)
         except Refusal:
             return self.sql
 
@@ -68,8 +111,9 @@ class PlainSql:
         return {table: self.relation(table) for table, end in ends.items() if end is not None and end.has_other_names}
 
     def pinned(self, relation: Callable[[TableName], str]) -> str:
-        """The SQL with each table replaced by the result of ``relation``."""
-        return replaced(self.sql, self.mentions, [relation(each.relation) for each in self.mentions])
+        """The SQL for Spark with each table replaced by the result of ``relation``."""
+        sql = replaced(self.sql, self.mentions, [relation(each.relation) for each in self.mentions])
+        return sql if self.clock is None else self.clock.sql(sql)
 
 
 def plain_sql(
@@ -88,7 +132,7 @@ def plain_sql(
     except Refusal as refusal:
         return PlainSql(sql, refusal=refusal)
     try:
-        require_supported(parsed(sql))
+        require_function(parsed(with_marks(sql, ())))
     except Refusal as refusal:
         found.refusal = refusal
     return found

@@ -31,6 +31,18 @@ class ReadRows:
 
 
 @dataclass(frozen=True)
+class NotIncremental:
+    """The construct that prevents incremental updates of a model. ``line``: its line in the compiled SQL, from 1.
+
+    ``instead``: an alternative; empty if there is none.
+    """
+
+    construct: str
+    line: int | None = None
+    instead: str = ""
+
+
+@dataclass(frozen=True)
 class UpdateMethod:
     """How a model's table is updated incrementally.
 
@@ -44,18 +56,7 @@ class UpdateMethod:
     key_of: str
     reads: Sequence[ReadRows]
     updated: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class NotIncremental:
-    """The construct that prevents incremental updates of a model. ``line``: its line in the compiled SQL, from 1.
-
-    ``instead``: an alternative; empty if there is none.
-    """
-
-    construct: str
-    line: int | None = None
-    instead: str = ""
+    whole: NotIncremental | None = None
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ def update_method(kept: IncrementalQuery) -> UpdateMethod:
     """How a query is updated incrementally."""
     reads = [ReadRows(str(each.table), each.by) for each in _merged(source_rows(kept))]
     updated = () if kept.summary is None else tuple(each.column for each in kept.summary.measures)
-    return UpdateMethod(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated)
+    whole = None if kept.whole is None else not_incremental(kept.whole)
+    return UpdateMethod(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated, whole)
 
 
 def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
@@ -183,17 +185,22 @@ def _answer(found: Explanation) -> str:
         return f"incremental {how}" if found.is_auto else f"could be auto: yes, incremental {how}"
     if found.not_incremental is None:
         return "unknown whether it is incremental" if found.is_auto else "could be auto: unknown"
-    why = found.not_incremental
-    place = "" if why.line is None else f" (line {why.line})"
-    because = f"because of {why.construct}{place}" + (f"; {why.instead}" if why.instead else "")
+    because = _because(found.not_incremental)
     if not found.is_auto:
         return f"could be auto: no, {because}"
     follows = "a run fails" if found.on_not_incremental == "fail" else "it is rebuilt when a source has changed"
     return f"not incremental, {because}. {follows.capitalize()} (on_not_incremental: {found.on_not_incremental})"
 
 
+def _because(why: NotIncremental) -> str:
+    place = "" if why.line is None else f" (line {why.line})"
+    return f"because of {why.construct}{place}" + (f"; {why.instead}" if why.instead else "")
+
+
 def _key(how: UpdateMethod) -> str:
     updated = f"{', '.join(how.updated)} updated from changed rows alone, where possible" if how.updated else ""
+    if how.whole is not None:
+        return f"as a whole, {_because(how.whole)}: each change affects all rows"
     if not how.key:
         return f"as a whole: {updated or 'each change affects all rows'}"
     rows = "rows that it reads" if how.key_of == "read rows" else "rows of its result"

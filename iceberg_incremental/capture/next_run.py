@@ -11,6 +11,7 @@ from ..explain import rebuild_reasons, source_errors
 from ..metadata import MetadataReader
 from ..plan.ranges import Range
 from ..plan.refusals import Refusal
+from ..table.clock import UnknownTimeZoneError, now_in
 from ..table.history import TableName
 from .cuts import Cuts
 from .reads import capture_as_of, changes_of, has_same_columns
@@ -70,7 +71,18 @@ def next_plain_run(plan: RunPlan, cuts: Cuts, sources: Iterable[TableName], read
     now_views = found.sources.keys() - reads.keys()
     differs = "".join(rebuild_reasons.other_definition(str(view)) for view in sorted(now_views)[:1])
     differs = differs or _why_it_differs(found.plan, cuts, reads, reader)
-    return NextRun(replace(found.plan, differs=differs), reads)
+    return NextRun(replace(found.plan, differs=differs, clock_moved=_has_clock_moved(found.plan)), reads)
+
+
+def _has_clock_moved(plan: RunPlan) -> bool:
+    """Whether the part of the clock that a model reads differs from that of its last run."""
+    recorded = None if plan.checkpoint is None else plan.checkpoint.clock
+    if recorded is None:
+        return False
+    clock, parts = recorded
+    with suppress(UnknownTimeZoneError):
+        return clock.has_moved(now_in(clock.zone), parts)
+    return True
 
 
 def is_view(cuts: Cuts, source: TableName) -> bool:

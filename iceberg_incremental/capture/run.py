@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..table.checkpoint import Checkpoint, Deletions
+from ..table.clock import Clock
 from ..table.history import History, Snapshot
 from .history_run import next_history
 from .run_plan import RunPlan
@@ -24,7 +25,7 @@ class RunState:
     ``clock_ms``: the earliest time at which a version of a history table may begin or end, in milliseconds since the
     epoch. ``current_end``: the end of valid versions, as text. None if they have none. ``others``: whether the table
     may have rows of other writers, as in RecordedLogic. ``definitions``: as in RecordedLogic. ``way``: how ``auto`` has
-    updated the table, as in ``UpdatePlan``. Empty if it has not.
+    updated the table, as in ``UpdatePlan``. Empty if it has not. ``clock``: as in Checkpoint.
     """
 
     deletions: Deletions | None = None
@@ -39,6 +40,7 @@ class RunState:
     others: bool | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)
     way: str = ""
+    clock: tuple[Clock, frozenset[str]] | None = None
 
 
 @dataclass
@@ -58,5 +60,11 @@ class Run:
         state = self.state
         history = next_history(self.plan, state.clock_ms, state.current_end)
         return self.plan.next_checkpoint(
-            self.known_deletions, state.types, state.reading, history, state.others, state.definitions
+            self.known_deletions,
+            state.types,
+            state.reading,
+            history,
+            state.others,
+            state.definitions,
+            state.clock,
         )

@@ -15,6 +15,7 @@ from ..plan.policy import Policy
 from ..plan.ranges import Nothing, Range, Whole
 from ..sql import plain_name
 from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
+from ..table.clock import Clock
 from ..table.history import History, TableName
 from ..table.recorded_history import RecordedHistory
 from ..table.shares import Share, share_at, whole_of
@@ -70,6 +71,7 @@ class RunPlan:
     - ``altered``: the columns of the table, or their fields, that another writer added, renamed or dropped since the
       newest run. A run that failed may also have done so. None if there are none; empty if they are unknown.
     - ``replays``: whether a history table is rebuilt from a log that has all of its events.
+    - ``clock_moved``: whether SQL with the strategy ``auto`` reads a part of the clock that differs from the last run.
     - ``differs``: why a table with the strategy ``auto`` may differ from its SQL without new rows. Empty if it cannot.
 
     The captures so far, from the functions in ``reads``:
@@ -113,6 +115,7 @@ class RunPlan:
     replays: bool = False
     altered: tuple[str, ...] | None = None
     differs: str = ""
+    clock_moved: bool = False
 
     @property
     def branch(self) -> str:
@@ -135,7 +138,7 @@ class RunPlan:
         if self.is_rebuild:
             # A dbt snapshot without a checkpoint compares whole tables, and keeps its table.
             return Action.APPLY if self.reads_all and self.target is not None else Action.REBUILD
-        if self.window is not None or self.reads_all or self.differs:
+        if self.window is not None or self.reads_all or self.differs or self.clock_moved:
             return Action.APPLY
         reads = (self.ranges, self.net, self.pinned)
         if any(planned.brings_rows for read in reads for planned in read.values()):
@@ -189,12 +192,13 @@ class RunPlan:
         history: RecordedHistory | None = None,
         others: bool | None = None,
         definitions: Mapping[str, str] = _NONE,
+        clock: tuple[Clock, frozenset[str]] | None = None,
     ) -> Checkpoint:
         """The checkpoint that the run commits. Its epoch follows the last one, also in a rebuild.
 
         ``deletions``: the recorded deletions. ``types``: the types of the columns by which rows are compared.
         ``reading``: how plain SQL was interpreted. ``history``: the configs of a history table. ``others``,
-        ``definitions``: as in RecordedLogic.
+        ``definitions``: as in RecordedLogic. ``clock``: as in Checkpoint.
         """
         if self.window is not None and self.checkpoint is not None:
             positions = {source: _unmoved(position) for source, position in self.checkpoint.sources.items()}
@@ -210,6 +214,7 @@ class RunPlan:
             shares={str(source): share for source, share in self.shares.items() if str(source) in positions},
             logic=self._next_logic(types, reading, others, definitions),
             history=history,
+            clock=clock,
         )
 
     def _next_position(self, source: TableName, planned: Range) -> Position | None:

@@ -10,11 +10,11 @@ from .entries import indexed
 
 @indexed
 def not_incremental(model: str, construct: str, instead: str) -> NotIncrementalError:
-    """Plain SQL has a construct that cannot be updated incrementally."""
+    """Plain SQL has a construct whose result may differ although no source has changed."""
     advice = f"{instead}; or set " if instead else "set "
     return NotIncrementalError(
         f"{model} cannot be updated incrementally.\n"
-        "  Expected: with incremental_strategy 'auto', SQL for which the rows affected by a change are known.\n"
+        "  Expected: with incremental_strategy 'auto', SQL whose result is a function of its sources.\n"
         f"  Found: {construct}.\n"
         f"  To fix: {advice}on_not_incremental to 'full_refresh', which rebuilds the table when a source has changed."
     )
@@ -48,14 +48,33 @@ def auto_in_python(model: str) -> ConfigError:
 
 
 @indexed
-def read_differently(model: str, columns: Iterable[str]) -> NotIncrementalError:
-    """Spark and this package interpret a model's SQL differently."""
-    listed = ", ".join(columns)
+def unknown_time_zone(model: str, zone: str) -> ConfigError:
+    """Python does not know the time zone of the session, in which plain SQL reads the clock."""
+    return ConfigError(
+        f"{model} reads the clock in a time zone that Python does not know.\n"
+        "  Expected: a time zone such as Europe/Berlin or +01:00 in spark.sql.session.timeZone.\n"
+        f"  Found: {zone}.\n"
+        "  To fix: set spark.sql.session.timeZone to such a name, or install the package tzdata."
+    )
+
+
+@indexed
+def reads_others(model: str, known: Iterable[str]) -> NotIncrementalError:
+    """Spark reads other relations for a model's SQL than this package has found in its text."""
     return NotIncrementalError(
         f"{model} cannot be updated incrementally.\n"
-        "  Expected: SQL that Spark and sqlglot, the parser of this package, interpret in the same way.\n"
-        f"  Found: different plans of the query for {listed}.\n"
-        "  To fix: qualify each column with the alias of its relation, add an alias to each computed column, and write "
-        "explicit casts; or set on_not_incremental to 'full_refresh', which rebuilds the table when a source has "
-        "changed."
+        f"  Expected: SQL that reads only these relations: {', '.join(known) or 'none'}.\n"
+        "  Found: Spark's plan reads others, or cannot be examined.\n"
+        "  To fix: write ref() or source() for each relation that the SQL reads, and give CTEs names that differ from "
+        "those of tables and views; or set on_not_incremental to 'full_refresh', which rebuilds the table when a "
+        "source has changed."
+    )
+
+
+def read_differently(model: str) -> str:
+    """The log line for SQL that Spark and this package interpret differently, so that all rows are replaced."""
+    return (
+        f"{model}: each change of a source replaces all rows, because Spark and sqlglot, the parser of this package, "
+        "interpret its SQL differently. To update only the affected rows: qualify each column with the alias of its "
+        "relation, add an alias to each computed column, and write explicit casts"
     )

@@ -16,6 +16,7 @@ REPLACED_BY_A_VIEW = "a view has the name of its table, as after dbt clone; the 
 PARTIAL_BUILD = "first build: the table was built with --empty or --sample"
 OTHER_TEXT = "its rows were written with another text of its SQL, or the text is unknown"
 OTHER_SCHEMA = "on_schema_change alters its columns"
+UNKNOWN_TIME = "the time that its SQL read in the last run is unknown"
 OTHER_RELATION = "its SQL names a relation whose changes are not captured"
 
 

@@ -10,22 +10,24 @@ from sqlglot import exp
 from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
 from . import normal
+from .grouping_sets import groups_apart
+from .limits import is_limited, limit_apart
 from .refusal import refused
-from .window_steps import without_mixed_windows
+from .subqueries import subqueries, within_sets
 
 
 @dataclass(frozen=True)
 class Block:
-    """One SELECT, or the UNION ALL of two blocks. ``columns``: the column names of its result."""
+    """One SELECT, or a set operation on two blocks. ``columns``: the column names of its result."""
 
     name: str
-    query: exp.Select | exp.Union
+    query: exp.Select | exp.SetOperation
     columns: tuple[str, ...]
 
     @property
     def selects(self) -> list[exp.Select]:
-        """The SELECT, or those of a UNION ALL."""
-        sides = (self.query.this, self.query.expression) if isinstance(self.query, exp.Union) else (self.query,)
+        """The SELECT, or those of a set operation."""
+        sides = (self.query.this, self.query.expression) if isinstance(self.query, exp.SetOperation) else (self.query,)
         return [side for side in sides if isinstance(side, exp.Select)]
 
     def outputs(self, columns: Sequence[str]) -> dict[str, exp.Expr]:
@@ -57,18 +59,27 @@ class _Splitter:
         self._blocks: list[Block] = []
 
     def split(self, tree: exp.Query) -> tuple[Block, ...]:
-        tree = tree.copy()
-        for select in list(tree.find_all(exp.Select)):
-            normal.without_order(select)
+        tree = self._with_limits_apart(tree.copy())
         ctes = {each.alias: each.alias_column_names or each.this.named_selects for each in tree.find_all(exp.CTE)}
         for select in list(tree.find_all(exp.Select)):
             normal.without_nested_joins(select, {**self._columns, **ctes}.__getitem__, self._numbers)
-        for union in tree.find_all(exp.SetOperation):
-            union.set("order", None)
-        for subquery in tree.find_all(exp.Subquery):
-            subquery.set("order", None)
         self._flatten(tree, ROOT)
         return tuple(self._blocks)
+
+    def _with_limits_apart(self, tree: exp.Query) -> exp.Query:
+        """A tree in which only SELECTs of one derived table, and subqueries in expressions, have LIMIT and an order."""
+        selects = list(tree.find_all(exp.Select))
+        inside = {id(each) for select in selects for _, inner in subqueries(select) for each in within_sets(inner)}
+        for query in reversed(list(tree.find_all(exp.Query))):
+            if not is_limited(query):
+                normal.without_order(query)
+            elif id(query) in inside:
+                continue
+            elif query is tree:
+                tree = limit_apart(query, self._numbers)
+            else:
+                query.replace(limit_apart(query, self._numbers))
+        return tree
 
     def _flatten(self, tree: exp.Query, name: str) -> None:
         """Add the blocks for a tree with derived tables and CTEs."""
@@ -88,34 +99,40 @@ class _Splitter:
     def _add(self, name: str, query: exp.Expr) -> None:
         while isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
             query = query.this
-        if isinstance(query, exp.Union):
-            self._add_union(name, query)
+        if isinstance(query, exp.SetOperation):
+            self._add_set_operation(name, query)
             return
         if not isinstance(query, exp.Select):
             raise refused(query.key.upper(), query)
         self._add_select(name, query)
 
-    def _add_union(self, name: str, union: exp.Union) -> None:
-        columns = tuple(union.named_selects)
+    def _add_set_operation(self, name: str, query: exp.SetOperation) -> None:
+        columns = tuple(query.named_selects)
         sides = []
-        for side in (union.this, union.expression):
+        for side in (query.this, query.expression):
             part = f"ip_block_{next(self._numbers)}"
-            self._add(part, side.copy())
-            sides.append(part)
-        both = exp.union(*(_renaming(part, self._columns[part], columns) for part in sides), distinct=False, copy=False)
-        if union.args.get("distinct"):
+            self._add(part, _with_columns(side.copy(), columns))
+            sides.append(_renaming(part, self._columns[part], columns))
+        if not isinstance(query, exp.Union):
+            both = type(query)(this=sides[0], expression=sides[1], distinct=query.args.get("distinct"))
+            self._keep(name, both, columns)
+            return
+        union = exp.union(*sides, distinct=False, copy=False)
+        if query.args.get("distinct"):
             part = f"ip_block_{next(self._numbers)}"
-            self._keep(part, both, columns)
+            self._keep(part, union, columns)
             self._keep(name, _renaming(part, columns, columns).distinct(), columns)
         else:
-            self._keep(name, both, columns)
+            self._keep(name, union, columns)
 
     def _add_select(self, name: str, select: exp.Select) -> None:
         for each in list(select.find_all(exp.Select)):
             normal.without_named_windows(each)
+            normal.without_full_joins(each, self._columns.__getitem__, self._numbers)
             normal.without_right_joins(each, self._columns.__getitem__, self._numbers)
             normal.without_semi_joins(each)
-        without_mixed_windows(select, self._numbers)
+            normal.without_subqueries_in_on(each, self._columns.__getitem__, self._numbers)
+        groups_apart(select, self._numbers)
         read = [relation for each in select.find_all(exp.Select) for _, relation, _ in normal.clauses(each)]
         if any(isinstance(relation, exp.Subquery) for relation in read):  # also within subqueries of expressions
             self._flatten(select, name)
@@ -123,7 +140,7 @@ class _Splitter:
         select.set("with_", None)
         self._keep(name, select, tuple(select.named_selects))
 
-    def _keep(self, name: str, query: exp.Select | exp.Union, columns: tuple[str, ...]) -> None:
+    def _keep(self, name: str, query: exp.Select | exp.SetOperation, columns: tuple[str, ...]) -> None:
         if len({each.lower() for each in columns}) != len(columns):
             raise refused("two columns with the same name", query, "add a different alias to each of them")
         self._columns[name] = columns

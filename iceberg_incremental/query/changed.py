@@ -10,23 +10,26 @@ If rows of the block belong together, all rows that share a group or partition w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from ..names import sql_name
+from ..table.clock import DATE, TIME
 from . import normal
 from .blocks import Block
+from .clock import ClockStates, at_checkpoint, compared_parts, is_in_subquery, reads
 from .dialect import PlainSpark
-from .fewer_relations import fewer_relations
+from .fewer_relations import Fewer, fewer_relations
+from .limits import is_limited
 from .matching import Matching
 from .membership import can_change
-from .refusal import refused
-from .restricted import Keys, restricted_sql
+from .restricted import Keys, restricted_block_sql, restricted_sql
 from .sql_parts import listed_sql, nothing_sql, raw
 from .states import Broadcast, KeyView, State, TableStates
-from .subqueries import conjunct, subqueries
+from .subqueries import conjunct, is_in_optional_join, leaves, subqueries, within_sets
 from .supported import is_of_row
-from .together import kept_together, windows_of
+from .together import kept_together, partitions, windows_of
 from .types import Types, tells_apart
 from .unions import have_same_types, only_relation
 
@@ -47,8 +50,11 @@ class Changes:
         types: Mapping[str, Mapping[str, str]],
         prefix: str,
         broadcast: Broadcast = lambda alias, rows, types: "",
+        clock: ClockStates | None = None,
     ) -> None:
         self.broadcast = broadcast
+        self._clock = clock
+        self._moved = frozenset() if clock is None else clock.moved((DATE, TIME))
         self._types = types
         self.value_types = Types(blocks, types)
         self._blocks = {block.name: block for block in blocks}
@@ -63,7 +69,19 @@ class Changes:
     @property
     def views(self) -> list[KeyView]:
         """The views of keys that the returned SQL reads, in the order of their creation."""
-        return list(self._views.values())
+        return [replace(view, sql=self.finished(view.sql)) for view in self._views.values()]
+
+    def finished(self, sql: str) -> str:
+        """SQL with the time in the places of the marks of the clock."""
+        return sql if self._clock is None else self._clock.sql(sql)
+
+    def reads_clock(self, query: exp.Expr) -> bool:
+        """Whether a query reads the clock, and the value that it reads has changed."""
+        return bool(self._moved) and reads(query, self._moved)
+
+    def at(self, node: exp.Expr, state: State) -> exp.Expr:
+        """A copy of an expression or query that reads the clock in a state."""
+        return at_checkpoint(node) if state is State.OLD and self.reads_clock(node) else node.copy()
 
     def table(self, name: str) -> TableStates | None:
         """The states of a base table. None for a block."""
@@ -91,7 +109,8 @@ class Changes:
         if name in self._tables:
             return self._tables[name].changes is not None
         if name not in self._changed:
-            self._changed[name] = any(self.is_changed(each) for each in self._blocks[name].reads)
+            block = self._blocks[name]
+            self._changed[name] = self.reads_clock(block.query) or any(map(self.is_changed, block.reads))
         return self._changed[name]
 
     def keys_sql(self, name: str, keys: Mapping[str, exp.Expr]) -> str:
@@ -101,11 +120,14 @@ class Changes:
         """
         select = self._blocks[name].query
         assert isinstance(select, exp.Select)
-        fewer = fewer_relations(select, keys.values(), self.is_changed, self.has_groups)
+        if self.reads_clock(select):
+            fewer = Fewer(select.copy(), {})
+        else:
+            fewer = fewer_relations(select, keys.values(), self.is_changed, self.has_groups)
         found = []
-        for _, variant in self.variants(fewer.select, Matching(self, fewer, keys.values())):
+        for state, variant in self.variants(fewer.select, Matching(self, fewer, keys.values())):
             bare = normal.alone(variant)
-            bare.set("expressions", [exp.alias_(each.copy(), key, quoted=True) for key, each in keys.items()])
+            bare.set("expressions", [exp.alias_(self.at(each, state), key, quoted=True) for key, each in keys.items()])
             found.append(bare.sql(PlainSpark))
         return "\nunion all\n".join(found) or nothing_sql(keys)
 
@@ -136,9 +158,13 @@ class Changes:
         if name not in self._joins_only:
             block = self._blocks[name]
             selects = block.selects
-            self._joins_only[name] = all(
-                normal.has_only_inner_joins(each) and kept_together(each) is None for each in selects
-            ) and all(self._only_joins(each) for each in block.reads)
+            is_joined = isinstance(block.query, (exp.Select, exp.Union))
+            self._joins_only[name] = (
+                is_joined
+                and all(normal.has_only_inner_joins(each) and kept_together(each) is None for each in selects)
+                and not self.reads_clock(block.query)
+                and all(self._only_joins(each) for each in block.reads)
+            )
         return self._joins_only[name]
 
     def has_groups(self, name: str, columns: Sequence[str]) -> bool:
@@ -181,6 +207,10 @@ class Changes:
         wholes = {State.REMOVED: [State.OLD], State.ADDED: [State.NEW]}.get(state, [State.OLD, State.NEW])
         if isinstance(block.query, exp.Union):
             found = self._sides(block.query, state)
+        elif isinstance(block.query, exp.SetOperation):
+            found = self._of_values(block, wholes)
+        elif several := partitions(block.query):
+            found = [self._in_partitions(block, several, whole) for whole in wholes]
         elif (together := kept_together(block.query)) is None:
             at = (*wholes, State.BOTH)
             found = [each.sql(PlainSpark) for state, each in self.variants(block.query) if state in at]
@@ -190,8 +220,45 @@ class Changes:
             found = [restricted_sql(block.query, keys, self, whole) for whole in wholes]
         return f"({' union all '.join(found)})" if found else None
 
-    def _sides(self, union: exp.Union, state: State) -> list[str]:
-        """The branches of a UNION ALL, each of which reads the changed rows of its block.
+    def _of_values(self, block: Block, wholes: Sequence[State]) -> list[str]:
+        """The rows of INTERSECT or EXCEPT whose values are among the changed rows of either side.
+
+        The number of rows with a value depends on this value alone.
+        """
+        assert isinstance(block.query, exp.SetOperation)
+        if block.name not in self._views:
+            sides = "\nunion all\n".join(self._sides(block.query, State.BOTH))
+            names = tuple(f"k{number}" for number in range(len(block.columns)))
+            listed = ", ".join(f"{sql_name(c)} as {n}" for c, n in zip(block.columns, names, strict=True))
+            sql = f"select distinct {listed} from (\n{sides}\n)"
+            self._views[block.name] = KeyView(f"{self._prefix}_{block.name}", sql, names)
+        view = self._views[block.name]
+        columns = dict(zip(block.columns, view.columns, strict=True))
+        keys = Keys(view.name, ())
+        condition = keys.exists_sql([(key, f"ip_rows.{sql_name(column)}") for column, key in columns.items()])
+        return [
+            f"select * from ({restricted_block_sql(block, columns, keys, self, whole)}) as ip_rows where {condition}"
+            for whole in wholes
+        ]
+
+    def _in_partitions(self, block: Block, several: Sequence[Sequence[exp.Expr]], whole: State) -> str:
+        """The rows of a block that are in an affected partition of any of its windows."""
+        select = self.in_state(block.query, whole)
+        conditions, added = [], []
+        for number, partition in enumerate(several):
+            view = self._view(block.name, partition, f"_{number}")
+            names = [f"ip_p{number}_{place}" for place in range(len(partition))]
+            added += [
+                exp.alias_(self.at(each, whole), name, quoted=True) for each, name in zip(partition, names, strict=True)
+            ]
+            pairs = [(key, f"ip_rows.{name}") for key, name in zip(view.columns, names, strict=True)]
+            conditions.append(Keys(view.name, ()).exists_sql(pairs))
+        listed = ", ".join(f"ip_rows.{sql_name(column)}" for column in block.columns)
+        rows = select.select(*added, copy=False).sql(PlainSpark)
+        return f"select {listed} from (\n{rows}\n) as ip_rows where {' or '.join(conditions)}"
+
+    def _sides(self, union: exp.SetOperation, state: State) -> list[str]:
+        """The branches of a set operation, each of which reads the changed rows of its block.
 
         A branch without such rows is omitted, unless it may determine the types of the columns.
         """
@@ -211,14 +278,15 @@ class Changes:
             if text is not None
         ]
 
-    def _view(self, name: str, together: Sequence[exp.Expr]) -> KeyView:
-        """The view of a block's affected groups or partitions."""
-        if name not in self._views:
+    def _view(self, name: str, together: Sequence[exp.Expr], suffix: str = "") -> KeyView:
+        """The view of a block's affected groups or partitions. ``suffix``: of its name, if there are several."""
+        key = f"{name}{suffix}"
+        if key not in self._views:
             columns = tuple(f"k{number}" for number in range(len(together))) or ("k0",)
             keys = dict(zip(columns, together or [exp.Literal.number(1)], strict=True))
             sql = f"select distinct * from (\n{self.keys_sql(name, keys)}\n)"
-            self._views[name] = KeyView(f"{self._prefix}_{name}", sql, columns if together else ())
-        return self._views[name]
+            self._views[key] = KeyView(f"{self._prefix}_{key}", sql, columns if together else ())
+        return self._views[key]
 
     # The rows of FROM and WHERE
 
@@ -236,9 +304,12 @@ class Changes:
             for alias, relation, join in normal.clauses(select)
             if isinstance(relation, exp.Table) and (alias in matched or self.is_changed(relation.name))
         ]
-        adds = normal.has_only_inner_joins(select) and all(self._only_joins(name) for _, name, _ in changing)
-        alone = len(changing) == 1 and not any(
-            self.is_changed(table.name) for _, inner in inside for table in inner.find_all(exp.Table)
+        moved = self.reads_clock(select)
+        adds = not moved and normal.has_only_inner_joins(select) and all(self._only_joins(n) for _, n, _ in changing)
+        alone = (
+            not moved
+            and len(changing) == 1
+            and not any(self.is_changed(table.name) for _, inner in inside for table in inner.find_all(exp.Table))
         )
 
         def changes(alias: str, name: str, state: State) -> str | None:
@@ -256,6 +327,30 @@ class Changes:
                         yield state, self.in_state(select, others, {alias: text})
         for number, (_, inner) in enumerate(inside):
             yield from self._of_subquery(select, number, inner)
+        if moved:
+            yield from self._of_clock(select)
+
+    def _of_clock(self, select: exp.Select) -> Iterator[tuple[State, exp.Select]]:
+        """The variants for rows for which an expression has another value than at the checkpoint, by the clock alone.
+
+        These are all rows if the clock is read in a subquery, a generator, or the ON clause of a left join.
+        """
+        joins = [join for _, _, join in normal.clauses(select) if join is not None]
+        inner = [each for join in joins if not join.side for each in normal.conjuncts(join.args.get("on"))]
+        parts = [*normal.filters(select), *inner, *normal.parts(select), *(normal.grouped_by(select) or ())]
+        others = [*(join for join in joins if join.side), *(select.args.get("laterals") or ())]
+        is_anywhere = any(map(self.reads_clock, others)) or any(is_in_subquery(each, self._moved) for each in parts)
+        condition: exp.Expr = exp.true()
+        if not is_anywhere:
+            compared = [each for part in parts for each in compared_parts(part, self._moved)]
+            condition = exp.or_(
+                *(
+                    exp.not_(exp.NullSafeEQ(this=exp.paren(at_checkpoint(each)), expression=exp.paren(each.copy())))
+                    for each in dict.fromkeys(compared)
+                )
+            )
+        for state in (State.OLD, State.NEW):
+            yield state, self.in_state(select, state).where(condition)
 
     def _of_optional(
         self, select: exp.Select, alias: str, text: str, join: exp.Join
@@ -264,7 +359,8 @@ class Changes:
 
         ``text``: the relation of the changed rows.
         """
-        on = (join.args.get("on") or exp.true()).copy()
+        conditions = [each for each in normal.conjuncts(join.args.get("on")) if each.find(exp.Query) is None]
+        on = exp.and_(*(each.copy() for each in conditions)) if conditions else exp.true()
         for column in on.find_all(exp.Column):
             if column.table == alias:
                 column.set("table", exp.to_identifier(_CHANGED))
@@ -276,22 +372,29 @@ class Changes:
         """The variants for rows for which a subquery reads a changed row."""
         if not any(self.is_changed(table.name) for table in inner.find_all(exp.Table)):
             return
-        if not isinstance(inner, exp.Select):
-            raise refused("UNION in a subquery of an expression", inner, "move it to a CTE, and read the CTE")
-        for _, variant in list(self.variants(inner)):
-            reads = normal.alone(variant)
+        node, _ = subqueries(select)[number]
+        if is_in_optional_join(node):  # it decides which of all rows have partners
             for state in (State.OLD, State.NEW):
-                changed = select.copy()
-                node, _ = subqueries(changed)[number]
-                predicate = conjunct(node)
-                condition = can_change(node, inner, reads, self.value_types, must_be_true=predicate is node)
-                if predicate is not None:  # it may be true in only one of the states
-                    predicate.replace(exp.true())
-                yield state, self.in_state(changed, state).where(condition)
+                yield state, self.in_state(select, state)
+            return
+        values_matter = not any(map(is_limited, within_sets(inner)))
+        for leaf in leaves(inner):
+            for _, variant in list(self.variants(leaf)):
+                reads = normal.alone(variant)
+                for state in (State.OLD, State.NEW):
+                    changed = select.copy()
+                    node, _ = subqueries(changed)[number]
+                    predicate = conjunct(node)
+                    condition: exp.Expr = exp.Exists(this=reads)
+                    if values_matter:
+                        condition = can_change(node, leaf, reads, self.value_types, must_be_true=predicate is node)
+                    if predicate is not None:  # it may be true in only one of the states
+                        predicate.replace(exp.true())
+                    yield state, self.in_state(changed, state).where(condition)
 
     def in_state(self, query: exp.Expr, state: State, own: Mapping[str, str] | None = None) -> exp.Select:
         """A query with its relations in a state. ``own``: the SQL of other relations for its FROM clause, by alias."""
-        query = query.copy()
+        query = self.at(query, state)
         mine: dict[int, str] = {}
         if own and isinstance(query, exp.Select):
             mine = {id(relation): own[alias] for alias, relation, _ in normal.clauses(query) if alias in own}

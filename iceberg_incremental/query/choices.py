@@ -26,7 +26,7 @@ def keys_of_choices(
     """
     found: list[str] = []
     for select, wanted in within(block, columns, changes):
-        if {key for _, key in wanted} != set(columns.values()):
+        if {key for _, key in wanted} != set(columns.values()) or changes.reads_clock(select):
             return None
         if select is block.query and not any(_depends_on_choices(each, changes, choosing) for each in block.reads):
             return [changes.keys_sql(block.name, {key: each for each, key in wanted})]

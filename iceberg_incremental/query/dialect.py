@@ -32,6 +32,11 @@ class PlainSpark(Spark):
         """A generator of the types of Spark 4."""
 
         TYPE_MAPPING: ClassVar[dict[Any, str]] = {**Spark.Generator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **Spark.Generator.TRANSFORMS,
+            exp.BitwiseLeftShift: lambda self, each: self.binary(each, "<<"),
+            exp.BitwiseRightShift: lambda self, each: self.binary(each, ">>"),
+        }
 
     class Parser(Spark.Parser):  # type: ignore[valid-type, misc]  # an attribute of the class
         """A parser without built-in functions."""
@@ -45,6 +50,17 @@ class PlainSpark(Spark):
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser for name, parser in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
         }
+
+
+def with_whole_intervals(tree: exp.Expr) -> exp.Expr:
+    """The tree with parentheses around intervals of several units, which sqlglot reads as sums."""
+    for each in list(tree.find_all(exp.Add)):
+        above = each.parent
+        if isinstance(above, (exp.Mul, exp.Div, exp.Neg)) or (
+            isinstance(above, exp.Sub) and each.arg_key == "expression"
+        ):
+            each.replace(exp.paren(each.copy()))
+    return tree
 
 
 def with_units(tree: exp.Expr) -> exp.Expr:

@@ -35,7 +35,9 @@ def difference_sql(changes: Changes, name: str, state: State) -> str | None:
         return changes.sql(name, state) or ""
     block = changes.block(name)
     assert block is not None
-    if any(kept_together(select) is not None for select in block.selects):
+    if not isinstance(block.query, (exp.Select, exp.Union)) or any(
+        kept_together(select) is not None for select in block.selects
+    ):
         return None
     found = [differing_selects(changes, select, state) for select in block.selects]
     if any(each is None for each in found):
@@ -54,8 +56,10 @@ def difference_sql(changes: Changes, name: str, state: State) -> str | None:
 def differing_selects(changes: Changes, select: exp.Select, state: State) -> list[exp.Select] | None:
     """The variants of a SELECT of single rows, one for each relation whose added or removed rows affect its result.
 
-    None if the SELECT reads a changed relation elsewhere than on an inner or preserved side of its joins.
+    None if the SELECT reads a changed relation elsewhere than on an inner or preserved side of its joins, or a clock.
     """
+    if changes.reads_clock(select):
+        return None
     sources = normal.clauses(select)
     mine = {id(relation) for _, relation, _ in sources}
     if any(changes.is_changed(each.name) for each in select.find_all(exp.Table) if id(each) not in mine):

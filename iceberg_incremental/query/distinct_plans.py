@@ -7,7 +7,7 @@ distinct columns. It numbers the groups, and orders their columns, by hashes tha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 EXPAND = re.compile(r"Expand \[\[(.*)\]\], \[(.*)\]$")
 """The node for several aggregates of distinct values. Its groups: the expanded rows, and the columns."""
@@ -37,16 +37,38 @@ def with_ordered_groups(plan: str) -> str:
             groups = [place for place, column in enumerate(columns) if _GROUP.fullmatch(column)]
             numbers = {row[groups[0]] for row in rows if len(row) == len(columns)} if len(groups) == 1 else set()
             if len(numbers) == len(rows) and all(map(str.isdigit, numbers)):
-                lines[: at + 1] = _ordered(lines[: at + 1], expand.start(), rows, columns, groups[0])
+                places = {
+                    number: place for place, number in enumerate(dict.fromkeys(_NUMBER.findall(below(lines, at))))
+                }
+                lines[: at + 1] = _ordered(lines[: at + 1], expand.start(), rows, columns, groups[0], places)
     return "\n".join(lines)
 
 
+def below(lines: Sequence[str], at: int) -> str:
+    """The part of a plan below a line."""
+    return "\n".join(lines[at + 1 :])
+
+
 def _ordered(
-    lines: Sequence[str], start: int, rows: Sequence[list[str]], columns: Sequence[str], group: int
+    lines: Sequence[str],
+    start: int,
+    rows: Sequence[list[str]],
+    columns: Sequence[str],
+    group: int,
+    defined: Mapping[str, int],
 ) -> list[str]:
-    """The lines of a plan down to an Expand, which starts at ``start``. ``group``: the place of the column ``gid``."""
+    """The lines of a plan down to an Expand, which starts at ``start``. ``group``: the place of the column ``gid``.
+
+    ``defined``: the order in which the plan below defines its columns, by Spark's number.
+    """
+
+    def shown_alike(value: str) -> str:
+        return _NUMBER.sub(lambda found: f"#{defined.get(found[0], '')}", value).lower()
+
     places = [place for place in range(group) if any(row[place] == _NULL for row in rows)]
-    shown = {place: min((_shown(row[place]) for row in rows if row[place] != _NULL), default="") for place in places}
+    shown = {
+        place: min((shown_alike(row[place]) for row in rows if row[place] != _NULL), default="") for place in places
+    }
     order = list(range(len(columns)))
     for place, column in zip(places, sorted(places, key=shown.__getitem__), strict=True):
         order[place] = column
@@ -63,8 +85,3 @@ def _ordered(
     above = [compared.sub(lambda match: new.get(match[0], match[0]), line) for line in lines[:-1]]
     above = [line.replace(f", {before}, ", f", {after}, ").replace(f"[{before}, ", f"[{after}, ") for line in above]
     return [*above, f"{lines[-1][:start]}Expand [[{written}]], [{listed(columns)}]"]
-
-
-def _shown(value: str) -> str:
-    """The text of an expression without Spark's numbers of columns."""
-    return _NUMBER.sub("", value).lower()

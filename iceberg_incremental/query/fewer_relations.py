@@ -124,6 +124,8 @@ class _Fewer:
         optional = [each for _, _, each in relations if each is not None and each is not join and _is_optional(each)]
         if len(relations) == 1 or (optional and join is None):
             return False
+        if join is not None and _is_optional(join) and join.find(exp.Query) is not None:
+            return False  # the subquery decides which rows have partners
         if any(alias in _aliases(each) for each in optional):
             return False
         rest = {each for each, _, _ in relations if each != alias}

@@ -14,18 +14,19 @@ from . import normal
 from .blocks import ROOT, Block, blocks_of
 from .changed import Changes
 from .choices import keys_of_choices
+from .clock import ClockStates
 from .differences import added_sql
 from .moments import require_no_moment
-from .reading import Columns, Reading, read
-from .refusal import refused
+from .reading import Columns, Reading, complete_text, parsed, read, relations_of
+from .refusal import NotAFunction, Refusal, not_a_function, refused
 from .restricted import Keys, restricted_block_sql, restricted_sql
 from .sql_parts import nothing_sql
 from .stable import Stability
 from .states import Broadcast, KeyView, State, TableStates
 from .subqueries import subqueries
 from .summary_delta import SummaryDelta, summary_delta
-from .supported import is_aggregate, is_of_row
-from .together import has_distinct_aggregate, kept_together, windows_of
+from .supported import is_aggregate, is_of_row, require_columns, require_function
+from .together import has_distinct_aggregate, kept_together, partitions, windows_of
 from .types import Types
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
@@ -49,7 +50,8 @@ class IncrementalQuery:
     reads. Otherwise, they are read from the result. ``alone``: the columns of the key that could be a key on their own.
     ``chooses``: whether the query may return other rows or values each time, although no source has changed.
     ``summary``: how groups are updated from added and removed rows; None if they cannot be. ``choosing``: the names of
-    the blocks on whose choices other blocks depend.
+    the blocks on whose choices other blocks depend. ``whole``: the construct because of which any change of a source
+    replaces all rows, and nothing but the names of the sources is known. None for all other queries.
     """
 
     reading: Reading
@@ -62,6 +64,7 @@ class IncrementalQuery:
     chooses: bool = False
     summary: SummaryDelta | None = None
     choosing: frozenset[str] = frozenset()
+    whole: Refusal | None = None
 
     @cached_property
     def root(self) -> Block:
@@ -79,6 +82,10 @@ class IncrementalQuery:
                 found |= mine
         return frozenset(self.reading.tables[name] for name in found)
 
+    def as_whole(self, because: Refusal) -> IncrementalQuery:
+        """The query, with all rows replaced after each change."""
+        return replace(self, key=(), alone=(), chooses=True, summary=None, whole=because)
+
     def expressions(self) -> dict[str, exp.Expr]:
         """The expressions of the key columns."""
         return self.root.outputs(self.key)
@@ -88,14 +95,15 @@ class IncrementalQuery:
         states: Mapping[TableName, TableStates],
         prefix: str,
         broadcast: Broadcast = lambda alias, rows, types: "",
+        clock: ClockStates | None = None,
     ) -> Changes:
-        """The changes of a run. ``prefix``, ``broadcast``: as in ``Changes``."""
+        """The changes of a run. ``prefix``, ``broadcast``, ``clock``: as in ``Changes``."""
         tables = {name: states[table] for name, table in self.reading.tables.items()}
-        return Changes(self.blocks, tables, self.types, prefix, broadcast)
+        return Changes(self.blocks, tables, self.types, prefix, broadcast, clock)
 
     def narrower(self) -> list[IncrementalQuery]:
         """The query with each narrower key that may be cheaper: first single columns, then columns of one source."""
-        if len(self.key) == 1:
+        if len(self.key) < 2:
             return []
         keys: list[tuple[str, ...]] = [(name,) for name in self.alone]
         if self.of_rows:
@@ -123,14 +131,14 @@ class IncrementalQuery:
             found = [changes.sql(ROOT, each) for each in (State.REMOVED, State.ADDED)]
             selects = [f"select {sql_names(self.key)} from {each}" for each in found if each is not None]
             sql = "\nunion all\n".join(selects) or nothing_sql(self.key)
-        view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
+        view = KeyView(name, changes.finished(f"select distinct * from (\n{sql}\n)"), self.key)
         return [*changes.views, view]
 
-    def finds_keys(self, changed: Mapping[TableName, bool]) -> bool:
+    def finds_keys(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> bool:
         """Whether the keys that a change of some tables affects can be determined. If not, any row may be affected."""
         if not self.key:
             return False
-        changes, _ = self._with_placeholders(changed)
+        changes, _ = self._with_placeholders(changed, clock)
         wanted = {each: each for each in self.key}
         return not self.choosing or keys_of_choices(self.root, wanted, changes, self.choosing) is not None
 
@@ -139,41 +147,44 @@ class IncrementalQuery:
 
         New rows would otherwise depend on other choices than the existing rows.
         """
-        return None if self.chooses else added_sql(changes, ROOT)
+        sql = None if self.chooses else added_sql(changes, ROOT)
+        return None if sql is None else changes.finished(sql)
 
-    def scans(self, changed: Mapping[TableName, bool]) -> Scans:
+    def scans(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans:
         """How many times the views of the affected keys read each table as a whole.
 
         ``changed``: the changed tables, each with whether it only gained rows.
         """
-        changes, placeholders = self._with_placeholders(changed)
+        changes, placeholders = self._with_placeholders(changed, clock)
         views = self.affected(changes, "")
         return Scans(len(views), _counted("".join(view.sql for view in views), placeholders))
 
-    def scans_to_continue(self, changed: Mapping[TableName, bool]) -> Scans | None:
+    def scans_to_continue(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
         """How many times the changes of groups read each table as a whole. None if groups cannot be updated."""
-        changes, placeholders = self._with_placeholders(changed)
+        changes, placeholders = self._with_placeholders(changed, clock)
         delta = None if self.summary is None else self.summary.delta_sql(changes)
         return None if delta is None else Scans(1, _counted(delta, placeholders))
 
-    def _with_placeholders(self, changed: Mapping[TableName, bool]) -> tuple[Changes, dict[TableName, str]]:
+    def _with_placeholders(
+        self, changed: Mapping[TableName, bool], clock: ClockStates | None
+    ) -> tuple[Changes, dict[TableName, str]]:
         """The changes of a run with a placeholder for each whole table, and the placeholders, to count them in SQL."""
         placeholders = {table: f"<{number}>" for number, table in enumerate(self.reading.tables.values())}
         states = {
             table: TableStates(mark, mark, "changes" if table in changed else None, changed.get(table, False))
             for table, mark in placeholders.items()
         }
-        return self.changes(states, ""), placeholders
+        return self.changes(states, "", clock=clock), placeholders
 
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
         root = self.root
         if self.of_rows and isinstance(root.query, exp.Select):
             wanted = tuple(self.expressions().items())
-            return restricted_sql(root.query, replace(keys, columns=wanted), changes, State.NEW)
+            return changes.finished(restricted_sql(root.query, replace(keys, columns=wanted), changes, State.NEW))
         rows = restricted_block_sql(root, {each: each for each in self.key}, keys, changes, State.NEW)
         condition = keys.exists_sql([(each, f"ip_rows.{sql_name(each)}") for each in self.key])
-        return f"select * from ({rows}) as ip_rows where {condition}"
+        return changes.finished(f"select * from ({rows}) as ip_rows where {condition}")
 
 
 def _counted(text: str, placeholders: Mapping[TableName, str]) -> dict[TableName, int]:
@@ -191,8 +202,44 @@ def incremental_query(
 
     ``columns``: the columns of each relation that it may read. ``catalog``: the default for names without a catalog.
     ``types``: the types of the result's columns, by name, as Spark returns them. ``unique_key``: the columns by which
-    rows are replaced, if possible. Raises Refusal for a query that cannot be updated incrementally.
+    rows are replaced, if possible. Raises NotAFunction for a query whose result does not depend on these relations
+    alone, and Refusal for one that cannot be parsed.
     """
+    try:
+        return _of_parts(sql, columns, catalog, types, unique_key)
+    except NotAFunction:
+        raise
+    except Refusal as refusal:
+        return _of_whole(sql, columns, catalog, types, refusal)
+
+
+def _of_whole(
+    sql: str, columns: Mapping[TableName, Columns], catalog: str, types: Mapping[str, str], refusal: Refusal
+) -> IncrementalQuery:
+    """A query all of whose rows are replaced when a source has changed. ``refusal``: why."""
+    tree = parsed(sql)
+    require_function(tree)
+    require_columns(tree, {name.lower() for found in columns.values() for name in found})
+    require_no_moment(tree)
+    tables = {f"ip_table_{number}": table for number, table in enumerate(relations_of(sql, columns, catalog))}
+    try:
+        text = complete_text(sql, columns, catalog)
+    except NotAFunction:
+        raise
+    except Refusal as error:
+        raise not_a_function(f"LIMIT with {error.construct}", tree, error.instead) from error
+    reading = Reading(text, tree, tables, "", ("", ""), catalog)
+    known = {name: columns[table] for name, table in tables.items()}
+    return IncrementalQuery(reading, (), known, (), True, tuple(types), chooses=True, whole=refusal)
+
+
+def _of_parts(
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    unique_key: Sequence[str],
+) -> IncrementalQuery:
     reading = read(sql, columns, catalog)
     tables = {name: {c.lower(): t for c, t in columns[table].items()} for name, table in reading.tables.items()}
     names = list(types)
@@ -230,11 +277,6 @@ def _require_variants(blocks: Sequence[Block], changes: Changes) -> None:
     """Raise Refusal if the affected rows of a block cannot be determined."""
     for block in blocks:
         _require_uncorrelated(block)
-        for join in block.query.find_all(exp.Join):
-            on = join.args.get("on")
-            if join.side.upper() == "LEFT" and on is not None and on.find(exp.Query) is not None:
-                # if its value changes, rows get or lose partners, also if the optional side has not changed
-                raise refused("a subquery in an ON clause", join, "join the subquery as a relation")
         if isinstance(block.query, exp.Select):
             _require_comparable(block.query, changes.value_types)
             list(changes.variants(block.query))
@@ -287,7 +329,7 @@ def _key(
     wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
     if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
         return tuple(wanted), set(wanted) <= set(direct)
-    if together == []:
+    if together == [] and isinstance(root.query, exp.Select) and not partitions(root.query):
         return (), True
     if together is not None and direct:
         return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True

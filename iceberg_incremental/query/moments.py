@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from . import functions
 from .dialect import PlainSpark
-from .refusal import refused
+from .refusal import not_a_function
 from .types import SOME_MAP, Types
 
 _TRIMMED = "".join(map(chr, range(33)))
@@ -54,12 +54,14 @@ TypeOf = Callable[[exp.Expr], "str | None"]
 
 
 def require_no_moment(*trees: exp.Expr, types: Types | None = None) -> None:
-    """Raise Refusal for a text in trees that Spark may replace by a time. ``types``: as in ``moment_in``."""
+    """Raise NotAFunction for a text in trees that Spark may replace by a time. ``types``: as in ``moment_in``."""
     for tree in trees:
         found = moment_in(tree, types)
         if found is not None:
             construct = f"{shown(found)}, which Spark may interpret as the time of the run"
-            raise refused(construct, found, "compare with a value from a source, or cast compared text to string")
+            raise not_a_function(
+                construct, found, "compare with a value from a source, or cast compared text to string"
+            )
 
 
 def moment_in(tree: exp.Expr, types: Types | None = None) -> exp.Expr | None:

@@ -104,6 +104,85 @@ def without_right_joins(select: exp.Select, columns: Names, numbers: count[int])
     _rename(select, derived, renamed)
 
 
+def without_full_joins(select: exp.Select, columns: Names, numbers: count[int]) -> None:
+    """Rewrite full joins as the UNION ALL of a left join and the rows of the right side without a partner."""
+    joins = select.args.get("joins") or []
+    at = max((n for n, each in enumerate(joins) if each.side.upper() == "FULL"), default=None)
+    if at is None:
+        return
+    if at > 0:
+        derived, renamed = _derived(select.args["from_"].this, joins[:at], columns, f"ip_left_{next(numbers)}")
+        select.set("from_", exp.From(this=derived))
+        select.set("joins", [each.copy() for each in joins[at:]])
+        _rename(select, derived, renamed)
+    left, (full, *rest) = select.args["from_"].this, select.args["joins"]
+    right, on = full.this, full.args.get("on") or exp.true()
+    mine, others = (
+        [exp.column(name, alias, quoted=True) for alias, name in _visible(each, (), columns)] for each in (left, right)
+    )
+    alone = exp.not_(exp.Exists(this=_select([exp.Literal.number(1)], left).where(on.copy())))
+    joined = _select([*mine, *others], left)
+    joined.set("joins", [exp.Join(this=right.copy(), side="LEFT", on=on.copy())])
+    unmatched = _select([*(exp.null() for _ in mine), *others], right).where(alone)
+    alias = f"ip_full_{next(numbers)}"
+    both = exp.union(joined, unmatched, distinct=False, copy=False)
+    derived = exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    select.set("from_", exp.From(this=derived))
+    select.set("joins", rest)
+    listed = enumerate([*mine, *others])
+    renamed = {(each.table.lower(), each.name.lower()): exp.column(f"c{n}", alias, quoted=True) for n, each in listed}
+    _rename(select, derived, renamed)
+    without_full_joins(select, columns, numbers)
+
+
+def without_subqueries_in_on(select: exp.Select, columns: Names, numbers: count[int]) -> None:
+    """Compute conditions with subqueries in the ON clauses of left joins in derived tables of one of the sides.
+
+    Conditions that read both sides remain.
+    """
+    for at, join in enumerate(select.args.get("joins") or []):
+        if join.side.upper() != "LEFT" or join.find(exp.Query) is None:
+            continue
+        before = {alias for alias, _, _ in clauses(select)[: at + 1]}
+        conditions = conjuncts(join.args.get("on"))
+        inside = [each for each in conditions if each.find(exp.Query) is not None]
+        read = [{column.table for column in each.find_all(exp.Column)} for each in inside]
+        of_right = [each for each, names in zip(inside, read, strict=True) if not names & before]
+        of_left = [each for each in inside if each not in of_right and join.this.alias_or_name not in _read(each)]
+        if of_right:
+            derived, renamed = _derived(join.this, (), columns, f"ip_right_{next(numbers)}")
+            for each in of_right:
+                derived.this.where(each.copy(), copy=False)
+            rest = [each.copy() for each in conditions if each not in of_right]
+            join.set("this", derived)
+            join.set("on", exp.and_(*rest) if rest else exp.true())
+            _rename(select, derived, renamed)
+        elif of_left:
+            first, joins = select.args["from_"].this, select.args["joins"]
+            derived, renamed = _derived(first, joins[:at], columns, f"ip_left_{next(numbers)}")
+            for number, each in enumerate(of_left):
+                derived.this.select(exp.alias_(each.copy(), f"m{number}", quoted=True), copy=False)
+                each.replace(exp.column(f"m{number}", derived.alias, quoted=True))
+            select.set("from_", exp.From(this=derived))
+            select.set("joins", [each.copy() for each in joins[at:]])
+            _rename(select, derived, renamed)
+        else:
+            continue
+        without_subqueries_in_on(select, columns, numbers)
+        return
+
+
+def _read(node: exp.Expr) -> set[str]:
+    return {column.table for column in node.find_all(exp.Column)}
+
+
+def _select(values: Sequence[exp.Expr], relation: exp.Expr) -> exp.Select:
+    """A SELECT of values, named c0, c1 and so on, from one relation."""
+    found = exp.select(*(exp.alias_(each.copy(), f"c{number}", quoted=True) for number, each in enumerate(values)))
+    found.set("from_", exp.From(this=relation.copy()))
+    return found
+
+
 def without_nested_joins(select: exp.Select, columns: Names, numbers: count[int]) -> None:
     """Rewrite joins in parentheses as derived tables."""
     for clause in clauses_of(select):
@@ -175,10 +254,10 @@ def columns_of(relation: exp.Expr, columns: Names) -> Sequence[str]:
     return inner.named_selects
 
 
-def without_order(select: exp.Select) -> None:
+def without_order(query: exp.Query) -> None:
     """Remove the order of a result, which does not affect its rows."""
     for key in ("order", "sort", "cluster", "distribute"):
-        select.set(key, None)
+        query.set(key, None)
 
 
 def grouped_by(select: exp.Select) -> list[exp.Expr] | None:
@@ -204,7 +283,7 @@ def parts(select: exp.Select) -> list[exp.Expr]:
 def alone(select: exp.Select) -> exp.Select:
     """FROM, LATERAL VIEW and WHERE of a SELECT, without the expressions that are computed from their rows."""
     found = select.copy()
-    for key in ("group", "having", "distinct", "windows", "with_", "hint"):
+    for key in ("group", "having", "distinct", "windows", "with_", "hint", "order", "limit", "offset"):
         found.set(key, None)
     found.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     return found

@@ -56,6 +56,16 @@ def numbered(query: str, columns: Sequence[str]) -> str:
     return f"select {listed} from (\n{query}\n)"
 
 
+_ANALYZED = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n(?:== |\Z)", re.DOTALL)
+_RELATION = re.compile(r"\b(?:RelationV2|HiveTableRelation|LogicalRDD|LogicalRelation|InMemoryRelation|Relation) ?\[")
+
+
+def reads_relations(explained: str) -> bool:
+    """Whether the plan in the output of EXPLAIN EXTENDED reads a table or another relation. True without a plan."""
+    found = _ANALYZED.search(explained)
+    return found is None or _RELATION.search(found[1]) is not None
+
+
 def explain_sql(query: str) -> str:
     """The statement that shows the plans of a query."""
     return f"explain extended {query}"

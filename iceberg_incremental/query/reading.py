@@ -12,8 +12,11 @@ from sqlglot.optimizer.qualify import qualify
 from ..names import sql_name
 from ..table.history import TableName
 from .aliases import with_own_names
-from .dialect import PlainSpark, with_units
+from .dialect import PlainSpark, with_units, with_whole_intervals
+from .functions import GENERATORS
+from .limits import with_complete_orders
 from .listed_values import listed_values_sql
+from .plainer import with_generators_in_from, without_names_of_unions, without_natural_joins
 from .qualify import without_qualify
 from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
@@ -25,6 +28,8 @@ Columns = Mapping[str, str]
 """The types of a relation's columns, by column name."""
 
 _PREFIX = "ip_table_"
+_OF_ARGUMENTS = frozenset(("range", *GENERATORS))
+"""Functions for FROM whose rows depend only on their arguments."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def _parsed(sql: str) -> exp.Query:
         line = errors[0].get("line")
         place = f" in line {line}" if line else ""
         raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
-    tree = with_units(found[0]) if len(found) == 1 else None
+    tree = with_units(with_whole_intervals(found[0])) if len(found) == 1 else None
     if not isinstance(tree, exp.Query):
         raise refused("SQL that is not one SELECT")
     for hint in list(tree.find_all(exp.Hint)):  # hints affect no result, and later steps rename what they name
@@ -113,10 +118,23 @@ def mentions(sql: str, catalog: str | None, namespace: str | None = None) -> lis
     return _mentions(_parsed(sql), catalog, namespace)
 
 
+def relations_of(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> list[TableName]:
+    """The relations that a query reads, in the order of the text. Raises OtherRelation for one not in ``columns``."""
+    by_name = {str(table).lower(): table for table in columns}
+    found: dict[TableName, None] = {}
+    for each in mentions(spark_text(sql), catalog):
+        if str(each.relation).lower() not in by_name:
+            raise other_relation(each.relation, None)
+        found[by_name[str(each.relation).lower()]] = None
+    return list(found)
+
+
 def _mentions(tree: exp.Query, catalog: str | None, namespace: str | None) -> list[Mention]:
     found = []
     for table in tree.find_all(exp.Table):
         if _is_cte(table):
+            continue
+        if isinstance(table.this, exp.Anonymous) and table.this.name.lower() in _OF_ARGUMENTS:
             continue
         if not isinstance(table.this, exp.Identifier):
             read_instead = "read tables, views and models with ref() or source()"
@@ -146,7 +164,7 @@ def _is_cte(table: exp.Table) -> bool:
         clause = node.args.get("with_")
         if clause is not None:
             listed = clause.expressions
-            if below is clause:  # a CTE can only read the CTEs before it
+            if below is clause and not clause.args.get("recursive"):  # a CTE can only read the CTEs before it
                 inside = next(n for n, each in enumerate(listed) if any(table is t for t in each.find_all(exp.Table)))
                 listed = listed[:inside]
             if any(each.alias.lower() == name for each in listed):
@@ -171,13 +189,38 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
 
     Raises Refusal for SQL that is not supported, or whose names cannot be resolved.
     """
-    tree = parsed(sql)
+    text = complete_text(sql, columns, catalog)
+    tree = _parsed(text)
     require_supported(tree)
     require_columns(tree, {name.lower() for found in columns.values() for name in found})
+    tree, names = _qualified(tree, columns, catalog)
+    without_coalesce(tree)
+    without_nested_aggregates(tree)
+    for column in tree.find_all(exp.Column):  # columns name their table only by its alias
+        column.set("db", None)
+        column.set("catalog", None)
+    group_by_all(tree)
+    with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
+    tables = {name: table for table, name in names.items()}
+    qualified = _named(tree, tables)
+    has_values = tree.find(exp.Values) is not None
+    values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
+    return Reading(text, tree, tables, qualified, values, catalog)
+
+
+def complete_text(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> str:
+    """The text of a query that Spark executes: without QUALIFY, and with complete orders for LIMIT. Raises Refusal."""
+    return with_complete_orders(spark_text(sql), lambda text: _qualified(_parsed(text), columns, catalog)[0])
+
+
+def _qualified(
+    tree: exp.Query, columns: Mapping[TableName, Columns], catalog: str
+) -> tuple[exp.Query, dict[TableName, str]]:
+    """The tree with resolved names and short names of its tables, and these names. Raises Refusal."""
     by_name = {str(table).lower(): table for table in columns}
     names: dict[TableName, str] = {}
     for table in list(tree.find_all(exp.Table)):
-        if _is_cte(table):
+        if _is_cte(table) or not isinstance(table.this, exp.Identifier):
             continue
         found = _table_name([part.name for part in table.parts], catalog, None)
         known = None if found is None else by_name.get(str(found).lower())
@@ -191,10 +234,17 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
         table.set("catalog", None)
     semi_joins = as_subqueries(tree)
     schema: dict[str, object] = {name: dict(columns[table]) for table, name in names.items()}
-    try:
-        tree = qualify(
-            tree, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
+
+    def qualify_names(query: exp.Expr) -> exp.Expr:
+        return qualify(
+            query, schema=schema, dialect=PlainSpark, quote_identifiers=True, identify=True, expand_alias_refs=True
         )
+
+    try:
+        without_natural_joins(tree, qualify_names)
+        with_generators_in_from(tree)
+        tree = qualify_names(tree)  # type: ignore[assignment] # it returns the tree
+        without_names_of_unions(tree)
         without_stars(tree, schema)
         with_field_names(tree)
     except (SqlglotError, RecursionError, ValueError, TypeError) as error:
@@ -204,18 +254,7 @@ def read(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> Readin
             "qualify columns by their relation's alias, and give computed columns an alias",
         ) from error
     as_joins(tree, semi_joins)
-    without_coalesce(tree)
-    without_nested_aggregates(tree)
-    for column in tree.find_all(exp.Column):  # columns name their table only by its alias
-        column.set("db", None)
-        column.set("catalog", None)
-    group_by_all(tree)
-    with_own_names(tree, {name: [column.lower() for column in columns[table]] for table, name in names.items()})
-    tables = {name: table for table, name in names.items()}
-    text, qualified = spark_text(sql), _named(tree, tables)
-    has_values = tree.find(exp.Values) is not None
-    values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
-    return Reading(text, tree, tables, qualified, values, catalog)
+    return tree, names
 
 
 def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
@@ -235,16 +274,22 @@ def _named(tree: exp.Query, tables: Mapping[str, TableName]) -> str:
 
 
 def without_coalesce(tree: exp.Query) -> None:
-    """Choose one column of USING, as Spark does: that of the last right join, otherwise the first."""
+    """The column of USING, as in Spark: that of the right side of a right join, and both sides' of a full join."""
     for node in list(tree.find_all(exp.Coalesce)):  # from USING; calls in the text are exp.Anonymous
-        columns = [node.this, *node.expressions]
+        first, *others = [node.this, *node.expressions]
         select = node.find_ancestor(exp.Select)
-        while select is not None and columns[0].table not in {each.alias_or_name for each in relations(select)}:
+        while select is not None and first.table not in {each.alias_or_name for each in relations(select)}:
             select = select.find_ancestor(exp.Select)
         joins = [] if select is None else joins_of(select)
-        right = {each.this.alias_or_name for each in joins if each.side.upper() == "RIGHT"}
-        chosen = [column for column in columns if column.table in right]
-        node.replace((chosen[-1] if chosen else columns[0]).copy())
+        sides = {each.this.alias_or_name: each.side.upper() for each in joins}
+        found = first.copy()
+        for column in others:
+            side = sides.get(column.table, "")
+            if side == "FULL":
+                found = exp.Anonymous(this="coalesce", expressions=[found, column.copy()])
+            elif side == "RIGHT":
+                found = column.copy()
+        node.replace(found)
 
 
 def without_nested_aggregates(tree: exp.Query) -> None:

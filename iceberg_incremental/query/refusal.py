@@ -23,13 +23,22 @@ class Refusal(Exception):  # noqa: N818 (a value, which the adapter turns into a
         return f"{self.construct}{where}"
 
 
-class OtherRelation(Refusal):
+class NotAFunction(Refusal):
+    """A construct whose result is not a function of the rows of the query's relations, such as ``rand()``."""
+
+
+class OtherRelation(NotAFunction):
     """The name of a relation that is not among those of the query, so that its changes are not known."""
 
 
 def refused(construct: str, node: exp.Expr | None = None, instead: str = "") -> Refusal:
     """The refusal of a construct. ``node``: its node, which determines the line."""
     return Refusal(construct, None if node is None else line_of(node), instead)
+
+
+def not_a_function(construct: str, node: exp.Expr | None = None, instead: str = "") -> NotAFunction:
+    """The refusal of a construct whose result may differ although no source has changed."""
+    return NotAFunction(construct, None if node is None else line_of(node), instead)
 
 
 def other_relation(name: object, line: int | None) -> OtherRelation:

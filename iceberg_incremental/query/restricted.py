@@ -19,6 +19,7 @@ from ..names import sql_name
 from . import normal
 from .blocks import Block
 from .dialect import PlainSpark
+from .limits import is_limited
 from .states import State
 from .together import kept_together, windows_of
 from .types import Types, have_one_type
@@ -75,6 +76,10 @@ class Relations(Protocol):
 
     value_types: Types
 
+    def at(self, node: exp.Expr, state: State) -> exp.Expr:
+        """A copy of an expression or query that reads the clock in a state."""
+        ...
+
     def sql(self, name: str, state: State) -> str | None:
         """A relation in a state, as a relation for FROM. None if it has no such rows."""
         ...
@@ -92,8 +97,9 @@ def restricted_sql(query: exp.Select, keys: Keys, relations: Relations, state: S
     """A SELECT with its sources in a state, which returns only the groups, partitions or rows with the keys."""
     wanted = [(each, key) for key, each in keys.columns]
     select = _restricted(query, wanted, keys, relations, state)
-    condition = keys.exists_sql([(key, f"({each.sql(PlainSpark)})") for key, each in keys.columns])
-    return select.where(exp.Var(this=condition)).sql(PlainSpark)
+    condition = keys.exists_sql([(key, f"({relations.at(each, state).sql(PlainSpark)})") for key, each in keys.columns])
+    sql = select.where(exp.Var(this=condition)).sql(PlainSpark)
+    return f"select * from ({sql}) as ip_rows" if is_limited(select) else sql
 
 
 def restricted_block_sql(
@@ -109,10 +115,16 @@ def restricted_block_sql(
     ``columns``: the key columns, by the names of the block's columns that hold their values. ``converted``: as in
     ``held_by_source``.
     """
-    return " union all ".join(
-        _restricted(select, wanted, keys, relations, state, converted).sql(PlainSpark)
+    found = [
+        _restricted(select, wanted, keys, relations, state, converted)
         for select, wanted in within(block, columns, relations)
-    )
+    ]
+    if not isinstance(block.query, exp.SetOperation):
+        return str(found[0].sql(PlainSpark))
+    query = block.query.copy()
+    query.set("this", found[0])
+    query.set("expression", found[1])
+    return query.sql(PlainSpark)
 
 
 Wanted = Sequence[tuple[exp.Expr, str]]
@@ -122,16 +134,17 @@ Wanted = Sequence[tuple[exp.Expr, str]]
 def within(block: Block, columns: Mapping[str, str], relations: Relations) -> list[tuple[exp.Select, Wanted]]:
     """The SELECTs of a block, each with the expressions of ``columns`` by which its sources can be restricted.
 
-    A UNION converts the values of columns that have different types in its branches. These columns are left out,
-    because values that are equal afterwards may differ before.
+    A set operation converts the values of columns that have different types in its branches. These columns are left
+    out, because values that are equal afterwards may differ before.
     """
-    if isinstance(block.query, exp.Union):
+    if isinstance(block.query, exp.SetOperation):
         places = {name.lower(): place for place, name in enumerate(block.columns)}
         sides = [(side, [each.unalias() for each in side.expressions]) for side in block.selects]
         listed = []
         for name, key in columns.items():
             place = places[name.lower()]
-            first, *others = (relations.value_types.of(values[place]) for _, values in sides)
+            known = [values[place] for _, values in sides if not isinstance(values[place], exp.Null)]
+            first, *others = (relations.value_types.of(each) for each in known or [exp.null()])
             if all(have_one_type(first, other) for other in others):
                 listed.append((place, key))
         return [(side, [(values[place], key) for place, key in listed]) for side, values in sides]
@@ -158,7 +171,8 @@ def _restricted(
     converted: Collection[str] = (),
 ) -> exp.Select:
     """The SELECT with its relations in a state, restricted to their rows with the keys where possible."""
-    select = query.copy()
+    select = relations.at(query, state)
+    assert isinstance(select, exp.Select)
     for table, held in held_by_source(select, wanted, relations, converted):
         if not isinstance(table.this, exp.Var):
             table.replace(_source(table, held, keys, relations, state))

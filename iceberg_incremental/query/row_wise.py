@@ -18,6 +18,8 @@ _CLAUSES = {
     "having": "HAVING",
     "distinct": "DISTINCT",
     "windows": "a window",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
 }
 
 
@@ -28,7 +30,7 @@ def require_row_wise(sql: str) -> None:
     require_columns(tree)
     union = tree.find(exp.SetOperation)
     if union is not None:
-        raise refused("UNION", union)
+        raise refused(union.key.upper(), union)
     require_no_moment(tree)
     for select in tree.find_all(exp.Select):
         _require_row_wise(select)

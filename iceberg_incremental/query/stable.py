@@ -16,6 +16,7 @@ from sqlglot import exp
 from . import functions, normal
 from .blocks import ROOT, Block
 from .equal_values import Shown, one_of_equal, shown
+from .limits import is_limited
 from .reading import own_nodes
 from .refusal import Refusal, refused
 from .restricted import Relations, held_by_source, within
@@ -185,11 +186,13 @@ class Stability:
 
     def _of(self, block: Block) -> dict[str, list[Unstable]]:
         """The unstable expressions in each column of a block. Also records those that determine which rows exist."""
-        if isinstance(block.query, exp.Union):
+        if isinstance(block.query, exp.SetOperation):
             found: dict[str, list[Unstable]] = {}
             for side in block.selects:
                 for name, each in zip(block.columns, side.expressions, strict=True):
                     found.setdefault(name.lower(), []).extend(self._in(each, side, {}))
+            if not isinstance(block.query, exp.Union):  # its rows are compared
+                self._deciding += [each for listed in found.values() for each in listed if not each.is_equal]
             return found
         select = block.query
         equal = [node for inner in select.find_all(exp.Select) for node in one_of_equal(inner, self._types)]
@@ -201,7 +204,7 @@ class Stability:
             self._deciding += [found for found in self._in(each, select, own) if not found.is_equal]
         # a choice in a part of the query must be the same in all places that read it
         self._deciding += [each for each in own.values() if each.chooses]
-        if select.args.get("distinct") is not None:
+        if select.args.get("distinct") is not None or is_limited(select):
             self._deciding += [each for found in outputs.values() for each in found if not each.is_equal]
         return outputs
 

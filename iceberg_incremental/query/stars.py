@@ -17,6 +17,7 @@ from .refusal import refused
 
 _COMPARED = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Values,
+    exp.All, exp.Any, exp.Rollup, exp.Cube, exp.GroupingSets,
 )  # fmt: skip
 """The nodes that compare or list tuples, so that the names of their fields do not matter."""
 

@@ -40,3 +40,25 @@ def conjunct(node: exp.Expr) -> exp.Expr | None:
             found = above
         node = above
     return found
+
+
+def is_in_optional_join(node: exp.Expr) -> bool:
+    """Whether a node is in the ON clause of a left join of the SELECT that contains it."""
+    above = node.parent
+    while above is not None and not isinstance(above, exp.Select):
+        if isinstance(above, exp.Join):
+            return above.side.upper() == "LEFT"
+        above = above.parent
+    return False
+
+
+def within_sets(query: exp.Expr) -> list[exp.Expr]:
+    """A query, and those that it combines by set operations."""
+    if isinstance(query, exp.SetOperation):
+        return [query, *within_sets(query.this), *within_sets(query.expression)]
+    return [query, *(within_sets(query.this) if isinstance(query, exp.Subquery) else ())]
+
+
+def leaves(query: exp.Expr) -> list[exp.Select]:
+    """The SELECTs of a query with set operations."""
+    return [each for each in within_sets(query) if isinstance(each, exp.Select)]

@@ -78,7 +78,7 @@ class SummaryDelta:
                 # not coalesce(…, 0) <> 0, whose type would round a decimal with more than 28 fractional digits
                 differs.append(f"{sql_name(each.column)} <> cast(0 as {each.type})")
         rows, group = "\nunion all\n".join(signed), f"\ngroup by {', '.join(keys)}" if keys else ""
-        return (
+        return changes.finished(
             f"select * from (\nselect {', '.join([*keys, *columns])} from (\n{rows}\n){group}\n) where "
             + " or ".join(differs)
         )
@@ -200,7 +200,7 @@ def summary_delta(
     if (
         groups is None
         or not isinstance(select, exp.Select)
-        or any(select.args.get(key) for key in ("having", "distinct"))
+        or any(select.args.get(key) for key in ("having", "distinct", "limit", "offset"))
     ):
         return None
     if any(name.lower() in unstable or name.lower().startswith(_RESERVED) for name in types):

@@ -9,14 +9,15 @@ from sqlglot import exp
 
 from . import functions
 from .dialect import PlainSpark
-from .refusal import Refusal, refused
+from .refusal import NotAFunction, Refusal, not_a_function, refused
 from .relations import is_nested
 
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     # clauses
-    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.CTE, exp.With, exp.Subquery, exp.Union,
-    exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Distinct, exp.Order, exp.Ordered, exp.Lateral,
-    exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Values,
+    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.CTE, exp.With, exp.Subquery,
+    exp.SetOperation, exp.Where, exp.Group, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Having, exp.Qualify,
+    exp.Distinct, exp.Order, exp.Ordered, exp.Lateral, exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls,
+    exp.RespectNulls, exp.WithinGroup, exp.Values,
     # names and values
     exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.DataTypeParam,
     exp.HexString, exp.RawString, exp.Interval, exp.IntervalSpan, exp.Tuple, exp.ColumnDef,
@@ -25,29 +26,32 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
     exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Between, exp.In,
     exp.Exists, exp.Case, exp.If, exp.Cast, exp.TryCast, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,
     exp.Neg, exp.DPipe, exp.Concat, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.Extract,
-    exp.Bracket, exp.Dot, exp.Lambda, exp.Trim, exp.Substring, exp.StrPosition, exp.Overlay, exp.Any,
+    exp.Bracket, exp.Dot, exp.Lambda, exp.Trim, exp.Substring, exp.StrPosition, exp.Overlay, exp.Any, exp.All,
+    exp.BitwiseLeftShift, exp.BitwiseRightShift,
 )  # fmt: skip
 
-_JOINS = frozenset({"", "LEFT", "RIGHT"})
+_JOINS = frozenset({"", "LEFT", "RIGHT", "FULL"})
 _KINDS = frozenset({"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"})
 _CLAUSES = frozenset(
     ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
-     "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers")
+     "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers", "limit", "offset")
 )  # fmt: skip
 _VARIABLE = re.compile(r"\$\{\S+?\}")
 """A variable, which Spark replaces by the value of a setting in the whole text of a statement, also within literals."""
 
-_OF_RELATIONS = {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "when": "time travel"}
-_ADVICE = {
-    "LIMIT": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the whole "
-    "result, read this model in a view that has the LIMIT",
-    "FULL JOIN": "write it as LEFT JOIN and UNION ALL of the rows that have no partner",
-    "GROUPING SETS": "write a UNION ALL of the groupings",
-}
+_SAMPLED = {"sample": "TABLESAMPLE", "version": "time travel", "when": "time travel"}
+
+
+def require_function(tree: exp.Query) -> None:
+    """Raise NotAFunction for the first construct whose result is not a function of the rows of its relations."""
+    for node in tree.walk(bfs=False):
+        found = _refusal_of(node)
+        if isinstance(found, NotAFunction):
+            raise found
 
 
 def require_supported(tree: exp.Query) -> None:
-    """Raise Refusal for the first construct that is not supported."""
+    """Raise Refusal for the first construct whose affected rows are not known."""
     for node in tree.walk(bfs=False):
         found = _refusal_of(node)
         if found is not None:
@@ -55,30 +59,31 @@ def require_supported(tree: exp.Query) -> None:
 
 
 def _refusal_of(node: exp.Expr) -> Refusal | None:
-    if isinstance(node, (exp.Limit, exp.Fetch, exp.Offset)):
-        return refused(node.key.upper() if not isinstance(node, exp.Fetch) else "LIMIT", node.parent, _ADVICE["LIMIT"])
     check = _CHECKS.get(type(node))
     if check is not None:
         return check(node)
-    if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
-        return refused("ANY", node, "write bool_or(…), or IN")
+    if isinstance(node, (exp.Any, exp.All)) and not isinstance(node.parent, (exp.Like, exp.ILike)):
+        return refused(node.key.upper(), node, "write bool_or(…), or IN")
     if isinstance(node, exp.With) and node.args.get("recursive"):
         return refused("WITH RECURSIVE", node)
-    if isinstance(node, exp.Union) and node.args.get("by_name"):
-        return refused("UNION BY NAME", node, "list the columns of each branch in one order")
-    if not isinstance(node, _ALLOWED) or (isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union)):
+    if not isinstance(node, (*_ALLOWED, exp.Limit, exp.Offset)):
         return refused(_named(node), node)
     return None
 
 
+_NAMES: dict[type[exp.Expr], str] = {exp.Collate: "COLLATE", exp.Pivot: "PIVOT", exp.Fetch: "FETCH"}
+
+
 def _named(node: exp.Expr) -> str:
-    return f"{node.key.upper()}: {node.sql(PlainSpark)[:60]}"
+    if isinstance(node, exp.Pivot) and node.args.get("unpivot"):
+        return "UNPIVOT"
+    return _NAMES.get(type(node)) or f"the expression {node.sql(PlainSpark)[:60]}"
 
 
 def _function(node: exp.Anonymous) -> Refusal | None:
     name = node.name.lower()
-    if name in functions.VOLATILE or (name == "unix_timestamp" and not node.expressions):
-        return refused(
+    if name in functions.VOLATILE | functions.NOT_DETERMINISTIC or (name == "unix_timestamp" and not node.expressions):
+        return not_a_function(
             f"{name}(), whose value does not depend only on the sources' rows",
             node,
             "compute it in a query that reads this model, or take it from a source",
@@ -86,12 +91,13 @@ def _function(node: exp.Anonymous) -> Refusal | None:
     if name in functions.UNSUPPORTED:
         return refused(f"the function {name}()", node)
     if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
-        return refused(f"{name}(), which is not a built-in function of Spark", node, "use built-in functions")
+        return not_a_function(f"{name}(), which is not a built-in function of Spark", node, "use built-in functions")
     return None
 
 
 _KNOWN = (
     functions.SCALARS
+    | functions.CLOCK_MARKS
     | functions.AGGREGATES
     | functions.GENERATORS
     | functions.EXACT_IN_WINDOWS
@@ -103,21 +109,21 @@ def _text(node: exp.Literal | exp.RawString) -> Refusal | None:
     if (found := _VARIABLE.search(node.name)) is None:
         return None
     advice = "insert its value with Jinja, and refer to groups of a pattern by number"
-    return refused(f"the variable {found[0]} of Spark", node, advice)
+    return not_a_function(f"the variable {found[0]} of Spark", node, advice)
 
 
 def _several_names(node: exp.Aliases) -> Refusal | None:
-    return refused(f"AS with several names: {node.sql(PlainSpark)[:60]}", node, "use LATERAL VIEW")
+    return None if is_generator(node.this) else refused(f"AS with several names: {node.sql(PlainSpark)[:60]}", node)
 
 
 def _column(node: exp.Column) -> Refusal | None:
     if node.name.lower() in ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted"):
-        return refused(f"the metadata column {node.name}", node)
+        return not_a_function(f"the metadata column {node.name}", node)
     return None
 
 
 def require_columns(tree: exp.Query, columns: Collection[str] = ()) -> None:
-    """Raise Refusal for a name such as ``user`` that is a call of a function, unless a column has this name.
+    """Raise NotAFunction for a name such as ``user`` that is a call of a function, unless a column has this name.
 
     ``columns``: the names of the columns that the query reads, in lower case.
     """
@@ -125,15 +131,13 @@ def require_columns(tree: exp.Query, columns: Collection[str] = ()) -> None:
     for node in tree.find_all(exp.Column):
         name = node.name.lower()
         if not node.table and name in functions.WITHOUT_PARENTHESES - known:
-            raise refused(f"{name}, whose value does not depend only on the sources' rows", node)
+            raise not_a_function(f"{name}, whose value does not depend only on the sources' rows", node)
 
 
 def _join(node: exp.Join) -> Refusal | None:
     side, kind = node.side.upper(), node.kind.upper()
-    if side == "FULL":
-        return refused("FULL JOIN", node, _ADVICE["FULL JOIN"])
-    if node.method or side not in _JOINS or kind not in _KINDS:
-        return refused(f"{node.method or side or kind} JOIN", node, "name the columns with ON or USING")
+    if (node.method or "").upper() not in ("", "NATURAL") or side not in _JOINS or kind not in _KINDS:
+        return refused(f"{node.method or side or kind} JOIN", node)
     if isinstance(node.this, exp.Lateral):
         return refused("JOIN LATERAL", node, "use LATERAL VIEW, or a correlated subquery")
     if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values)):
@@ -141,17 +145,10 @@ def _join(node: exp.Join) -> Refusal | None:
     return None
 
 
-def _group(node: exp.Group) -> Refusal | None:
-    if any(node.args.get(each) for each in ("rollup", "cube", "grouping_sets", "totals")):
-        return refused("ROLLUP, CUBE or GROUPING SETS", node, _ADVICE["GROUPING SETS"])
-    return None
-
-
 def _select(node: exp.Select) -> Refusal | None:
     other = [key for key, value in node.args.items() if value and key not in _CLAUSES]
     if other:
-        name = "LIMIT" if other[0] in ("limit", "offset") else other[0].upper()
-        return refused(name, node, _ADVICE.get(name, ""))
+        return refused(other[0].upper(), node)
     distinct = node.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         return refused("DISTINCT ON", node, "use row_number() and QUALIFY")
@@ -159,9 +156,9 @@ def _select(node: exp.Select) -> Refusal | None:
 
 
 def _relation(node: exp.Expr) -> Refusal | None:
-    for key, name in _OF_RELATIONS.items():
+    for key, name in _SAMPLED.items():
         if node.args.get(key):
-            return refused(name, node)
+            return not_a_function(name, node)
     if is_nested(node) and node.alias:
         return refused("a join in parentheses with an alias", node, "join the tables one after another, or write a CTE")
     return None
@@ -174,7 +171,6 @@ _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.RawString: _text,
     exp.Column: _column,
     exp.Join: _join,
-    exp.Group: _group,
     exp.Select: _select,
     exp.Table: _relation,
     exp.Subquery: _relation,

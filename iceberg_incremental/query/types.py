@@ -38,7 +38,10 @@ _FIXED = {
         SOME_MAP: "map map_concat map_filter map_from_arrays map_from_entries map_zip_with transform_keys "
         "transform_values",
         "map<string,string>": "str_to_map",
-        "date": "to_date date_add date_sub add_months last_day next_day make_date date date_from_unix_date",
+        "timestamp": "ip_clock_timestamp",
+        "timestamp_ntz": "ip_clock_local",
+        "date": "ip_clock_date to_date date_add date_sub add_months last_day next_day make_date date "
+        "date_from_unix_date",
     }.items()
     for name in listed.split()
 }

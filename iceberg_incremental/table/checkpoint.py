@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import recorded_history
+from . import clock, recorded_history
+from .clock import Clock
 from .history import History, Snapshot, TableName
 from .json_fields import MAPPING, SHOWN, Fields
 from .recorded_history import RecordedHistory
@@ -109,7 +110,7 @@ class Checkpoint:
     property was written. None in a snapshot's summary, which does not need its own id. ``sequence``: for a table with
     ``sequence_by``. ``shares``: how much of each source the run read, if known. It is stored because the source's
     snapshots may have expired later. ``logic``: None in checkpoints that predate this field. ``history``: for a history
-    table.
+    table. ``clock``: the time of the rows, and the parts of the clock that the SQL reads; None if it reads none.
     """
 
     model: str
@@ -121,6 +122,7 @@ class Checkpoint:
     shares: Mapping[str, Share] = field(default_factory=dict)
     logic: RecordedLogic | None = None
     history: RecordedHistory | None = None
+    clock: tuple[Clock, frozenset[str]] | None = None
 
     def to_json(self) -> str:
         r"""The JSON text: ASCII only, and without characters that Spark SQL could interpret as syntax.
@@ -152,6 +154,7 @@ class Checkpoint:
             **({} if self.sequence is None else {"sequence": _document_of(self.sequence)}),
             **({} if self.logic is None else {"logic": _logic_document(self.logic)}),
             **({} if self.history is None else {"history": recorded_history.to_document(self.history)}),
+            **({} if self.clock is None else {"clock": clock.to_document(*self.clock)}),
         }
         text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), sort_keys=False)
         return _ESCAPED.sub(lambda found: found[0] if found[1] is None else f"\\u{ord(found[1]):04x}", text)
@@ -200,6 +203,7 @@ def parse(text: str, place: Place) -> Checkpoint:
         shares={name: share for name, share in shares.items() if share is not None},
         logic=_logic(fields.optional_mapping("logic"), place),
         history=recorded_history.from_document(document.get("history")),
+        clock=clock.from_document(document.get("clock")),
     )
 
 

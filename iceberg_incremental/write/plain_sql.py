@@ -15,6 +15,7 @@ from ..expose.same_key import same_key
 from ..metadata import MetadataReader
 from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
+from ..query.clock import ClockStates
 from ..query.incremental_query import IncrementalQuery, Scans
 from ..query.restricted import Keys
 from ..query.states import OldSnapshotExpiredError
@@ -42,7 +43,7 @@ class PlainSqlWriter:
     """Writes one run of a table that is kept equal to its SQL.
 
     ``check``: raises IncrementalError if the staged rows must not be published. ``checked``: returns a query for the
-    rows of a relation, which fails for a row that the table must not contain.
+    rows of a relation, which fails for a row that the table must not contain. ``clock``: if the SQL reads it.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class PlainSqlWriter:
         sources: Mapping[TableName, Source],
         check: Check,
         checked: Callable[[str], str] = "select * from {}".format,
+        clock: ClockStates | None = None,
     ) -> None:
         self._checked = checked
+        self._clock = clock
         self._run = run
         self._plan = run.plan
         self._spark = spark
@@ -62,7 +65,7 @@ class PlainSqlWriter:
         self._sources = sources
         self._check = check
         self._publisher = Publisher(spark, reader)
-        self._changes = SourceChanges(sources, spark, run.plan.branch)
+        self._changes = SourceChanges(sources, spark, run.plan.branch, clock)
 
     def apply(self, plan: UpdatePlan, query: str, columns: _Columns) -> Published:
         """Execute a plan. If its SQL fails for a value or in Spark's optimizer, replace all rows instead.
@@ -131,7 +134,7 @@ class PlainSqlWriter:
     def _added(self, kept: IncrementalQuery) -> UpdatePlan | None:
         """The plan that only inserts rows. None unless the changes only add rows to the result."""
         # A source that lost rows excludes this plan, and even preparing to read its changes has a cost.
-        if not all(self._changed.values()):
+        if not all(self._changed.values()) or self._plan.clock_moved:
             return None
         exact = self._spark.scans
         added = kept.added(self._changes.of(kept, lambda source: source.changes_sql(exact)))
@@ -146,7 +149,7 @@ class PlainSqlWriter:
             return None
         if by_cost and choose_to_continue(self._fewest_reads(kept), 0).rebuilds:
             return None
-        scans = kept.scans_to_continue(self._changed)
+        scans = kept.scans_to_continue(self._changed, self._clock)
         if scans is None:
             return None
         reads = self._reads(kept, scans)
@@ -175,14 +178,14 @@ class PlainSqlWriter:
         at_once = rebuild_at_once(self._fewest_reads(kept)) if by_cost else None
         if at_once is not None and not count:
             return UpdatePlan(at_once)
-        if not kept.finds_keys(self._changed):
+        if not kept.finds_keys(self._changed, self._clock):
             return UpdatePlan(Choice(True, "each change affects all rows"))
         at_once = at_once or (rebuild_at_once(self._least_reads(kept)) if by_cost else None)
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         types = {column.name.lower(): column.dtype for column in columns}
         kept = selective(kept, types, self._plan.name.sql, self._spark)
-        reads = self._reads(kept, kept.scans(self._changed))
+        reads = self._reads(kept, kept.scans(self._changed, self._clock))
         at_once = at_once or (rebuild_at_once(reads) if by_cost else None)
         if at_once is not None and not count:
             return UpdatePlan(at_once)
@@ -204,7 +207,7 @@ class PlainSqlWriter:
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, with the key that is cheapest to find."""
         possible = [kept, *kept.narrower()]
-        return min((self._reads(each, each.scans(self._changed)) for each in possible), key=cost_of_keys)
+        return min((self._reads(each, each.scans(self._changed, self._clock)) for each in possible), key=cost_of_keys)
 
     def files_affected(self, found: Summary) -> tuple[int, int] | None:
         """The number of data files of the table that may contain rows with the found keys, and that of all files.

@@ -8,10 +8,13 @@ from importlib.metadata import version
 from types import MappingProxyType
 
 from ..errors import StatementError
-from ..explain import plain_sql_errors
 from ..query import plans
+from ..query.clock import ClockStates
 from ..query.incremental_query import IncrementalQuery
+from ..query.reading import mentions, replaced
 from ..spark.port import TIME_ZONE, Spark, under
+from ..sql import sql_name
+from ..table.clock import Clock
 from ..table.history import TableName
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
@@ -48,6 +51,8 @@ _HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction
 _HIDDEN = "*********(redacted)"
 """The text that replaces a hidden part."""
 _PRESENT: Mapping[TableName, str] = MappingProxyType({})
+_SOME_TIME = ClockStates(Clock(0, "UTC"))
+"""The time in plans that are compared."""
 _NO_TEXT = "(?!)"
 """A regex that matches no text."""
 
@@ -68,20 +73,27 @@ def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def require_read_alike(
-    spark: Spark, kept: IncrementalQuery, model: str, relations: Mapping[TableName, str] = _PRESENT
-) -> None:
-    """Raise NotIncrementalError unless Spark interprets a model's query as this package does.
-
-    ``relations``: the relations of tables whose present columns have other names than those that the query reads.
-    """
-    if not is_read_alike(spark, kept, relations):
-        raise plain_sql_errors.read_differently(model, map(str, kept.reading.tables.values()))
-
-
 def is_read_alike(spark: Spark, kept: IncrementalQuery, relations: Mapping[TableName, str] = _PRESENT) -> bool:
-    """Whether Spark interprets a query as this package does. Arguments as in ``require_read_alike``."""
+    """Whether Spark interprets a query as this package does.
+
+    ``relations``: the relations of tables whose present columns have other names than those that the query reads. Of a
+    query that is replaced as a whole, only the relations that it reads matter.
+    """
+    if kept.whole is not None:
+        return reads_no_others(spark, kept)
     return _are_alike(spark, _explained(spark, kept, relations))
+
+
+def reads_no_others(spark: Spark, kept: IncrementalQuery) -> bool:
+    """Whether Spark reads no other relations for a query than those that this package has found in its text."""
+    reading = kept.reading
+    empty = {
+        table: "(select " + ", ".join(f"cast(null as {t}) as {sql_name(c)}" for c, t in kept.types[name].items()) + ")"
+        for name, table in reading.tables.items()
+    }
+    found = [each for each in mentions(reading.text, reading.catalog) if each.relation in empty]
+    text = replaced(reading.text, found, [empty[each.relation] for each in found])
+    return not plans.reads_relations(str(spark.rows(plans.explain_sql(_SOME_TIME.sql(text)))[0][0]))
 
 
 _Explained = Sequence[tuple[str, str]]
@@ -98,7 +110,7 @@ def _explained(spark: Spark, kept: IncrementalQuery, relations: Mapping[TableNam
     ]
 
     def explain(sql: str) -> str:
-        return str(spark.rows(plans.explain_sql(sql))[0][0]) if sql else ""
+        return str(spark.rows(plans.explain_sql(_SOME_TIME.sql(sql)))[0][0]) if sql else ""
 
     def explain_own(sql: str) -> str:
         try:

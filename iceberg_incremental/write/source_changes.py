@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..query.changed import Changes
+from ..query.clock import ClockStates
 from ..query.incremental_query import IncrementalQuery
 from ..query.states import KeyView
 from ..spark.port import Spark, holding
@@ -15,10 +16,13 @@ from ..table.history import TableName
 
 
 class SourceChanges:
-    """The changes of some sources. ``prefix``: the prefix of the names of the views."""
+    """The changes of some sources. ``prefix``: the prefix of the names of the views. ``clock``: if the SQL reads it."""
 
-    def __init__(self, sources: Mapping[TableName, Source], spark: Spark, prefix: str) -> None:
+    def __init__(
+        self, sources: Mapping[TableName, Source], spark: Spark, prefix: str, clock: ClockStates | None = None
+    ) -> None:
         self._sources = sources
+        self._clock = clock
         self._spark = spark
         self._prefix = prefix
 
@@ -27,7 +31,7 @@ class SourceChanges:
         states = {
             table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
         }
-        return kept.changes(states, self._prefix, broadcast)
+        return kept.changes(states, self._prefix, broadcast, self._clock)
 
     def affected(self, kept: IncrementalQuery, held: ExitStack) -> tuple[Changes, list[KeyView]]:
         """The views of the affected keys. The last view has the keys of the result.

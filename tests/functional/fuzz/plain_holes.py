@@ -99,6 +99,61 @@ def where_is_part_of_an_optional_join(monkeypatch):
     monkeypatch.setattr(module._Fewer, "_match", careless)
 
 
+def values_of_the_right_side_do_not_count(monkeypatch):
+    """A changed row of the right side of EXCEPT or INTERSECT affects nothing."""
+    sides = _changes()._sides
+
+    def careless(changes: Any, query: Any, state: Any) -> Any:
+        found = sides(changes, query, state)
+        return found if isinstance(query, exp.Union) else found[:1]
+
+    monkeypatch.setattr(_changes(), "_sides", careless)
+
+
+def rows_are_in_one_partition(monkeypatch):
+    """Windows with different PARTITION BYs have the partitions of the first one."""
+    module = import_module(_CHANGES)
+    partitions = module.partitions
+    monkeypatch.setattr(module, "partitions", lambda select: partitions(select)[:1])
+
+
+def limits_are_of_single_rows(monkeypatch):
+    """The rows of a LIMIT do not affect each other."""
+    monkeypatch.setattr(import_module("iceberg_incremental.query.together"), "is_limited", lambda _: False)
+
+
+def rows_without_partners_do_not_count(monkeypatch):
+    """The right rows of a full join always have a partner."""
+    normal = import_module("iceberg_incremental.query.normal")
+
+    def careless(select: exp.Select, columns: Any, numbers: Any) -> None:
+        for join in select.args.get("joins") or ():
+            if join.side.upper() == "FULL":
+                join.set("side", "LEFT")
+
+    monkeypatch.setattr(normal, "without_full_joins", careless)
+
+
+def totals_of_grouping_sets_do_not_change(monkeypatch):
+    """Only the groups of the first grouping set are affected."""
+    sides = _changes()._sides
+
+    def careless(changes: Any, query: Any, state: Any) -> Any:
+        return sides(changes, query, state)[:1]
+
+    monkeypatch.setattr(_changes(), "_sides", careless)
+
+
+def the_clock_affects_nothing(monkeypatch):
+    """Rows do not change if only the clock has moved."""
+    monkeypatch.setattr(_changes(), "_of_clock", lambda *_: iter(()))
+
+
+def expressions_read_the_present_time(monkeypatch):
+    """The old state is computed with the present time."""
+    monkeypatch.setattr(_changes(), "at", lambda _, node, state: node.copy())
+
+
 SHOWN_BY = {
     optional_sides_are_not_followed: r"(left|right) join",
     subqueries_are_not_followed: r"exists \(|in \(select|\(select (count|max)|(semi|anti) join",
@@ -111,5 +166,12 @@ SHOWN_BY = {
     joins_read_one_state_only: r"(sum|count)\(.* join .* group by ",
     relations_that_are_left_out_are_not_followed: r" join .* join ",
     where_is_part_of_an_optional_join: r"left join .* where ",
+    values_of_the_right_side_do_not_count: r" (except|minus|intersect) ",
+    rows_are_in_one_partition: r"over \(partition by (\w+).* over \(partition by (?!\1)",
+    limits_are_of_single_rows: r" limit ",
+    rows_without_partners_do_not_count: r" full join ",
+    totals_of_grouping_sets_do_not_change: r"(rollup|cube|grouping sets) \(",
+    the_clock_affects_nothing: r"current_date|now\(\)",
+    expressions_read_the_present_time: r"current_date|now\(\)",
 }
 """The bugs, each with a pattern for SQL that can show it."""

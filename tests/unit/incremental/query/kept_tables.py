@@ -15,10 +15,12 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from iceberg_incremental.names import sql_name
+from iceberg_incremental.query.clock import ClockStates, with_marks
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
 from iceberg_incremental.query.reading import mentions, replaced
 from iceberg_incremental.query.restricted import Keys
 from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.table.clock import Clock
 from iceberg_incremental.table.history import TableName
 
 SCHEMA = {
@@ -77,7 +79,12 @@ class Tables:
         self.db.execute("set threads = 1")
         self.rows = {name: [self._row(name) for _ in range(rows)] for name in SCHEMA}
         self.old = {name: list(found) for name, found in self.rows.items()}
+        self.clock = ClockStates(self._clock())
         self._publish()
+
+    def _clock(self) -> Clock:
+        """Midnight of one of the first days of 1970, so that ``unix_date(current_date)`` is a number in the tables."""
+        return Clock(self.rng.randrange(5) * 86_400_000_000, "UTC")
 
     def _row(self, name: str) -> Row:
         return tuple(self._value(name, column) for column in SCHEMA[name])
@@ -86,7 +93,10 @@ class Tables:
         return self.rng.choice(_NUMBERS if column == "num" else _VALUES[SCHEMA[name][column]])
 
     def change(self) -> None:
-        """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows."""
+        """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows.
+
+        The clock moves in about every second change.
+        """
         for name, rows in self.rows.items():
             self.old[name] = list(rows)
             if self.rng.random() < 0.4:
@@ -102,6 +112,8 @@ class Tables:
                     new[at] = self._value(name, list(SCHEMA[name])[at])
                 found += [tuple(new)] * (2 if chance > 0.95 else 1)
             self.rows[name] = [*found, *(self._row(name) for _ in range(self.rng.choice((0, 1, 2))))]
+        old = self.clock.new
+        self.clock = ClockStates(self._clock() if self.rng.random() < 0.5 else old, old)
         self._publish()
 
     def _publish(self) -> None:
@@ -138,9 +150,12 @@ class Tables:
         return {table: False for table, states in self.states.items() if states.changes is not None}
 
     def on(self, sql: str, state: str) -> str:
-        """Return a query that reads the given state of the tables."""
+        """Return a query that reads the given state of the tables and the clock."""
+        sql = with_marks(sql, ())
         found = mentions(sql, "lake")
-        return replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
+        text = replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
+        clock = self.clock if state == "new" or self.clock.old is None else ClockStates(self.clock.old)
+        return clock.sql(text)
 
     def statement(self, sql: str) -> str:
         """Translate a statement from Spark's SQL to DuckDB's."""
@@ -153,19 +168,19 @@ class Tables:
         """The incremental query for some SQL, with the types of its result in DuckDB."""
         described = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
         types = {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
-        return incremental_query(sql, COLUMNS, "lake", types, unique_key)
+        return incremental_query(with_marks(sql, ()), COLUMNS, "lake", types, unique_key)
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, in which the rows of the affected keys are replaced."""
         text = query.reading.text
-        if not query.finds_keys(self.changed):
+        if not query.finds_keys(self.changed, self.clock):
             return self.fetch(self.on(text, "new"))
         kept, rows = self.replacement(query, f"({self.on(text, 'old')})")
         return self.fetch(kept) + self.fetch(rows)
 
     def replacement(self, query: IncrementalQuery, table: str) -> tuple[str, str]:
         """Two queries, for the rows of a table that are kept, and for the rows that replace the other ones."""
-        changes = query.changes(self.states, "ip")
+        changes = query.changes(self.states, "ip", clock=self.clock)
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {self.statement(view.sql)}")
         keys = Keys("ip_keys_of_run", tuple((column, exp.column(column)) for column in query.key))
@@ -181,7 +196,7 @@ def require_exact(sql: str, seed: int, rounds: int) -> None:
     narrower = query.narrower()
     for number in range(rounds):
         tables.change()
-        expected = tables.fetch(tables.on(sql, "new"))
+        expected = tables.fetch(tables.on(query.reading.text, "new"))
         for each in (query, *(narrower if number == 0 else ())):
             assert tables.update_method(each) == expected, f"round {number}, by {each.key}: {sql}"
 

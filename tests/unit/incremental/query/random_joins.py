@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from .kept_tables import SCHEMA
 
-_KINDS = ("join", "join", "left join", "left join", "left join", "right join", "left semi join", "left anti join")
+_KINDS = (
+    "join", "join", "left join", "left join", "left join", "right join", "full join", "full join", "left semi join",
+    "left anti join",
+)  # fmt: skip
 _BLOCKS = (
     "(select k, count(*) as y, max(s) as s from db.a group by k)",
     "(select k, y, s, rank() over (partition by k order by y) as z from db.b)",
@@ -22,10 +25,29 @@ _BLOCKS = (
     "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
     "(select 1 as k, 2 as y, 'p' as s union all select 2, 3, 'q')",
     "(select k, y, s from (values (1, 2, 'p'), (2, 3, 'q'), (3, null, '1')) v(k, y, s))",
+    "(select k, count(*) as y, s from db.a group by rollup (k, s))",
+    "(select k, max(x) + grouping(k) as y, s from db.a group by cube (k, s) having count(*) > 1)",
+    "(select k, count(*) as y, max(s) as s from db.b group by grouping sets ((k, y), k))",
+    "(select k, y, s from db.b except select k, x, s from db.a)",
+    "(select k, x as y, s from db.a intersect all select k, y, s from db.b)",
+    "(select y as k, z as y, s from db.c minus all select k, y, s from db.b where y > 1)",
+    "(select k, x as y, s from db.a order by x limit 4)",
+    "(select s, k, y from db.b union by name select y, z as k, s from db.c limit 5 offset 1)",
+    "(select k, count(*) over () as y, s from db.a)",
+    "(select k, rank() over (partition by k order by y) as y, max(s) over (partition by y) as s from db.b)",
+    "(select k, rank() over (partition by k order by count(*)) as y, max(s) over (partition by s) as s from db.a "
+    "group by k, s)",
+    "(select coalesce(a.k, b.k) as k, b.y, a.s from db.a full join db.b on a.k = b.k and b.s <> 'q')",
+    "(select k, y, s from db.a natural full join db.b)",
+    "(select a.k, b.y, a.s from db.a left join db.b on a.k = b.k and b.y in (select y from db.c) and a.x not in "
+    "(select z from db.c))",
+    "(select k, x as y, s from db.a where x >= unix_date(current_date))",
+    "(select k, if(y < unix_date(current_date()), 1, 0) as y, s from db.b)",
+    "(select k, count(*) as y, max(s) as s from db.a group by k, x > unix_date(current_date))",
 )
 _COLUMNS = (
     ("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3, ("k", "y", "num"),
-    *[("k", "y", "s")] * 4,
+    *[("k", "y", "s")] * 21,
 )  # fmt: skip
 _WITH_LIST = 8
 _INTS, _TEXT, _NUMBERS = ("k", "x", "y", "z"), ("s",), ("num",)
@@ -109,6 +131,11 @@ def _filter(rng: random.Random, seen: Sequence[_Relation], *, simple: bool = Fal
             f"(select max(y) from db.b where b.k = {column}) in (1, 2)",
             f"exists (select 1 from db.b right join db.c on b.y = c.y where c.z = {column} and b.k is not null)",
             f"exists (select 1 from db.b where b.k = {column})",
+            f"{column} in (select k from db.b where y > 1 union all select z from db.c)",
+            f"{column} not in (select k from db.a except select y from db.b)",
+            f"{column} < (select y from db.b where b.k = {_column(rng, seen, _INTS)} order by y, num limit 1)",
+            f"{column} >= unix_date(current_date)",
+            f"exists (select 1 from db.c where c.z = {column} and c.y < unix_date(current_date))",
         ]
     return rng.choice(forms)
 
@@ -136,7 +163,7 @@ def _having(rng: random.Random, groups: Sequence[str]) -> str:
     """A condition on the groups, with a subquery."""
     subquery = rng.choice(
         (
-            f"exists (select 1 from db.b where b.k <=> {rng.choice(groups)})",
+            f"exists (select 1 from db.b where cast(b.k as string) <=> cast({rng.choice(groups)} as string))",
             "count(*) in (select y from db.b)",
             "count(*) > (select min(z) from db.c)",
             f"cast({rng.choice(groups)} as string) in (select cast(k as string) from db.b)",

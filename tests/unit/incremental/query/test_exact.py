@@ -35,7 +35,52 @@ QUERIES = {
     "distinct groups": "select distinct count(*) as n from db.a group by k",
     "groups of groups": "select n, count(*) as m from (select k, count(*) as n from db.a group by k) g group by n",
     "group by a constant": "select 'all' as g, count(*) as n from db.a group by 'all'",
+    "rollup": "select k, s, count(*) as n from db.a group by rollup (k, s)",
+    "cube": "select k + 1 as k1, s, sum(x) as x from db.a group by cube (k + 1, s) having k + 1 < 4 or s is null",
+    "grouping sets": "select k, s, grouping_id(k, s) as g, max(x) as x from db.a "
+    "group by grouping sets ((k, s), k, ())",
+    "a group and a rollup": "select k, s, grouping(s) as g, count(*) as n from db.a group by k, rollup (s)",
+    "a rank in a rollup": "select k, s, rank() over (partition by grouping(s), k order by sum(x)) as r from db.a "
+    "group by rollup (k, s)",
+    # sets of rows
+    "except": "select k, s from db.a except select k, s from db.b",
+    "except all": "select k from db.a except all select k from db.b",
+    "intersect": "select k, s from db.a intersect select k, s from db.b",
+    "intersect all": "select k from db.a intersect all select y from db.c",
+    "sets of other types": "select k from db.a intersect select num from db.b",
+    "minus in a group": "select k, count(*) as n from (select k from db.a union all (select k from db.b minus "
+    "select y from db.c)) t group by k",
+    "union by name": "select k, x, s from db.a union all by name select s, k, y as x from db.b",
+    "names of a later branch": "select k, s from db.a union all select b.k, a.k from db.a join db.b on a.k = b.k",
+    # limits
+    "a limit": "select k, x from db.a order by x desc limit 3",
+    "a limit in a join": "select t.k, count(*) as n from (select k, s from db.a order by x limit 4) t "
+    "join db.b on b.k = t.k group by t.k",
+    "a limit in IN": "select k, x from db.a where k in (select k from db.b order by y limit 3)",
+    "a correlated limit": "select k, (select y from db.b where b.k = a.k order by y limit 1) as y from db.a",
+    "limits of limits": "with t as (select k, x from db.a order by k limit 5), u as (select k from t limit 2) "
+    "select t.k, t.x, u.k as uk from t left join u on t.k = u.k",
+    # the clock
+    "since a day": "select k, x from db.a where x >= unix_date(current_date)",
+    "an age": "select k, x - unix_date(current_date) as age, s from db.a",
+    "groups by age": "select x >= unix_date(current_date) as recent, count(*) as n from db.a group by 1",
+    "a sum of recent rows": "select k, sum(if(x >= unix_date(current_date), 1, 0)) as n from db.a group by k",
+    "recent partners": "select a.k, b.y from db.a left join db.b on a.k = b.k and b.y > unix_date(current_date)",
+    "recent partners, inner": "select a.k, b.y from db.a join db.b on a.k = b.k and b.y > unix_date(current_date)",
+    "having a day": "select k, max(x) as x from db.a group by k having max(x) > unix_date(current_date)",
+    "a window of recent rows": "select k, count(*) over (partition by x >= unix_date(current_date)) as n from db.a",
+    "recent choices": "select t.k, t.x, b.y from (select *, row_number() over (partition by k order by x) as r "
+    "from db.a) t join db.b on b.k = t.k where r = 1 and b.y > unix_date(current_date)",
+    "recent rows of a subquery": "select k, (select count(*) from db.b where b.k = a.k "
+    "and y > unix_date(current_date)) as n from db.a",
     # joins
+    "full join": "select a.k, b.y, c.z from db.a full join db.b on a.k = b.k full join db.c on b.y = c.y",
+    "full join, using": "select k, x, y from db.a full join db.b using (k)",
+    "natural joins": "select k, s, x, y from db.a natural left join db.b",
+    "a subquery of the right side in ON": "select a.k, b.y from db.a left join db.b on a.k = b.k and b.y in "
+    "(select y from db.c)",
+    "a subquery of both sides in ON": "select a.k, b.y from db.a left join db.b on a.k = b.k and exists "
+    "(select 1 from db.c where c.y = a.x and c.z = b.y)",
     "an inner join": "select a.k, b.y, a.s from db.a a join db.b b on a.k = b.k",
     "null-safe": "select a.k, b.y from db.a a join db.b b on a.k <=> b.k and a.s = b.s",
     "a comma": "select a.k, c.z from db.a a, db.b b, db.c c where a.k = b.k and b.y = c.y",

@@ -47,6 +47,13 @@ SHOWN_BY: dict[Callable[[Any], None], Callable[[], Iterator[Check]]] = {
     holes.joins_read_one_state_only: continued_groups,
     holes.relations_that_are_left_out_are_not_followed: joins,
     holes.where_is_part_of_an_optional_join: partial(query, "an anti-join"),
+    holes.values_of_the_right_side_do_not_count: partial(query, "except"),
+    holes.rows_are_in_one_partition: partial(query, "windows of two partitions"),
+    holes.limits_are_of_single_rows: partial(query, "a limit in a join"),
+    holes.rows_without_partners_do_not_count: partial(query, "full join"),
+    holes.totals_of_grouping_sets_do_not_change: partial(query, "rollup"),
+    holes.the_clock_affects_nothing: partial(query, "since a day"),
+    holes.expressions_read_the_present_time: partial(query, "groups by age"),
 }
 
 

@@ -1,0 +1,225 @@
+"""The clock as a source with one row: ``current_date``, ``current_timestamp()``, and texts such as ``'today'``.
+
+The text of a query has marks in their places. A run reads the clock once, and replaces the marks by its value. Where
+SQL describes the state at the checkpoint, it replaces them by the value at that time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlglot import Token, TokenType, exp
+
+from ..table.clock import DATE, TIME, Clock
+from ..table.history import TableName
+from .blocks import blocks_of
+from .dialect import PlainSpark
+from .functions import CLOCK_MARKS
+from .moments import may_be_moment
+from .reading import Columns, own_nodes, read
+from .refusal import Refusal, not_a_function
+from .subqueries import subqueries, within_sets
+from .supported import is_of_row
+from .types import Types
+
+_DATE, _TIME, _LOCAL = "ip_clock_date", "ip_clock_timestamp", "ip_clock_local"
+_TEXT = "ip_clock_text_"
+_OLD = "_before"
+_CALLS = {
+    "current_date": f"{_DATE}()",
+    "curdate": f"{_DATE}()",
+    "current_timestamp": f"{_TIME}()",
+    "now": f"{_TIME}()",
+    "localtimestamp": f"{_LOCAL}()",
+    "unix_timestamp": f"unix_seconds({_TIME}())",
+}
+_WITHOUT_PARENTHESES = ("current_date", "current_timestamp", "localtimestamp")
+_DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+_MARK = re.compile(rf"\b({_DATE}|{_TIME}|{_LOCAL}|{_TEXT}\w+?)({_OLD})?\(\)", re.IGNORECASE)
+_MAY_READ = re.compile("|".join((*_CALLS, *_DAYS)), re.IGNORECASE)
+_BEFORE_NAMES = (TokenType.DOT, TokenType.ALIAS)
+
+
+@dataclass(frozen=True)
+class ClockStates:
+    """The clock at the checkpoint and now. ``old``: None if it is unknown, or if the table is built as a whole."""
+
+    new: Clock
+    old: Clock | None = None
+
+    def moved(self, parts: Collection[str]) -> frozenset[str]:
+        """Those of some parts that differ between the states."""
+        before = self.old
+        return frozenset(part for part in parts if before is None or before.has_moved(self.new, (part,)))
+
+    def sql(self, text: str) -> str:
+        """SQL with values in the places of marks."""
+        return _MARK.sub(lambda found: _value(found[1].lower(), self.old or self.new if found[2] else self.new), text)
+
+
+def has_clock(sql: str) -> bool:
+    """Whether a text may read the clock."""
+    if _MAY_READ.search(sql) is None:
+        return False
+    return bool(_places(sql, ())) or any(map(may_be_moment, _texts(PlainSpark().tokenize(sql))))
+
+
+def with_marks(sql: str, columns: Collection[str]) -> str:
+    """The text with marks in the places of calls that read the clock.
+
+    ``columns``: the names of the columns that the query reads, in lower case. A column hides a function without
+    parentheses.
+    """
+    for start, end, mark in reversed(_places(sql, columns)):
+        sql = f"{sql[:start]}{mark}{sql[end:]}"
+    return sql
+
+
+def with_marks_of_texts(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> str:
+    """The text with marks in the places of texts such as ``'today'``, if Spark certainly casts all of them to times.
+
+    ``columns``: those of each relation. ``catalog``: the default catalog.
+    """
+    tokens = PlainSpark().tokenize(sql)
+    places = [at for at, each in enumerate(tokens) if each.token_type is TokenType.STRING and may_be_moment(each.text)]
+    words = {at: tokens[at].text.strip().lower() for at in places}
+    if not places or not set(words.values()) <= {*_DAYS, "now"}:
+        return sql
+    try:
+        reading = read(sql, columns, catalog)
+        tables = {name: {c.lower(): t for c, t in columns[table].items()} for name, table in reading.tables.items()}
+        blocks = blocks_of(reading.tree, {name: list(found) for name, found in tables.items()})
+    except Refusal:
+        return sql
+    type_of = Types(blocks, tables).of
+    texts = [each for block in blocks for each in block.query.find_all(exp.Literal) if may_be_moment(each.name)]
+    if not all(_is_cast(each, type_of) for each in texts if each.is_string):
+        return sql
+    for at in reversed(places):
+        start, mark = tokens[at].start, f"{_TEXT}{words[at]}()"
+        before = tokens[at - 1] if at else None
+        if before is not None and before.text.lower() in _TYPES:  # date 'today'
+            start, mark = before.start, f"cast({mark} as {before.text})"
+        sql = f"{sql[:start]}{mark}{sql[tokens[at].end + 1 :]}"
+    return sql
+
+
+_TYPES = ("date", "timestamp", "timestamp_ntz", "timestamp_ltz")
+_CASTS = (*_TYPES, "to_date", "to_timestamp", "try_to_date", "try_to_timestamp")
+_COMPARED = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
+)  # fmt: skip
+
+
+def _is_cast(text: exp.Literal, type_of: Callable[[exp.Expr], str | None]) -> bool:
+    """Whether Spark casts a text to a time."""
+    above = text.parent
+    if isinstance(above, (exp.Cast, exp.TryCast)):
+        return str(above.to.sql(PlainSpark)).lower().startswith(_TYPES)
+    if isinstance(above, exp.Anonymous):
+        return above.name.lower() in _CASTS and len(above.expressions) == 1
+    if not isinstance(above, _COMPARED):
+        return False
+    others = [each for each in above.iter_expressions() if not isinstance(each, exp.Literal)]
+    return bool(others) and all((type_of(each) or "").startswith(_TYPES) for each in others)
+
+
+def require_names(tree: exp.Query) -> None:
+    """Raise NotAFunction for a column that reads the clock and has no alias, because Spark names it by its value."""
+    selects = list(tree.find_all(exp.Select))
+    inside = {id(each) for select in selects for _, inner in subqueries(select) for each in within_sets(inner)}
+    for select in selects:
+        for each in select.expressions if id(select) not in inside else ():
+            if not isinstance(each, (exp.Alias, exp.Aliases)) and marks_in(each):
+                raise not_a_function("a column that reads the clock and has no alias", each, "add an alias")
+
+
+def parts_of(sql: str) -> frozenset[str]:
+    """The parts of the clock that a text with marks reads."""
+    return frozenset(_part(found[1].lower()) for found in _MARK.finditer(sql))
+
+
+def _part(mark: str) -> str:
+    return DATE if mark == _DATE or mark.removeprefix(_TEXT) in _DAYS else TIME
+
+
+def marks_in(node: exp.Expr) -> list[exp.Anonymous]:
+    """The marks in an expression or query."""
+    return [each for each in node.find_all(exp.Anonymous) if each.name.lower() in CLOCK_MARKS]
+
+
+def reads(node: exp.Expr, parts: Collection[str]) -> bool:
+    """Whether an expression or query reads some parts of the clock."""
+    return any(_part(each.name.lower()) in parts for each in marks_in(node))
+
+
+def at_checkpoint(node: exp.Expr) -> exp.Expr:
+    """A copy of an expression or query that reads the clock at the checkpoint."""
+    found = node.copy()
+    for each in marks_in(found):
+        each.set("this", f"{each.name.lower()}{_OLD}")
+    return found
+
+
+_NO_VALUES = (
+    exp.Alias, exp.Distinct, exp.Filter, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Tuple, exp.Where,
+    exp.WindowSpec,
+)  # fmt: skip
+
+
+def compared_parts(node: exp.Expr, parts: Collection[str]) -> Iterator[exp.Expr]:
+    """The largest parts of an expression that are computed from one row, and that read the clock."""
+    if not reads(node, parts):
+        return
+    if is_of_row(node) and not isinstance(node, _NO_VALUES):
+        yield node
+        return
+    for each in node.iter_expressions():
+        yield from compared_parts(each, parts)
+
+
+def is_in_subquery(node: exp.Expr, parts: Collection[str]) -> bool:
+    """Whether a subquery within an expression reads the clock."""
+    mine = {id(each) for each in own_nodes(node)}
+    return any(id(each) not in mine for each in marks_in(node) if _part(each.name.lower()) in parts)
+
+
+def _value(mark: str, clock: Clock) -> str:
+    local = clock.local
+    if mark == _DATE:
+        return f"date'{clock.date}'"
+    if mark == _TIME:
+        return f"timestamp_micros({clock.instant})"
+    if mark == _LOCAL:
+        return f"timestamp_ntz'{local.replace(tzinfo=None).isoformat(' ', 'microseconds')}'"
+    word = mark.removeprefix(_TEXT)
+    if word in _DAYS:
+        return f"'{(local.date() + timedelta(days=_DAYS[word])).isoformat()}'"
+    return f"'{local.isoformat(' ', 'microseconds')}'"
+
+
+def _places(sql: str, columns: Collection[str]) -> list[tuple[int, int, str]]:
+    """Where a text calls functions that read the clock: the start, the end and the mark."""
+    tokens, found = PlainSpark().tokenize(sql), []
+    for place, token in enumerate(tokens):
+        name = token.text.lower()
+        mark = _CALLS.get(name)
+        if mark is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING):
+            continue
+        if place and tokens[place - 1].token_type in _BEFORE_NAMES:
+            continue
+        after = [each.token_type for each in tokens[place + 1 : place + 3]]
+        if after == [TokenType.L_PAREN, TokenType.R_PAREN]:
+            found.append((token.start, tokens[place + 2].end + 1, mark))
+        elif name in _WITHOUT_PARENTHESES and name not in columns and after[:1] not in (
+            [TokenType.L_PAREN], [TokenType.DOT],
+        ):  # fmt: skip
+            found.append((token.start, token.end + 1, mark))
+    return found
+
+
+def _texts(tokens: Sequence[Token]) -> list[str]:
+    return [each.text for each in tokens if each.token_type is TokenType.STRING]
