@@ -194,9 +194,8 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "metrics_not_written": {"file": Path("/var/lib/node_exporter/watch.prom"), "cause": "No such file or directory"},
     "new_source": {"source": WEATHER},
     "not_incremental": {
-        "construct": "LIMIT (line 4)",
-        "instead": "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY; for those of the "
-        "whole result, read this model in a view that has the LIMIT",
+        "construct": "rand(), whose value does not depend only on the sources' rows (line 4)",
+        "instead": "compute it in a query that reads this model, or take it from a source",
     },
     "no_commit_order": {"columns": ("flight_id", "arr_delay")},
     "not_one_changelog": {"found": (str(FLIGHTS), str(WEATHER))},
@@ -277,7 +276,8 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "error": FileNotFoundError(2, "No such file or directory", "reports/status.html"),
     },
     "refused_settings": {"who": MODEL, "found": ((REFUSED[0], "true"),)},
-    "read_differently": {"columns": (str(FLIGHTS), str(WEATHER))},
+    "reads_others": {"known": (str(FLIGHTS), str(WEATHER))},
+    "unknown_time_zone": {"zone": "Mars/Olympus"},
     "reserved_columns": {"columns": ("_file",)},
     "rewritten": {
         "found": Rewritten(_SOURCE, _position(4), _snapshot(9), (_snapshot(5, "overwrite"), _snapshot(7, "delete")))

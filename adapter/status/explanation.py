@@ -181,8 +181,9 @@ def _lines(found: Explanation) -> list[str]:
 
 def _answer(found: Explanation) -> str:
     if found.update_method is not None:
-        how = _key(found.update_method)
-        return f"incremental {how}" if found.is_auto else f"could be auto: yes, incremental {how}"
+        kind = "incremental" if found.update_method.whole is None else "replaced"
+        how = f"{kind} {_key(found.update_method)}"
+        return how if found.is_auto else f"could be auto: yes, {how}"
     if found.not_incremental is None:
         return "unknown whether it is incremental" if found.is_auto else "could be auto: unknown"
     because = _because(found.not_incremental)

@@ -16,6 +16,7 @@ from .changed import Changes
 from .choices import keys_of_choices
 from .clock import ClockStates
 from .differences import added_sql
+from .limits import is_limited
 from .moments import require_no_moment
 from .reading import Columns, Reading, complete_text, parsed, read, relations_of
 from .refusal import NotAFunction, Refusal, not_a_function, refused
@@ -330,6 +331,7 @@ def _key(
     if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
         return tuple(wanted), set(wanted) <= set(direct)
     if together == [] and isinstance(root.query, exp.Select) and not partitions(root.query):
+        _require_total(root.query)
         return (), True
     if together is not None and direct:
         return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
@@ -341,6 +343,15 @@ def _key(
     if stability.refusal(usable) is not None and (chosen := stability.covered(usable)):
         return tuple(chosen), False
     return tuple(usable), False
+
+
+def _require_total(select: exp.Select) -> None:
+    """Raise Refusal for a SELECT all of whose rows belong together, unless it is a total, which can be continued."""
+    if is_limited(select):
+        advice = "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY"
+        raise refused("LIMIT", select, advice)
+    if windows := windows_of(select):
+        raise refused("a window without PARTITION BY", windows[0], "partition all windows by columns")
 
 
 def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:

@@ -21,7 +21,8 @@ def explained(shop, **arguments):
 def models(auto):  # noqa: F811
     for name in ("inner_joined", "by_region", "total"):
         auto.model(name, QUERIES[name], rebuild_above=1)
-    auto.model("first_three", "select id\nfrom {orders}\norder by id limit 3", on_not_incremental="full_refresh")
+    auto.model("first_three", "select id\nfrom {orders}\norder by id limit 3")
+    auto.model("by_user", "select id,\ncurrent_user() as person from {orders}", on_not_incremental="full_refresh")
     auto.shop.write(
         "models/paid.sql", "{{ config(materialized='ephemeral') }} select * from {{ source('raw', 'orders') }}"
     )
@@ -48,10 +49,11 @@ def test_models_are_explained_before_and_after_their_first_build(models):
         "inner_joined": True,
         "by_region": True,
         "total": True,
-        "first_three": False,
+        "first_three": True,
+        "by_user": False,
         "of_paid": True,
         "kept_paid": True,
-        "dated": False,
+        "dated": True,
         "watermark": False,
         "changes": False,
     }, found
@@ -60,15 +62,15 @@ def test_models_are_explained_before_and_after_their_first_build(models):
     models.change(ORDER, "update {customers} set region = 'west' where id = 2")
     found = explained(shop)
     assert found["of_paid"]["update_method"]["key"] and found["of_paid"]["next_run"] is None
-    assert found["dated"]["not_incremental"]["construct"].startswith("current_date()")
+    assert found["dated"]["update_method"]["whole"] is None
     assert "is_incremental()" in found["watermark"]["not_incremental"]["construct"]
     assert "ip_changes()" in found["changes"]["not_incremental"]["construct"]
-    assert found["first_three"]["not_incremental"]["construct"] == "LIMIT"
-    assert (
-        found["first_three"]["not_incremental"]["line"]
-        and "QUALIFY" in found["first_three"]["not_incremental"]["instead"]
-    )
+    whole = found["first_three"]["update_method"]["whole"]
+    assert whole["construct"] == "LIMIT" and whole["line"] and "QUALIFY" in whole["instead"]
     assert found["first_three"]["next_run"]["way"] == "replace_all"
+    assert found["by_user"]["not_incremental"]["construct"].startswith("current_user()")
+    assert found["by_user"]["not_incremental"]["line"] == 2
+    assert found["by_user"]["next_run"]["way"] == "replace_all"
     assert found["total"]["update_method"]["key"] == [] and found["total"]["next_run"]["way"] == "update_groups"
     by_region = found["by_region"]
     assert by_region["update_method"]["key"] == ["region"] and by_region["update_method"]["key_of"] == "read rows"
@@ -81,10 +83,11 @@ def test_models_are_explained_before_and_after_their_first_build(models):
         "orders",
         "customers",
     }
-    text = shop.operation("ip_explain", select="by_region first_three of_paid").printed
+    text = shop.operation("ip_explain", select="by_region first_three by_user of_paid").printed
     assert "incremental by region (values of changed rows that it reads)" in text
     assert "next run: replaces the affected rows, since 3 keys" in text
-    assert "not incremental, because of LIMIT (line " in text
+    assert "auto: replaced as a whole, because of LIMIT (line " in text
+    assert "not incremental, because of current_user(), whose" in text
     assert "could be auto: yes, incremental by id" in text
 
 
@@ -109,8 +112,9 @@ def test_a_table_records_how_it_is_updated(models):
     shop = models.shop
     shop.run()
     assert update_method(shop)["by_region"].startswith("by region (values of changed rows that it reads); ")
-    assert update_method(shop)["first_three"] is None
-    models.model("by_region", f"{QUERIES['by_region']} limit 2", on_not_incremental="full_refresh")
+    assert update_method(shop)["first_three"].startswith("as a whole, because of LIMIT")
+    assert update_method(shop)["by_user"] is None
+    models.model("by_region", f"select *, rand() as r from ({QUERIES['by_region']})", on_not_incremental="full_refresh")
     shop.run("--select", "by_region")
     assert update_method(shop)["by_region"] is None
 
