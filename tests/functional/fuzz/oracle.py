@@ -197,10 +197,10 @@ class State:
 class Model:
     """A model and its table. ``state`` is None before the first build.
 
-    ``states``: those with which the snapshots of its table were committed. ``mirrored``: the last state in the table's
-    property, and the head at that time. ``source``: the source that it reads, maybe through a parent. ``refused``:
-    the error that settings may cause. ``partitions``: those of its table, if it overwrites partitions. ``is_evolved``:
-    whether another writer has changed them. ``columns``: as in an Outcome.
+    ``states``: the last state at each snapshot that was the head after a run. A run may move it without a commit.
+    ``source``: the source that it reads, maybe through a parent. ``refused``: the error that settings may cause.
+    ``partitions``: those of its table, if it overwrites partitions. ``is_evolved``: whether another writer has changed
+    them. ``columns``: as in an Outcome.
     """
 
     name: str
@@ -211,7 +211,6 @@ class Model:
     refused: str | None = None
     state: State | None = None
     states: dict[int | None, State] = field(default_factory=dict)
-    mirrored: tuple[int | None, State] | None = None
     partitions: list[str] = field(default_factory=list)
     is_evolved: bool = False
     columns: Columns = ()
@@ -333,31 +332,24 @@ class Model:
 
     def ran(self, seen: Metadata, outcome: Outcome) -> None:
         """Record the result of a run that succeeded as expected."""
-        old, head = self.table.rows, self.table.head
+        old = self.table.rows
         appends = outcome.is_rebuild or "incremental_strategy" not in self.choice.kind.config
         before = Counter() if outcome.is_rebuild else old
         # a merge commits its INSERT, even without rows
         commit = Commit(outcome.rows - before) if appends else Commit(None, may_be_empty=outcome.rows == old)
         self.table.record(seen, outcome.rows, commit)
         adopted = self.state is not None and self.state.adopted and not outcome.is_rebuild
-        state = State(outcome.positions, adopted)
-        if seen.head != head:
-            self.states[seen.head] = state
-        if seen.head != head or state != self.state:
-            self.mirrored = (seen.head, state)
+        self.state = self.states[seen.head] = State(outcome.positions, adopted)
         if outcome.is_rebuild:
             self.is_evolved, self.partitions = False, ["day"] if self.overwrites else []
-        self.state, self.columns = state, outcome.columns
+        self.columns = outcome.columns
 
     def adopt(self, name: str, position: int) -> None:
         """Record that a position was set manually."""
         assert self.state is not None
-        self.state = State({**self.state.positions, name: position}, adopted=True)
-        self.mirrored = (self.table.head, self.state)
+        self.state = self.states[self.table.head] = State({**self.state.positions, name: position}, adopted=True)
 
     def rolled_back(self, seen: Metadata) -> None:
-        """Record that the table was rolled back to a snapshot of a run, together with its checkpoint."""
+        """Record that the table was rolled back to one of the ``states``, together with its checkpoint."""
         self.table.observe(seen)
         self.state = self.states[seen.head]
-        if self.mirrored is not None and self.mirrored[0] == seen.head:
-            self.state = self.mirrored[1]
