@@ -220,21 +220,26 @@ class PlainPipeline:
                 self.tally.add(self.tally.steps, "redefine a view")
 
     def _alter_table(self, each: PlayedHistory) -> None:
-        """Alter the table of a model by hand: swap two of its columns, or drop one and add it again."""
+        """Alter the table of a model by hand: swap two of its columns, or drop one and add it again.
+
+        Iceberg lets neither happen to a column by which the table is partitioned.
+        """
         chance = random.Random(f"{self.seed}/{each.history.number}/{self.round}/alter")
         kept = [
             model for model in each.models if model.kind == AUTO and not dict(model.config).get("on_not_incremental")
         ]
         if not self.round or not kept or chance.random() < 0.5 or STRATEGY != "auto":
             return
-        table = f"{CATALOG}.{self.shop.schema}.{chance.choice(kept).name}"
-        columns = self.shop.frame(f"select * from {table}").dtypes
+        altered = chance.choice(kept).name
+        table = f"{CATALOG}.{self.shop.schema}.{altered}"
+        found = self.shop.frame(f"select * from {table}").dtypes
+        columns = [(name, type_) for name, type_ in found if (altered, name) != each.partitioned]
         pairs = [(one, other) for one, its in columns for other, type_ in columns if one < other and its == type_]
         if pairs and chance.random() < 0.6:
             one, other = (f"`{name}`" for name in chance.choice(pairs))
             renames = ((one, "ip_swapped"), (other, one), ("ip_swapped", other))
             statements = [f"rename column {old} to {new}" for old, new in renames]
-        elif len(columns) > 1:
+        elif columns and len(found) > 1:
             name, type_ = chance.choice(columns)
             statements = [f"drop column `{name}`", f"add column `{name}` {type_}"]
         else:
