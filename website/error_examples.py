@@ -276,6 +276,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
         "error": FileNotFoundError(2, "No such file or directory", "reports/status.html"),
     },
     "refused_settings": {"who": MODEL, "found": ((REFUSED[0], "true"),)},
+    "reads_own_table": {},
     "reads_others": {"known": (str(FLIGHTS), str(WEATHER))},
     "unknown_time_zone": {"zone": "Mars/Olympus"},
     "reserved_columns": {"columns": ("_file",)},

@@ -96,6 +96,7 @@ class ExplainHooks:
             for each in plain.mentions:
                 if self._invocations.current().cuts.of(each.relation) is None:
                     raise source_errors.source_missing(each.relation, found.model)
+            self._plain_sql.complete(plain)
         except NotIcebergError as error:
             raise Refusal(f"a source that is not an Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()

@@ -21,8 +21,8 @@ from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.clock import ClockStates
 from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
-from iceberg_incremental.query.reading import spark_text
-from iceberg_incremental.query.refusal import Refusal, not_a_function
+from iceberg_incremental.query.reading import spark_text, without_end
+from iceberg_incremental.query.refusal import OtherRelation, Refusal, not_a_function
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.table.clock import UnknownTimeZoneError
 from iceberg_incremental.table.history import TableName
@@ -34,6 +34,7 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
+from ..project.own_table import reads_itself
 from ..project.plain_sql import PlainSql, plain_sql
 from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
@@ -76,8 +77,11 @@ class PlainSqlHooks(Room):
             return
         found.plain = plain = self.read(compiled_code, model)
         refusal = plain.refusal
+        fails = found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL
+        names_itself = isinstance(refusal, OtherRelation) and reads_itself(model.node, found.run.plan.name)
+        if found.run.plan.name in {each.relation for each in plain.mentions} or (fails and names_itself):
+            raise plain_sql_errors.reads_own_table(model.unique_id)
         if refusal is not None:
-            fails = found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL
             # Otherwise only a rebuild sends the SQL to Spark, and a run without new commits sends no statement.
             if fails or not self._invocations.tables_of(model):
                 require_valid_sql(self._adapter, plain.sql, model.node)
@@ -105,21 +109,26 @@ class PlainSqlHooks(Room):
             assert cut is not None
             same = plan.is_rebuild or has_same_columns(cuts, cut, planned)
             plain.sources = {**plain.sources, table: Source(planned, cut.history, same)}
-        plain.complete(lambda table: self._columns_of_source(plain, table), self._catalog)
+        self.complete(plain)
         if plain.has_limit and self._adapter.spark.settings((_ORDINALS,)).get(_ORDINALS, "").lower() == "false":
             plain.refusal = not_a_function(f"LIMIT while {_ORDINALS} is false", None, f"set {_ORDINALS} to true")
         found.run.plan = replace(plan, differs=why_it_differs(found, model.node))
         self._read_clock(found, plain)
 
+    def complete(self, plain: PlainSql) -> None:
+        """Complete the orders of LIMIT in SQL, and give it the time of the invocation if it reads the clock."""
+        plain.complete(lambda table: self._columns_of_source(plain, table), self._catalog)
+        if plain.clock_parts:
+            spark = self._adapter.spark
+            zone = spark.settings((TIME_ZONE,)).get(TIME_ZONE) or str(spark.rows("select current_timezone()")[0][0])
+            plain.clock = ClockStates(self._invocations.clock(zone))
+
     def _read_clock(self, found: ModelRun, plain: PlainSql) -> None:
-        """Read the clock for a model whose SQL reads it. Raises ConfigError for an unknown time zone."""
+        """Compare the clock with that of the last run, and record it. Raises ConfigError for an unknown time zone."""
         parts, plan = plain.clock_parts, found.run.plan
-        if not parts:
+        if plain.clock is None:
             return
-        spark = self._adapter.spark
-        zone = spark.settings((TIME_ZONE,)).get(TIME_ZONE) or str(spark.rows("select current_timezone()")[0][0])
-        now = self._invocations.clock(zone)
-        recorded = None if plan.checkpoint is None else plan.checkpoint.clock
+        now, recorded = plain.clock.new, None if plan.checkpoint is None else plan.checkpoint.clock
         try:
             plain.clock = ClockStates(now, None if recorded is None else recorded[0])
             moved = not plan.is_rebuild and bool(plain.clock.moved(parts))
@@ -151,9 +160,10 @@ class PlainSqlHooks(Room):
         """A model's SQL, with each relation pinned at the invocation's cut."""
         plain = self._invocations.opened(node).plain
         if plain is None:  # with --empty and --sample
+            text = without_end(compiled_code)
             with suppress(Refusal):
-                return spark_text(compiled_code)
-            return compiled_code
+                return spark_text(text)
+            return text
         return plain.pinned(plain.relation)
 
     def columns(self, query: str) -> list[Column]:
@@ -174,7 +184,7 @@ class PlainSqlHooks(Room):
             return rows
         note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
         partitioned = bool(node["config"].get("partition_by"))
-        return rows if partitioned or not kept.key else in_key_order_sql(f"({rows})", kept.key)
+        return rows if partitioned or not kept.key else in_key_order_sql(f"({rows}\n)", kept.key)
 
     def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:
         """Update a model's table to the result of its SQL, with the checkpoint in the commit that publishes the rows.

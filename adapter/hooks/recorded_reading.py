@@ -83,6 +83,8 @@ def why_it_differs(found: ModelRun, node: Node) -> str:
         return rebuild_reasons.new_sources(new)
     if plain is not None and plain.reads_others:
         return rebuild_reasons.OTHER_RELATION
+    if not found.run.plan.is_as_left:
+        return rebuild_reasons.OTHER_WRITER
     if found.run.plan.altered is not None:
         return rebuild_reasons.other_table(found.run.plan.altered)
     altered = [table for table, source in sources.items() if not source.has_same_columns]

@@ -20,7 +20,15 @@ from iceberg_incremental.query.clock import (
 )
 from iceberg_incremental.query.dialect import PlainSpark
 from iceberg_incremental.query.limits import has_limit
-from iceberg_incremental.query.reading import Mention, complete_text, mentions, parsed, replaced, spark_text
+from iceberg_incremental.query.reading import (
+    Mention,
+    complete_text,
+    mentions,
+    parsed,
+    replaced,
+    spark_text,
+    without_end,
+)
 from iceberg_incremental.query.refusal import OtherRelation, Refusal, other_relation
 from iceberg_incremental.query.supported import require_function
 from iceberg_incremental.sql import sql_names
@@ -125,6 +133,7 @@ def plain_sql(
     view with a name; None for other relations.
     """
     inliner = _Inliner(parents, view)
+    sql = without_end(sql)
     try:
         sql = spark_text(sql)
         sql = inliner.inlined(sql, catalog, None)

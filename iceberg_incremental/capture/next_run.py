@@ -105,6 +105,8 @@ def _why_it_differs(plan: RunPlan, cuts: Cuts, reads: Mapping[TableName, SourceR
         return rebuild_reasons.other_definition(view)
     if plan.recorded_reading.startswith(READS_OTHERS):
         return rebuild_reasons.OTHER_RELATION
+    if not plan.is_as_left:
+        return rebuild_reasons.OTHER_WRITER
     if plan.altered is not None:
         return rebuild_reasons.other_table(plan.altered)
     return other_columns(cuts, {source: read.found for source, read in reads.items()})

@@ -23,6 +23,7 @@ from ..plan.policy import OnBreak, OnSqlChange, Policy
 from ..table.checkpoint import Checkpoint
 from ..table.checkpoint_state import CheckpointState
 from ..table.clone import clone_of, in_clones, may_remove_files
+from ..table.commits import Effect, effect
 from ..table.history import History, Snapshot, TableName
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
@@ -140,7 +141,15 @@ def _following(
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
         raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
     altered = _altered(history.fields, found.newest)
-    return replace(run, checkpoint=checkpoint, logic_change=change, altered=altered, reason="")
+    left = _is_as_left(history, found.newest)
+    return replace(run, checkpoint=checkpoint, logic_change=change, altered=altered, is_as_left=left, reason="")
+
+
+def _is_as_left(history: History, newest: Snapshot | None) -> bool:
+    """``RunPlan.is_as_left`` of a table whose newest run has committed a snapshot."""
+    current = history.current
+    commits = None if newest is None or current is None else history.commits_since(newest.snapshot_id, current)
+    return all(effect(each) is Effect.NONE for each in commits or ())
 
 
 def _altered(present: Mapping[str, int], written: Snapshot | None) -> tuple[str, ...] | None:

@@ -71,6 +71,7 @@ class RunPlan:
     - ``altered``: the columns of the table, or their fields, that another writer added, renamed or dropped since the
       newest run. A run that failed may also have done so. None if there are none; empty if they are unknown.
     - ``replays``: whether a history table is rebuilt from a log that has all of its events.
+    - ``is_as_left``: whether no commit is known by which another writer has changed rows since the newest run.
     - ``clock_moved``: whether SQL with the strategy ``auto`` reads a part of the clock that differs from the last run.
     - ``differs``: why a table with the strategy ``auto`` may differ from its SQL without new rows. Empty if it cannot.
 
@@ -116,6 +117,7 @@ class RunPlan:
     altered: tuple[str, ...] | None = None
     differs: str = ""
     clock_moved: bool = False
+    is_as_left: bool = True
 
     @property
     def branch(self) -> str:

@@ -48,6 +48,18 @@ def auto_in_python(model: str) -> ConfigError:
 
 
 @indexed
+def reads_own_table(model: str) -> ConfigError:
+    """Plain SQL reads the table that it describes."""
+    return ConfigError(
+        f"{model} reads its own table, which incremental_strategy 'auto' does not support.\n"
+        "  Expected: SQL whose result depends on other tables alone.\n"
+        "  Found: the model's own table, as {{ this }}, as a source, or through a view.\n"
+        "  To fix: remove it from the SQL, or set incremental_strategy to 'append', 'merge', 'insert_overwrite' or "
+        "'apply_changes', which may read it."
+    )
+
+
+@indexed
 def unknown_time_zone(model: str, zone: str) -> ConfigError:
     """Python does not know the time zone of the session, in which plain SQL reads the clock."""
     return ConfigError(

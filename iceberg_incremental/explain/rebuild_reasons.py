@@ -17,6 +17,7 @@ PARTIAL_BUILD = "first build: the table was built with --empty or --sample"
 OTHER_TEXT = "its rows were written with another text of its SQL, or the text is unknown"
 OTHER_SCHEMA = "on_schema_change alters its columns"
 UNKNOWN_TIME = "the time that its SQL read in the last run is unknown"
+OTHER_WRITER = "another writer has changed rows of its table since its last run"
 OTHER_RELATION = "its SQL names a relation whose changes are not captured"
 
 

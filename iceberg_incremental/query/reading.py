@@ -102,6 +102,18 @@ def literals(sql: str) -> list[str]:
     return [each.text for each in tokens if each.token_type in (TokenType.STRING, TokenType.RAW_STRING)]
 
 
+def without_end(sql: str) -> str:
+    """The text without semicolons at its end, so that it can be part of another query."""
+    try:
+        tokens = PlainSpark().tokenize(sql)
+    except SqlglotError:
+        return sql
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        end = tokens.pop()
+        sql = f"{sql[: end.start]}{sql[end.end + 1 :]}"
+    return sql
+
+
 def spark_text(sql: str) -> str:
     """A query for Spark 4, which does not support QUALIFY. Other queries keep their text. Raises Refusal."""
     if "qualify" not in sql.lower() or _parsed(sql).find(exp.Qualify) is None:

@@ -69,7 +69,7 @@ def test_models_are_explained_before_and_after_their_first_build(models):
     assert whole["construct"] == "LIMIT" and whole["line"] and "QUALIFY" in whole["instead"]
     assert found["first_three"]["next_run"]["way"] == "replace_all"
     assert found["by_user"]["not_incremental"]["construct"].startswith("current_user()")
-    assert found["by_user"]["not_incremental"]["line"] == 2
+    assert found["by_user"]["not_incremental"]["line"] == 3
     assert found["by_user"]["next_run"]["way"] == "replace_all"
     assert found["total"]["update_method"]["key"] == [] and found["total"]["next_run"]["way"] == "update_groups"
     by_region = found["by_region"]

@@ -23,6 +23,7 @@ from iceberg_incremental.explain.plain_sql_errors import not_incremental
 from iceberg_incremental.expose.parts import Reading
 from iceberg_incremental.plan.ranges import Appends, Counts, NetChanges, NetRange, Nothing, Range
 from iceberg_incremental.plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, rebuild_at_once
+from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import Snapshot, TableName
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
@@ -138,6 +139,12 @@ _LATE_ROWS = _appended(OPS, 884_000, 123_000, Counts(3, 12, 43_211, 8_493_466))
 _CUSTOMERS = _changed(
     TableName("lake", "ops", "customers"), 884_000, 123_000, Counts(1, 12, 900, 1_258_291, at_most=True)
 )
+
+
+def _sampled() -> Refusal:
+    return operations.refused(3, operations.RANDOM)
+
+
 OUTPUTS: Mapping[tuple[str, str], Callable[[], str]] = {
     ("behavior.md", "captured"): lambda: _captured(_CUSTOMERS, reading=Reading.EXACT_FILES.value),
     ("clones.md", "model.shop.orders"): operations.clone,
@@ -155,8 +162,8 @@ OUTPUTS: Mapping[tuple[str, str], Callable[[], str]] = {
     ("plain-sql.md", f"{_LOGGED}model.shop.large_orders"): lambda: _lines(
         _LOGGED + _way("large_orders", ONLY_GAINED, "new rows"), _built(1, "large_orders", 100, 7.40)
     ),
-    ("plain-sql.md", "model.shop.limit_fails"): lambda: str(
-        not_incremental("model.shop.limit_fails", str(operations.limit(3)), operations.limit(3).instead)
+    ("plain-sql.md", "model.shop.sampled"): lambda: str(
+        not_incremental("model.shop.sampled", str(_sampled()), _sampled().instead)
     ),
     ("snapshots.md", "SparkIceberg"): lambda: (
         _LOGGED + wording.keys_compared("snapshot.shop.customers_history", 25_000)

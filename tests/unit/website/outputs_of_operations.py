@@ -31,14 +31,19 @@ _ID = 3_051_729_675_574_597_000
 _STAGED, _DELAYS = TableName("lake", "analytics", "flights_staged"), TableName("lake", "analytics", "daily_delays")
 
 
-def limit(line: int) -> Refusal:
-    """The refusal of a query with LIMIT whose SELECT begins in the given line."""
-    sql = "\n" * (line - 1) + "select id from lake.ops.flights limit 5"
+def refused(line: int, sql: str) -> Refusal:
+    """Why a query whose SELECT begins in the given line is refused, or replaced as a whole."""
+    text, found = "\n" * (line - 1) + sql, None
     try:
-        incremental_query(sql, {OPS: {"id": "int"}}, "lake", {"id": "int"})
+        found = incremental_query(text, {OPS: {"id": "int"}}, "lake", {"id": "int"}).whole
     except Refusal as refusal:
         return refusal
-    raise AssertionError("LIMIT was not refused")
+    assert found is not None
+    return found
+
+
+LIMITED = "select id from lake.ops.flights limit 10"
+RANDOM = "select id from lake.ops.flights where rand() < 0.1"
 
 
 def status() -> str:
@@ -97,8 +102,14 @@ def explained() -> str:
         "model.shop.top_ten",
         "lake.analytics.top_ten",
         "table",
-        is_incremental=False,
-        not_incremental=explanation.not_incremental(limit(4)),
+        is_incremental=True,
+        update_method=explanation.UpdateMethod(
+            (),
+            "read rows",
+            [explanation.ReadRows("lake.raw.orders")],
+            (),
+            explanation.not_incremental(refused(4, LIMITED)),
+        ),
     )
     return explanation.as_text([spent, top])
 

@@ -25,7 +25,7 @@ _BLOCKS = (
     "(select distinct k, (select max(y) from db.b where b.k = a.k) as y, s from db.a)",
     "(select 1 as k, 2 as y, 'p' as s union all select 2, 3, 'q')",
     "(select k, y, s from (values (1, 2, 'p'), (2, 3, 'q'), (3, null, '1')) v(k, y, s))",
-    "(select k, count(*) as y, s from db.a group by rollup (k, s))",
+    "(select k, count(*) as y, s from db.a group by rollup (k, s) having count(*) > 0)",
     "(select k, max(x) + grouping(k) as y, s from db.a group by cube (k, s) having count(*) > 1)",
     "(select k, count(*) as y, max(s) as s from db.b group by grouping sets ((k, y), k))",
     "(select k, y, s from db.b except select k, x, s from db.a)",

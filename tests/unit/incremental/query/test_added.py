@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from iceberg_incremental.query.clock import ClockStates
 from iceberg_incremental.query.incremental_query import incremental_query
 from iceberg_incremental.query.states import TableStates
 
@@ -22,6 +23,7 @@ class Growing(Tables):
         for name, rows in self.rows.items():
             self.old[name] = list(rows)
             self.rows[name] = [*rows, *(self._row(name) for _ in range(self.rng.choice((0, 2, 3))))]
+        self.clock = ClockStates(self.clock.new, self.clock.new)
         self._publish()
 
     @property
@@ -39,7 +41,7 @@ def test_rows_that_were_added(name):
     query = tables.kept(QUERIES[name])
     for _ in range(3):
         tables.change()
-        added = query.added(query.changes(tables.states, "ip"))
+        added = query.added(query.changes(tables.states, "ip", clock=tables.clock))
         if added is not None:
             old, new = (tables.fetch(tables.on(QUERIES[name], state)) for state in ("old", "new"))
             assert old + tables.fetch(f"select * from {added}") == new

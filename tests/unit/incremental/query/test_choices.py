@@ -15,7 +15,6 @@ import sqlglot
 from sqlglot import exp
 
 from iceberg_incremental.query.incremental_query import IncrementalQuery
-from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Row, Tables
@@ -74,15 +73,15 @@ def test_rows_that_are_joined_with_a_choice_may_need_a_rebuild(name: str, change
 def test_a_choice_does_not_compare_text_with_numbers() -> None:
     """'01' is in the partition of the number 1, but is a different text."""
     chosen = "(select y, k, row_number() over (partition by y order by s) as n from db.b)"
-    with pytest.raises(Refusal, match="row_number"):
-        Tables(1).kept(f"select a.s, t.k from db.a join {chosen} t on a.s = t.y where t.n = 1")
+    kept = Tables(1).kept(f"select a.s, t.k from db.a join {chosen} t on a.s = t.y where t.n = 1")
+    assert "row_number" in str(kept.whole)
 
 
 def test_a_choice_is_not_followed_through_a_union_of_several_types() -> None:
     """0.0 and -0.0 are in one partition, but are different texts."""
     chosen = "(select d, k, row_number() over (partition by d order by s) as n from db.a)"
-    with pytest.raises(Refusal, match="row_number"):
-        Tables(1).kept(f"select d, k from {chosen} t where t.n = 1 union all select s, y from db.b")
+    kept = Tables(1).kept(f"select d, k from {chosen} t where t.n = 1 union all select s, y from db.b")
+    assert "row_number" in str(kept.whole)
 
 
 class Choosing(Tables):

@@ -35,13 +35,15 @@ QUERIES = {
     "distinct groups": "select distinct count(*) as n from db.a group by k",
     "groups of groups": "select n, count(*) as m from (select k, count(*) as n from db.a group by k) g group by n",
     "group by a constant": "select 'all' as g, count(*) as n from db.a group by 'all'",
-    "rollup": "select k, s, count(*) as n from db.a group by rollup (k, s)",
-    "cube": "select k + 1 as k1, s, sum(x) as x from db.a group by cube (k + 1, s) having k + 1 < 4 or s is null",
+    # DuckDB returns a total of no rows, which Spark does not
+    "rollup": "select k, s, count(*) as n from db.a group by rollup (k, s) having count(*) > 0",
+    "cube": "select k + 1 as k1, s, sum(x) as x from db.a group by cube (k + 1, s) having count(*) > 0 "
+    "and (k + 1 < 4 or s is null)",
     "grouping sets": "select k, s, grouping_id(k, s) as g, max(x) as x from db.a "
-    "group by grouping sets ((k, s), k, ())",
+    "group by grouping sets ((k, s), k, ()) having count(*) > 0",
     "a group and a rollup": "select k, s, grouping(s) as g, count(*) as n from db.a group by k, rollup (s)",
     "a rank in a rollup": "select k, s, rank() over (partition by grouping(s), k order by sum(x)) as r from db.a "
-    "group by rollup (k, s)",
+    "group by rollup (k, s) having count(*) > 0",
     # sets of rows
     "except": "select k, s from db.a except select k, s from db.b",
     "except all": "select k from db.a except all select k from db.b",

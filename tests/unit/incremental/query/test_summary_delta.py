@@ -86,7 +86,7 @@ class Signed(Tables):
 def continued(tables: Tables, query) -> Counter[Row] | None:
     """The updated old result. None if nothing has changed, if a group is in doubt, or if the changes are unknown."""
     summary, text = query.summary, query.reading.text
-    changes = query.changes(tables.states, "ip")
+    changes = query.changes(tables.states, "ip", clock=tables.clock)
     if not changes.is_changed(query.root.name):
         return None
     delta = summary.delta_sql(changes)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.errors import NotIncrementalError
 from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.write.read_alike import is_read_alike, reading_digest, require_read_alike
+from iceberg_incremental.write.read_alike import is_read_alike, reading_digest
 from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.query.kept_tables import COLUMNS
 
@@ -40,6 +39,17 @@ def test_the_values_in_values_are_compared(shown, read, is_alike):
     spark = Connection(lambda sql: explained(sql) if sql.startswith("explain") else [])
     kept = incremental_query(sql, COLUMNS, "lake", {"k": "int"})
     assert is_read_alike(spark, kept) is is_alike
-    if not is_alike:
-        with pytest.raises(NotIncrementalError):
-            require_read_alike(spark, kept, "model.shop.dated")
+
+
+@pytest.mark.parametrize(("plan", "is_alike"), [("LocalRelation [k#1]", True), ("RelationV2[k#1] lake.db.x", False)])
+def test_the_relations_of_a_query_that_is_replaced_as_a_whole_are_compared(plan, is_alike):
+    """The statement has literals in the place of the relations that were found."""
+    sent = []
+
+    def explained(sql):
+        sent.append(sql)
+        return [(f"== Analyzed Logical Plan ==\nk: int\nProject [k#1]\n+- {plan}\n\n== Optimized Logical Plan ==\nx",)]
+
+    kept = incremental_query("select k from db.a order by k limit 2", COLUMNS, "lake", {"k": "int"})
+    assert is_read_alike(Connection(explained), kept) is is_alike
+    assert "from (select cast(null as int) as `k`" in sent[0] and "order by k, 1 limit 2" in sent[0]
