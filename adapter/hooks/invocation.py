@@ -19,7 +19,7 @@ from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import plain_name
-from iceberg_incremental.table.clock import Clock, now_in
+from iceberg_incremental.table.clock import Clock, now_in, require_zone
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.statement import Statement
 
@@ -146,12 +146,12 @@ class Invocations:
         return invocation.models[model]
 
     def clock(self, zone: str) -> Clock:
-        """The time at which the invocation reads the clock, in a time zone."""
+        """The time at which the invocation reads the clock, in a time zone. Raises UnknownTimeZoneError."""
         invocation = self.current()
         with self._lock:
             if invocation.clock is None:
                 invocation.clock = now_in(zone)
-            return Clock(invocation.clock.instant, zone)
+            return Clock(invocation.clock.instant, require_zone(zone))
 
     def tables_of(self, context: ModelContext) -> list[TableName]:
         """The tables of all ref() and source() calls in a model's SQL, including its ephemeral models."""

@@ -116,24 +116,30 @@ class PlainSqlHooks(Room):
         self._read_clock(found, plain)
 
     def complete(self, plain: PlainSql) -> None:
-        """Complete the orders of LIMIT in SQL, and give it the time of the invocation if it reads the clock."""
+        """Complete the orders of LIMIT in SQL, and give it the time of the invocation if it reads the clock.
+
+        Raises ConfigError for an unknown time zone.
+        """
         plain.complete(lambda table: self._columns_of_source(plain, table), self._catalog)
         if plain.clock_parts:
             spark = self._adapter.spark
             zone = spark.settings((TIME_ZONE,)).get(TIME_ZONE) or str(spark.rows("select current_timezone()")[0][0])
-            plain.clock = ClockStates(self._invocations.clock(zone))
+            try:
+                plain.clock = ClockStates(self._invocations.clock(zone))
+            except UnknownTimeZoneError as error:
+                raise plain_sql_errors.unknown_time_zone(str(error)) from error
 
     def _read_clock(self, found: ModelRun, plain: PlainSql) -> None:
-        """Compare the clock with that of the last run, and record it. Raises ConfigError for an unknown time zone."""
+        """Compare the clock with that of the last run, and record it."""
         parts, plan = plain.clock_parts, found.run.plan
         if plain.clock is None:
             return
         now, recorded = plain.clock.new, None if plan.checkpoint is None else plan.checkpoint.clock
+        plain.clock = ClockStates(now, None if recorded is None else recorded[0])
         try:
-            plain.clock = ClockStates(now, None if recorded is None else recorded[0])
             moved = not plan.is_rebuild and bool(plain.clock.moved(parts))
-        except UnknownTimeZoneError as error:
-            raise plain_sql_errors.unknown_time_zone(plan.model, str(error)) from error
+        except UnknownTimeZoneError:  # of the last run, in another environment
+            plain.clock, recorded, moved = ClockStates(now), None, not plan.is_rebuild
         found.run.state.clock = now, parts
         differs = plan.differs or (rebuild_reasons.UNKNOWN_TIME if moved and recorded is None else "")
         found.run.plan = replace(plan, clock_moved=moved, differs=differs)

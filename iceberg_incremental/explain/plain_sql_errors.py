@@ -60,10 +60,10 @@ def reads_own_table(model: str) -> ConfigError:
 
 
 @indexed
-def unknown_time_zone(model: str, zone: str) -> ConfigError:
+def unknown_time_zone(zone: str) -> ConfigError:
     """Python does not know the time zone of the session, in which plain SQL reads the clock."""
     return ConfigError(
-        f"{model} reads the clock in a time zone that Python does not know.\n"
+        "The SQL reads the clock in a time zone that Python does not know.\n"
         "  Expected: a time zone such as Europe/Berlin or +01:00 in spark.sql.session.timeZone.\n"
         f"  Found: {zone}.\n"
         "  To fix: set spark.sql.session.timeZone to such a name, or install the package tzdata."

@@ -46,6 +46,12 @@ def now_in(zone: str) -> Clock:
     return Clock((datetime.now(timezone.utc) - _EPOCH) // timedelta(microseconds=1), zone)
 
 
+def require_zone(name: str) -> str:
+    """The name of a time zone. Raises UnknownTimeZoneError for an unknown one."""
+    _zone(name)
+    return name
+
+
 def to_document(clock: Clock, parts: Collection[str]) -> Mapping[str, Any]:
     """The JSON object in a checkpoint. ``parts``: those that the SQL reads."""
     return {"instant": clock.instant, "zone": clock.zone, "parts": sorted(parts)}
