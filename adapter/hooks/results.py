@@ -33,6 +33,8 @@ def require_lasting_results(
     may_total = policy.strategy is Strategy.APPEND or policy.on_aggregates is OnAggregates.ALLOW
     captures = {each for captured in given.values() for each in captured}
     is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in captures)
+    is_judged = is_judged or len({each.table for each in captures if each.is_changes}) > 1
+    is_judged = is_judged or "limit" in str(node.get("compiled_code")).lower()
     if not is_judged or node.get("language") == "python":
         return
     if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
@@ -43,6 +45,10 @@ def require_lasting_results(
     if use is None:
         logger.debug(f"sqlglot cannot parse the SQL of {plan.model}, so it is not checked for aggregates of changes")
         return
+    if use.joined:
+        logger.warning(wording.joins_changes(plan.model, list(map(str, use.joined))))
+    if use.limited:
+        logger.warning(wording.limits_changes(plan.model, list(map(str, use.limited))))
     if use.unsigned:
         raise result_errors.ignored_sign(plan.model, use.unsigned)
     if use.totals and not (may_total or use.reads_own_table):

@@ -40,9 +40,12 @@ class Use:
 
     ``totals``: the aggregates and window functions over these changes whose values are written to the table.
     ``reads_own_table``: whether the SQL returns or sums rows of the model's own table. ``unsigned``: the signed changes
-    that are written to the table although the SQL ignores their sign.
+    that are written to the table although the SQL ignores their sign. ``joined``: changes of different tables that are
+    joined with each other. ``limited``: changes of which LIMIT returns only some rows.
     """
 
     totals: tuple[Total, ...] = ()
     reads_own_table: bool = False
     unsigned: tuple[Captured, ...] = ()
+    joined: tuple[Captured, ...] = ()
+    limited: tuple[Captured, ...] = ()

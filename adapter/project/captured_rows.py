@@ -43,8 +43,15 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
     query = queries[0] if len(queries) == 1 else None
     if not isinstance(query, exp.Query):
         return None
-    found = _QueryReader({name: frozenset(given[text]) for text, name in names.items()}, query).relation(query, {})
-    return Use(tuple(dict.fromkeys(found.totals.values())), _key(own) in found.tables, _unsigned(query, found))
+    reader = _QueryReader({name: frozenset(given[text]) for text, name in names.items()}, query)
+    found = reader.relation(query, {})
+    return Use(
+        tuple(dict.fromkeys(found.totals.values())),
+        _key(own) in found.tables,
+        _unsigned(query, found),
+        tuple(reader.joined),
+        tuple(reader.limited),
+    )
 
 
 def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:
@@ -112,6 +119,8 @@ class _QueryReader:
     def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr) -> None:
         """``captured``: the captures in the query, by the name that represents them."""
         self._captured = captured
+        self.joined: dict[Captured, None] = {}
+        self.limited: dict[Captured, None] = {}
         clauses = [*query.find_all(exp.Where, exp.Having, exp.Qualify)]
         clauses += [each.args["on"] for each in query.find_all(exp.Join) if each.args.get("on") is not None]
         self._filtering = {column.name.lower() for clause in clauses for column in clause.find_all(exp.Column)}
@@ -121,6 +130,12 @@ class _QueryReader:
         if not isinstance(query, exp.Query):
             return _Relation()
         names = self._with(query, names)
+        found = self._result(query, names)
+        if query.args.get("limit") is not None:
+            self.limited |= dict.fromkeys(sorted(found.changes, key=str))
+        return found
+
+    def _result(self, query: exp.Query, names: _ByName) -> _Relation:
         if isinstance(query, exp.Select):
             return self._selected(query, names)
         if isinstance(query, exp.SetOperation):
@@ -142,6 +157,7 @@ class _QueryReader:
 
     def _selected(self, select: exp.Select, names: _ByName) -> _Relation:
         scope = _Scope(list(self._sources(select, names)))
+        self.joined |= dict.fromkeys(scope.joined)
         having = select.args.get("having")
         parts = [*select.expressions, *([] if having is None else [having])]
         groups = [node for part in parts for node in own_nodes(part) if is_aggregate(node) and window_of(node) is None]
@@ -251,6 +267,13 @@ class _Scope:
         self.keys = frozenset[Captured]()
         if not tables:
             self.keys = frozenset(captured for _, each in self._sources for captured in each.keys)
+
+    @property
+    def joined(self) -> list[Captured]:
+        """The changes of different tables that are joined with each other. Empty if there is only one table."""
+        by_table = {_key(each.table): each for _, relation in self._sources for each in relation.changes}
+        in_one = any(len({_key(each.table) for each in one.changes}) == len(by_table) for _, one in self._sources)
+        return [] if in_one else sorted(by_table.values(), key=str)
 
     def starred(self, star: exp.Expr) -> list[_Relation]:
         """The relations whose columns ``*`` or ``alias.*`` represents."""

@@ -253,6 +253,23 @@ def appends_whole_tables(model: str) -> str:
     )
 
 
+def joins_changes(model: str, captured: Sequence[str]) -> str:
+    """The warning that a model joins the changes of several tables with each other."""
+    return (
+        f"{model} joins {' with '.join(captured)}. A row and its partner must arrive in the same run: if one of them "
+        "arrives later, no run joins them. To join new rows with all rows of the other table, read it with ip_as_of(). "
+        "To follow changes of both tables, use ip_changed_groups() with changes_of, or incremental_strategy: auto."
+    )
+
+
+def limits_changes(model: str, captured: Sequence[str]) -> str:
+    """The warning that a model reads only some of the rows of a capture."""
+    return (
+        f"{model} has a LIMIT on the rows of {' and '.join(captured)}. No later run reads the other rows. To read "
+        "fewer rows in each run, set max_snapshots_per_run or max_bytes_per_run."
+    )
+
+
 def overwrites_by_new_rows(model: str) -> str:
     """The warning that new rows replace whole partitions."""
     return (

@@ -1,4 +1,4 @@
-"""Forms of SQL that only save typing, written out: NATURAL JOIN, UNION BY NAME, generators in a SELECT list."""
+"""Forms of SQL that only save typing, written out: NATURAL JOIN, and generators in a SELECT list."""
 
 from __future__ import annotations
 
@@ -50,21 +50,6 @@ def _columns(relation: exp.Expr, qualify: Qualify) -> list[str]:
         above = above.parent
     found = qualify(probe)
     return list(dict.fromkeys(found.named_selects)) if isinstance(found, exp.Query) else []
-
-
-def without_names_of_unions(tree: exp.Query) -> None:
-    """Replace UNION BY NAME by UNION of the columns in the order of the first branch."""
-    for union in reversed(list(tree.find_all(exp.Union))):
-        if not union.args.get("by_name"):
-            continue
-        union.set("by_name", None)
-        names, other = union.named_selects, union.expression
-        while isinstance(other, exp.Subquery):
-            other = other.this
-        places = {name.lower(): place for place, name in enumerate(other.named_selects)}
-        if not isinstance(other, exp.Select) or places.keys() != {name.lower() for name in names}:
-            raise refused("UNION BY NAME of these branches", union, "list the columns of each branch in one order")
-        other.set("expressions", [other.expressions[places[name.lower()]] for name in names])
 
 
 def with_generators_in_from(tree: exp.Query) -> None:

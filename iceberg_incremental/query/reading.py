@@ -16,7 +16,7 @@ from .dialect import PlainSpark, with_units, with_whole_intervals
 from .functions import GENERATORS
 from .limits import with_complete_orders
 from .listed_values import listed_values_sql
-from .plainer import with_generators_in_from, without_names_of_unions, without_natural_joins
+from .plainer import with_generators_in_from, without_natural_joins
 from .qualify import without_qualify
 from .refusal import line_of, other_relation, refused
 from .relations import joins_of, relations
@@ -256,7 +256,6 @@ def _qualified(
         without_natural_joins(tree, qualify_names)
         with_generators_in_from(tree)
         tree = qualify_names(tree)  # type: ignore[assignment] # it returns the tree
-        without_names_of_unions(tree)
         without_stars(tree, schema)
         with_field_names(tree)
     except (SqlglotError, RecursionError, ValueError, TypeError) as error:

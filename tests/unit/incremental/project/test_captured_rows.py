@@ -14,6 +14,7 @@ WHOLE = "lake.`ops`.`events` VERSION AS OF 2"
 DIM = "lake.`ops`.`plans` VERSION AS OF 7"
 GROUPS = f"(select * from {WHOLE} left semi join ({NEW}) using (k))"
 LOG = "(select *, 'INSERT' as _change_type from lake.`ops`.`events`.`snapshot_id_2`)"
+NEW_PLANS = "lake.`ops`.`plans`.`branch_main` WITH (`start-snapshot-id` = '5', `end-snapshot-id` = '7')"
 SIGNED = "(select *, 1 as _change_sign from lake.`ops`.`events`.`snapshot_id_2`)"
 GIVEN = {
     NEW: {Captured("ip_changes", EVENTS)},
@@ -22,6 +23,7 @@ GIVEN = {
     GROUPS: {Captured("ip_changed_groups", EVENTS)},
     LOG: {Captured("ip_changelog", EVENTS)},
     SIGNED: {Captured("ip_signed_changes", EVENTS)},
+    NEW_PLANS: {Captured("ip_changes", PLANS)},
 }
 
 
@@ -201,3 +203,35 @@ def test_a_text_that_may_be_a_whole_table_counts_as_one():
 @pytest.mark.parametrize("sql", [f"select from {NEW} where where", f"select k from {NEW} /*", "", "delete from t"])
 def test_sql_that_cannot_be_parsed_is_ignored(sql):
     assert use_of(sql, GIVEN, OWN) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "joins"),
+    [
+        (f"select n.k, p.v from {NEW} n join {NEW_PLANS} p on n.k = p.k", True),
+        (f"with p as (select k, v from {NEW_PLANS}) select n.k, p.v from {NEW} n left join p on n.k = p.k", True),
+        (f"select k from (select n.k from {NEW} n, {NEW_PLANS} p where n.k = p.k) t", True),
+        (f"select n.k, p.v from {NEW} n join {DIM} p on n.k = p.k", False),
+        (f"select k, v from {NEW} union all select k, v from {NEW_PLANS}", False),
+        (f"select a.k from {NEW} a join {NEW} b on a.k = b.k", False),
+        (f"select w.k from {WHOLE} w left semi join {NEW_PLANS} p on w.k = p.k", False),
+        (f"select n.k, p.v from {NEW} n join {NEW_PLANS} c on n.k = c.k join {DIM} p on p.k = c.k", False),
+    ],
+)
+def test_changes_that_are_joined_with_each_other(sql, joins):
+    """A partner that arrives in another run would not be found, unless its whole table is read as well."""
+    assert bool(found(sql).joined) is joins
+
+
+@pytest.mark.parametrize(
+    ("sql", "limits"),
+    [
+        (f"select k, v from {NEW} order by k limit 5", True),
+        (f"select k from (select k from {NEW} limit 5) t", True),
+        (f"with n as (select k from {NEW}) select * from n limit 5", True),
+        (f"select n.k from {NEW} n join (select k from {DIM} limit 5) p on n.k = p.k", False),
+        (f"select k from {WHOLE} limit 5", False),
+    ],
+)
+def test_a_limit_of_changes(sql, limits):
+    assert bool(found(sql).limited) is limits

@@ -32,7 +32,7 @@ _BLOCKS = (
     "(select k, x as y, s from db.a intersect all select k, y, s from db.b)",
     "(select y as k, z as y, s from db.c minus all select k, y, s from db.b where y > 1)",
     "(select k, x as y, s from db.a order by x limit 4)",
-    "(select s, k, y from db.b union by name select y, z as k, s from db.c limit 5 offset 1)",
+    "(select k, y, s from db.b union select y, z, s from db.c limit 5 offset 1)",
     "(select k, count(*) over () as y, s from db.a)",
     "(select k, rank() over (partition by k order by y) as y, max(s) over (partition by y) as s from db.b)",
     "(select k, rank() over (partition by k order by count(*)) as y, max(s) over (partition by s) as s from db.a "

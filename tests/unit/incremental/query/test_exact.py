@@ -52,7 +52,6 @@ QUERIES = {
     "sets of other types": "select k from db.a intersect select num from db.b",
     "minus in a group": "select k, count(*) as n from (select k from db.a union all (select k from db.b minus "
     "select y from db.c)) t group by k",
-    "union by name": "select k, x, s from db.a union all by name select s, k, y as x from db.b",
     "names of a later branch": "select k, s from db.a union all select b.k, a.k from db.a join db.b on a.k = b.k",
     # limits
     "a limit": "select k, x from db.a order by x desc limit 3",
