@@ -71,9 +71,18 @@ _NO_ALIAS_FIX = (
 )
 
 
+_TARGET = "DBT_INTERNAL_DEST"
+_TARGET_FIX = (
+    "\n  To fix: in incremental_predicates, write DBT_INTERNAL_DEST for the model's table, and DBT_INTERNAL_SOURCE for "
+    "the new rows."
+)
+
+
 def _no_alias(message: str) -> str:
     """The fix for a column that is qualified with a table that an ``ip_`` macro has replaced. Empty otherwise."""
     found = _UNRESOLVED.search(message)
+    if found and _TARGET in found["meant"]:
+        return _TARGET_FIX
     if not found or not (_OF_A_SNAPSHOT.search(found["meant"]) or f"`{found['column']}`" in found["meant"]):
         return ""
     return _NO_ALIAS_FIX.format(relation=found["relation"])

@@ -199,7 +199,8 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     if commits is None:
         return (
             f"Skipped in {source}: unknown, because its history does not lead from {described(before)} to the new "
-            f"position. No run of {short(model)} will read the commits in between.{undo}"
+            f"position. No run of {short(model)} will read the commits in between. To include their rows, rebuild the "
+            f"table with {full_refresh(short(model))}."
         )
     if not commits:
         return f"Skipped in {source}: nothing, since no commit in between changed rows."
