@@ -80,7 +80,7 @@ def test_a_table_equals_its_rebuild(shop, new_shop, tally, numbers, record_prope
 
 
 def test_the_generator_writes_everything():
-    histories = [plain_history(FIXED_SEED, number, FIXED_ROUNDS, FIXED_QUERIES) for number in range(60)]
+    histories = [plain_history(FIXED_SEED, number, FIXED_ROUNDS, FIXED_QUERIES) for number in range(120)]
     models = [model for history in histories for model in history.models]
     texts = [with_qualify(model.sql.lower()) for model in models]
     for words in (
@@ -89,7 +89,8 @@ def test_the_generator_writes_everything():
         "case when ", "row_number() over", "lag(", "window w as", "exists (", "not exists (", " in (select",
         "not in (select", "(select count(", "lateral view explode(", "lateral view outer", "posexplode(", "select *",
         ".*", "* except (", " <=> ", "is distinct from", "null)", " || ", "`order id`", "coalesce(",
-        "struct(*)", "(values ", " qualify ",
+        "struct(*)", "(values ", " qualify ", " full join ", " intersect ", " except ", "rollup (", "cube (",
+        "current_date",
     ):  # fmt: skip
         assert sum(words in text for text in texts) > 2, words
     assert {model.kind for model in models} == {AUTO, "view", "ephemeral"}

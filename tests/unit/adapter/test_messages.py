@@ -82,8 +82,8 @@ def test_the_fix_for_a_column_qualified_by_a_macros_table_is_added_once(suggeste
 
 def test_a_predicate_that_names_the_table_otherwise_has_its_own_fix():
     said = clean(
-        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `target`.`g` cannot be "
-        "resolved. Did you mean one of the following? [`DBT_INTERNAL_DEST`.`g`, `DBT_INTERNAL_SOURCE`.`g`]. SQLSTATE: "
-        "42703; line 1 pos 7"
+        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `target`.`g` cannot "
+        "be resolved. Did you mean one of the following? [`DBT_INTERNAL_DEST`.`g`, `DBT_INTERNAL_SOURCE`.`g`]. "
+        "SQLSTATE: 42703; line 1 pos 7"
     )
     assert "in incremental_predicates, write DBT_INTERNAL_DEST" in said and "ip_changes" not in said

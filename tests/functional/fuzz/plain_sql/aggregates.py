@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _GROUPED = (Kind.INT, Kind.INT, Kind.INT, Kind.STR, Kind.STR, Kind.DATE, Kind.DBL, Kind.BOOL, Kind.DEC, Kind.INFO,
             Kind.TS, Kind.NUMSTR, Kind.INTS)  # fmt: skip
+_WHOLE = (" group by all", " group by rollup", " group by cube")
 _KINDS = (Kind.INT, Kind.INT, Kind.INT, Kind.DEC, Kind.DBL, Kind.RATIO, Kind.STR, Kind.DATE, Kind.BOOL)
 
 
@@ -136,7 +137,7 @@ def group_by(
     else:
         _aggregates(items, expressions, keys, wanted)
     grouped = _clause(writer, items, found, keys, selected) if keys else ""
-    if kinds is None and not continues and keys and grouped != " group by all" and rng.random() < 0.12:
+    if kinds is None and not continues and keys and not grouped.startswith(_WHOLE) and rng.random() < 0.12:
         _trap(items, keys)
     having = ""
     if not continues and rng.random() < 0.25:
@@ -168,6 +169,9 @@ def _clause(
 ) -> str:
     """GROUP BY in one of its forms."""
     rng = writer.rng
+    if all(name is not None and name == text for text, _, name in keys) and rng.random() < 0.25:
+        listed_names = ", ".join(text for text, _, _ in keys)
+        return f" group by {rng.choice(('rollup', 'cube'))} ({listed_names})"
     form = rng.choice(("names", "names", "ordinals", "aliases", "all"))
     if form == "all" and len(selected) == len(keys):
         return " group by all"

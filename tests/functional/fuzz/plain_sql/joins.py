@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _ALIASES = ("t", "a", "b", "o", "C", "k", "info", "v", "s", "u")
 _JOINS = {
-    "join": 5, "inner join": 2, "left join": 7, "left outer join": 2, "right join": 3, "left semi join": 2,
-    "left anti join": 2, "cross join": 1, ",": 3, "semi join": 1, "anti join": 1,
+    "join": 5, "inner join": 2, "left join": 7, "left outer join": 2, "right join": 3, "full join": 3,
+    "left semi join": 2, "left anti join": 2, "cross join": 1, ",": 3, "semi join": 1, "anti join": 1,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from .values import ORDERED, Column, Kind
 
 _WIDER = {Kind.INT: (Kind.DEC, Kind.DBL), Kind.DATE: (Kind.TS,)}
 """The kinds whose values Spark casts a value of a kind to in a UNION."""
+_SETS = ("union", "intersect", "intersect all", "except", "except all", "minus")
 _VALUES = ("values (0, 'a'), (1, 'b'), (3, 'A')", "values (2, 'b'), (2, null), (null, 'ab c')")
 MOST_ROWS = 3_000
 """The estimated number of rows above which relations are no longer joined."""
@@ -94,7 +95,7 @@ class Writer:
         return replace(main, sql=f"with {', '.join(texts)} {main.sql}") if texts else main
 
     def _union(self, depth: int, kinds: Sequence[Kind] | None) -> Query:
-        """A UNION ALL, in which a branch may have wider types than those before."""
+        """Set operations, mostly UNION ALL, in which a branch may have wider types than those before."""
         branches = [self._branch(depth, kinds)]
         found = [column.kind for column in branches[0].columns]
         for _ in range(self.rng.choice((1, 1, 2))):
@@ -104,7 +105,11 @@ class Writer:
                 ]
             branches.append(self._branch(depth, found))
         columns = tuple(Column(column.name, kind) for column, kind in zip(branches[0].columns, found, strict=True))
-        return Query(" union all ".join(each.sql for each in branches), columns, sum(each.rows for each in branches))
+        sql, can_compare = branches[0].sql, all(column.kind in ORDERED for column in columns)
+        for each in branches[1:]:
+            operator = self.rng.choice(_SETS) if can_compare and self.chance(0.4) else "union all"
+            sql = f"{sql} {operator} {each.sql}"
+        return Query(sql, columns, sum(each.rows for each in branches))
 
     def _branch(self, depth: int, kinds: Sequence[Kind] | None) -> Query:
         return self._block(depth - 1, kinds, None)

@@ -1,4 +1,4 @@
-"""Queries that cannot be updated incrementally. Some must be refused, others may be.
+"""Queries with a special construct around another query. Some must be refused, others must be accepted.
 
 The table of a query that must be refused would differ from its rebuild, now or later.
 """
@@ -11,11 +11,12 @@ from dataclasses import replace
 from .queries import Query
 from .values import ORDERED, Column, Kind
 
-MUST = (
-    "limit", "offset", "rand", "uuid", "current_date", "now", "current_timestamp", "monotonic", "tablesample",
-    "today", "not between", "without cast", "part", "folded",
+MUST = ("rand", "uuid", "monotonic", "tablesample", "without cast", "part", "folded")
+MAY = (
+    "full join", "natural", "rollup", "cube", "grouping sets", "union", "intersect", "except", "generator", "values",
+    "lateral", "limit", "offset", "current_date", "now", "current_timestamp", "today", "not between", "pivot",
+    "recursive", "total window",
 )  # fmt: skip
-MAY = ("full join", "rollup", "cube", "grouping sets", "union", "intersect", "except", "generator", "values", "lateral")
 
 
 def refused(rng: random.Random, query: Query) -> tuple[Query, str, bool]:
@@ -24,20 +25,32 @@ def refused(rng: random.Random, query: Query) -> tuple[Query, str, bool]:
     what = rng.choice(MUST if must else MAY)
     sortable = [column for column in query.columns if column.kind in ORDERED and column.kind is not Kind.SPARE]
     if not sortable or len(sortable) < len(query.columns):
-        what, must = "limit", True
+        what, must = "rand", True
     column = f"q.`{rng.choice(sortable).name}`" if sortable else "1"
-    sql, columns = _around(what, query.sql, column)
+    order = ", ".join(str(place + 1) for place in range(len(query.columns)))
+    sql, columns = _around(what, query.sql, column, order)
     kept = {"*": query.columns}.get(columns or "*") or (Column("c", Kind.INT),)
     return replace(query, sql=sql, columns=kept), what, must
 
 
-def _around(what: str, sql: str, column: str) -> tuple[str, str | None]:
-    """The query, and ``*`` if it has the columns of the inner query."""
+def _around(what: str, sql: str, column: str, order: str) -> tuple[str, str | None]:
+    """The query, and ``*`` if it has the columns of the inner query. ``order``: the ordinals of all columns."""
     inner = f"({sql})"
     by = f"select {column} as c, count(*) as n from {inner} q group by"
     forms = {
-        "limit": (f"select * from {inner} q limit 3", "*"),
-        "offset": (f"select * from {inner} q order by {column} offset 1", "*"),
+        "limit": (f"select * from {inner} q order by {order} limit 3", "*"),
+        "offset": (f"select * from {inner} q order by {column} desc, {order} offset 1", "*"),
+        "natural": (f"select q.* from {inner} q natural join (select distinct {column} from {inner} q) r", "*"),
+        "pivot": (
+            f"select * from (select {column} as c, 1 as one from {inner} q) pivot (count(one) for one in (1, 2))",
+            "c",
+        ),
+        "recursive": (
+            f"with recursive steps(n) as (select 1 union all select n + 1 from steps where n < 3) "
+            f"select {column} as c, n from {inner} q join steps on n < 3",
+            "c",
+        ),
+        "total window": (f"select {column} as c, count(*) over () as n from {inner} q", "c"),
         "rand": (f"select * from {inner} q where rand() < 0.5", "*"),
         "uuid": (f"select {column} as c, uuid() as u from {inner} q", "c"),
         "current_date": (f"select * from {inner} q where date '2020-01-01' < current_date", "*"),

@@ -87,6 +87,6 @@ def _functions(e: Expressions, by: str, order: str | None, name: str | None) -> 
             f"first_value({number}) over {over}",
             f"sum({number}) over ({by}order by {order} rows between unbounded preceding and current row)",
         ]
-    if rng.random() < 0.06:  # other partitions, which may be refused
+    if rng.random() < 0.15:  # other partitions
         found.append(f"count(*) over (partition by {e.leaf(Kind.STR)})")
     return found
