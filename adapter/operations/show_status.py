@@ -158,14 +158,13 @@ class StatusReader:
             return ModelStatus.of_error(model, str(name), plan.last_epoch, "\n".join(errors), **more)
         has_new_rows = any(planned.brings_rows for planned in plan.captured.values())
         reason = plan.reason if plan.is_rebuild else "" if has_new_rows else plan.differs
-        is_timed = plan.clock_moved and plan.checkpoint is not None and plan.checkpoint.clock is not None
-        is_timed = is_timed and not (has_new_rows or plan.is_rebuild or plan.differs)
-        parts = plan.checkpoint.clock[1] if is_timed and plan.checkpoint and plan.checkpoint.clock else frozenset()
-        of_others = not has_new_rows and plan.differs == rebuild_reasons.OTHER_RELATION
-        more["is_repeated"] = of_others or TIME in parts
+        is_timed = plan.clock_moved and not (has_new_rows or plan.is_rebuild or plan.differs)
+        clock = None if plan.checkpoint is None else plan.checkpoint.clock
+        reads_others = not has_new_rows and plan.differs == rebuild_reasons.OTHER_RELATION
+        more["is_repeated"] = reads_others or (is_timed and clock is not None and TIME in clock[1])
         if is_timed:
             more["next_run"] = "updates the rows that depend on the time"
-        elif more["is_repeated"]:
+        elif reads_others:
             more["next_run"] = f"replaces all rows in each run ({plan.differs})"
         elif reason == plan.differs and reason:
             more["next_run"] = f"updates the table to its SQL ({reason})"

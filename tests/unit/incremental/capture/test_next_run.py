@@ -14,6 +14,7 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import ViewError
 from iceberg_incremental.explain import rebuild_reasons as reasons
 from iceberg_incremental.table.checkpoint import RecordedLogic
+from iceberg_incremental.table.clock import DATE, TIME, Clock, now_in
 from iceberg_incremental.table.history import TableName
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, captured, carrying, cp, hist, opened, snap
 
@@ -40,10 +41,13 @@ class Views(Reader):
         return None if self.digest is None else SimpleNamespace(digest=self.digest)
 
 
-def following(digest="d", reading="kept text", definitions=None, source=ONE, now_table=False, dropped="", **newest):
+def following(
+    digest="d", reading="kept text", definitions=None, source=ONE, now_table=False, dropped="", clock=None, later=(),
+    **newest,
+):  # fmt: skip
     logic = RecordedLogic("f", reading=reading, definitions={VIEW: "d"} if definitions is None else definitions)
-    run = replace(carrying(100, None, replace(cp(1, 1, changelog=True), logic=logic)), **newest)
-    reader = Views(digest, t=hist(TARGET, run), **({"s": hist(SOURCE, *source)} if source else {}))
+    run = replace(carrying(100, None, replace(cp(1, 1, changelog=True), logic=logic, clock=clock)), **newest)
+    reader = Views(digest, t=hist(TARGET, run, *later), **({"s": hist(SOURCE, *source)} if source else {}))
     reader.dropped = dropped
     if now_table:
         reader.tables[TableName.parse(VIEW)] = hist(SOURCE, *ONE)
@@ -91,3 +95,25 @@ def test_the_action_of_a_run_is_decided_by_its_plan():
     assert replace(plan, logic_change=LogicChange(1, is_new=False)).action is Action.NOTHING
     assert replace(plan, checkpoint=None).action is Action.REBUILD
     assert replace(plan, checkpoint=None, reads_all=True).action is Action.APPLY  # a snapshot that dbt-spark has built
+
+
+@pytest.mark.parametrize(
+    ("clock", "parts", "action"),
+    [
+        (now_in("UTC"), {DATE}, Action.NOTHING),
+        (Clock(0, "UTC"), {DATE}, Action.APPLY),
+        (now_in("UTC"), {TIME}, Action.APPLY),
+        (Clock(0, "Mars/Olympus"), {DATE}, Action.APPLY),
+    ],
+)
+def test_a_clock_that_has_moved(clock, parts, action):
+    found = following(clock=(clock, frozenset(parts)))
+    assert (found.plan.action, found.plan.differs) == (action, "")
+
+
+def test_rows_of_another_writer():
+    """Compactions change no rows. Without the run's snapshot, it is unknown what has been written since."""
+    foreign, compacted = snap(101, 100), snap(101, 100, operation="replace")
+    assert following(later=(foreign,)).plan.differs == reasons.OTHER_WRITER
+    assert following(later=(compacted,)).plan.action is Action.NOTHING
+    assert following(later=(compacted, snap(102, 101))).plan.action is Action.APPLY
