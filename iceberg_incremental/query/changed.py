@@ -214,11 +214,25 @@ class Changes:
         elif (together := kept_together(block.query)) is None:
             at = (*wholes, State.BOTH)
             found = [each.sql(PlainSpark) for state, each in self.variants(block.query) if state in at]
+        elif not together and self._can_compare(block):
+            found = [self._compared_sql(block, state)]
         else:
             view = self._view(name, together)
             keys = Keys(view.name, tuple(zip(view.columns, together, strict=bool(view.columns))))
             found = [restricted_sql(block.query, keys, self, whole) for whole in wholes]
         return f"({' union all '.join(found)})" if found else None
+
+    def _can_compare(self, block: Block) -> bool:
+        """Whether the rows of a SELECT can be compared by value between the states."""
+        return all(tells_apart(self.value_types.of(each.unalias())) for each in block.query.expressions)
+
+    def _compared_sql(self, block: Block, state: State) -> str:
+        """The values of which a block, all of whose rows may belong together, has more or fewer rows than before."""
+        listed = ", ".join(map(sql_name, block.columns))
+        differs = {State.REMOVED: "> 0", State.ADDED: "< 0"}.get(state, "<> 0")
+        old, new = (self.sql(block.name, each) for each in (State.OLD, State.NEW))
+        rows = f"select {listed}, 1 as ip_sign from {old}\nunion all\nselect {listed}, -1 as ip_sign from {new}"
+        return f"select {listed} from (\n{rows}\n) group by {listed} having sum(ip_sign) {differs}"
 
     def _of_values(self, block: Block, wholes: Sequence[State]) -> list[str]:
         """The rows of INTERSECT or EXCEPT whose values are among the changed rows of either side.
