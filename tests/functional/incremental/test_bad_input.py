@@ -54,7 +54,10 @@ def test_wrong_sql_and_keys_under_auto(shop):
         "nothing": ("-- to do", "[PARSE_SYNTAX_ERROR] Syntax error at or near end of input"),
         "inserting": (insert, "[PARSE_SYNTAX_ERROR] Syntax error at or near 'insert'"),
         "two": (f"{read}; {insert}", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'insert'"),
-        "limited": (f"{read} qualify row_number() over (partition by id order by v) = 1 limit 5", "Found: LIMIT"),
+        "random": (
+            f"{read} qualify row_number() over (partition by id order by v) = 1 and rand() < 2",
+            "Found: rand()",
+        ),
         "of_hook": ("select * from made", "Found: the relation made"),
         "one_text": (read, "unique_key names 'id, v', which the model does not have."),
         "unknown": (read, "unique_key names idd, which the model does not have."),

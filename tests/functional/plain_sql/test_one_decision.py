@@ -60,7 +60,7 @@ ACTIONS = {
     "of_other_view": ("apply", "replace_all"),
     "of_former_view": ("apply", "replace_all"),
     "of_former_table": ("apply", "replace_all"),
-    "swapped_copy": ("apply", "replace_all"),
+    "swapped_copy": ("nothing", None),  # as docs/guarantees.md states
     "edited_copy": ("rebuild", None),
     "unknown": ("apply", "replace_all"),
     "merged": ("check_only", None),

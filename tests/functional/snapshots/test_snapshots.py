@@ -315,7 +315,7 @@ def test_what_is_pending_after_the_columns_of_the_source_were_swapped(orders):
     reason = "the columns of the table that it reads have changed since its newest commit, or are unknown"
     assert orders.shop.statuses()["checked"]["next_run"] == f"compares whole tables ({reason})"
     assert reason in orders.run().printed
-    assert orders.shop.statuses() == {}
+    assert "by a run that left no checkpoint" in orders.shop.statuses()["checked"]["next_run"]
     orders.change("insert into {} values (9, 'i', 9.00, timestamp '2026-03-01', 'o')")
     assert "by a run that left no checkpoint" in orders.run().printed
     orders.require_same("checked")
