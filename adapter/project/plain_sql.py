@@ -14,6 +14,7 @@ from iceberg_incremental.query.clock import (
     ClockStates,
     has_clock,
     parts_of,
+    require_clear,
     require_names,
     with_marks,
     with_marks_of_texts,
@@ -75,7 +76,9 @@ class PlainSql:
         try:
             if self.has_limit or (self.refusal is None and has_clock(self.sql)):
                 known = {each.relation: columns(each.relation) for each in self.mentions}
-                sql = with_marks(self.sql, {name.lower() for found in known.values() for name in found})
+                names = {name.lower() for found in known.values() for name in found}
+                require_clear(self.sql, names)
+                sql = with_marks(self.sql, names)
                 sql = complete_text(with_marks_of_texts(sql, known, catalog), known, catalog)
                 self.sql, self.mentions = sql, mentions(sql, catalog)
                 require_names(parsed(sql))

@@ -353,10 +353,13 @@ class Changes:
         inner = [each for join in joins if not join.side for each in normal.conjuncts(join.args.get("on"))]
         parts = [*normal.filters(select), *inner, *normal.parts(select), *(normal.grouped_by(select) or ())]
         others = [*(join for join in joins if join.side), *(select.args.get("laterals") or ())]
+        others += [each for _, each, _ in normal.clauses(select) if not isinstance(each, exp.Table)]
         is_anywhere = any(map(self.reads_clock, others)) or any(is_in_subquery(each, self._moved) for each in parts)
         condition: exp.Expr = exp.true()
+        compared: list[exp.Expr] = []
         if not is_anywhere:
             compared = [each for part in parts for each in compared_parts(part, self._moved)]
+        if not is_anywhere and compared:
             condition = exp.or_(
                 *(
                     exp.not_(exp.NullSafeEQ(this=exp.paren(at_checkpoint(each)), expression=exp.paren(each.copy())))

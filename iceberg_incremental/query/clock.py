@@ -19,10 +19,10 @@ from .blocks import blocks_of
 from .dialect import PlainSpark
 from .functions import CLOCK_MARKS
 from .moments import may_be_moment
-from .reading import Columns, own_nodes, read
+from .reading import Columns, own_nodes, parsed, read
 from .refusal import Refusal, not_a_function
 from .subqueries import subqueries, within_sets
-from .supported import is_of_row
+from .supported import is_of_row, window_of
 from .types import Types
 
 _DATE, _TIME, _LOCAL = "ip_clock_date", "ip_clock_timestamp", "ip_clock_local"
@@ -65,6 +65,21 @@ def has_clock(sql: str) -> bool:
     if _MAY_READ.search(sql) is None:
         return False
     return bool(_places(sql, ())) or any(map(may_be_moment, _texts(PlainSpark().tokenize(sql))))
+
+
+def require_clear(sql: str, columns: Collection[str]) -> None:
+    """Raise NotAFunction for a name such as ``current_date`` that may be a column or the clock.
+
+    ``columns``: the names of the columns of the relations, in lower case.
+    """
+    tree = parsed(sql)
+    named = {each.alias.lower() for each in tree.find_all(exp.Alias)}
+    named |= {name.lower() for each in tree.find_all(exp.TableAlias) for name in (c.name for c in each.columns)}
+    named |= {each.name.lower() for found in tree.find_all(exp.Aliases) for each in found.expressions}
+    bare = {sql[start:end].lower() for start, end, _ in _places(sql, ())} & set(_WITHOUT_PARENTHESES)
+    for name in sorted(bare & {*columns, *named}):
+        advice = f"write {name}() for the time, and qualify the column with the alias of its relation"
+        raise not_a_function(f"{name}, which may be the time or a column", None, advice)
 
 
 def with_marks(sql: str, columns: Collection[str]) -> str:
@@ -174,7 +189,7 @@ def compared_parts(node: exp.Expr, parts: Collection[str]) -> Iterator[exp.Expr]
     """The largest parts of an expression that are computed from one row, and that read the clock."""
     if not reads(node, parts):
         return
-    if is_of_row(node) and not isinstance(node, _NO_VALUES):
+    if is_of_row(node) and not isinstance(node, _NO_VALUES) and window_of(node) is None:
         yield node
         return
     for each in node.iter_expressions():

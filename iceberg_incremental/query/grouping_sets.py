@@ -108,7 +108,8 @@ class _Apart:
         query: exp.Query = branches[0]
         for branch in branches[1:]:
             query = exp.union(query, branch, distinct=False, copy=False)
-        names = {each: f"g{number}" for number, each in enumerate(self._groups)}
+        # a constant keeps its value everywhere, and may be one of a subquery
+        names = {each: f"g{n}" for n, each in enumerate(self._groups) if each.find(exp.Column) is not None}
         names |= {each: f"m{number}" for number, each in enumerate(self._measures)}
         names |= {each: f"n{number}" for number, each in enumerate(self._numbered)}
         having = select.args.get("having")
@@ -123,10 +124,14 @@ class _Apart:
         select.set("from_", exp.From(this=exp.Subquery(this=query, alias=derived)))
 
     def _renamed(self, node: exp.Expr, names: Mapping[exp.Expr, str]) -> exp.Expr:
-        """An expression over the columns of the derived table."""
+        """An expression over the columns of the derived table.
+
+        An aggregate in a subquery is one of the subquery, even if it looks like one of the SELECT.
+        """
 
         def by_name(each: exp.Expr) -> exp.Expr:
-            return exp.column(names[each], self._alias, quoted=True) if each in names else each
+            is_known = each in names and (each in self._groups or each.find_ancestor(exp.Query) is None)
+            return exp.column(names[each], self._alias, quoted=True) if is_known else each
 
         return node.copy().transform(by_name)
 

@@ -254,6 +254,7 @@ def _of_parts(
     key, of_rows = _key(blocks[-1], types, stability, unique_key)
     if (found := stability.refusal(key)) is not None and key:
         raise found
+    _require_one_choice(reading.tree, blocks, stability.choosing)
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable = stability.columns(ROOT)
     summary = None if stability.chooses else summary_delta(blocks[-1].query, types, _usable(types, unstable), unstable)
@@ -343,6 +344,18 @@ def _key(
     if stability.refusal(usable) is not None and (chosen := stability.covered(usable)):
         return tuple(chosen), False
     return tuple(usable), False
+
+
+def _require_one_choice(tree: exp.Query, blocks: Sequence[Block], choosing: Collection[str]) -> None:
+    """Raise Refusal for a choice among rows that a full join or several grouping sets would compute several times."""
+    copying: list[exp.Expr] = [each for each in tree.find_all(exp.Join) if each.side.upper() == "FULL"]
+    copying += list(tree.find_all(exp.Rollup, exp.Cube, exp.GroupingSets))
+    depending = set(choosing)
+    for block in blocks:  # each after those that it reads
+        depending |= {block.name} if depending & set(block.reads) else set()
+    read = [name for block in blocks for name in block.reads]
+    if copying and any(read.count(name) > 1 for name in depending):
+        raise refused("a choice among rows below a full join or several grouping sets", copying[0])
 
 
 def _require_total(select: exp.Select) -> None:

@@ -12,6 +12,7 @@ from itertools import count
 
 from sqlglot import Token, TokenType, exp
 
+from . import functions
 from .dialect import CLOSING, OPENING, PlainSpark
 from .refusal import refused
 
@@ -38,7 +39,7 @@ def with_complete_orders(sql: str, qualified: Callable[[str], exp.Query]) -> str
     clauses = _clauses(sql)
     if not clauses:
         return sql
-    marked = _edited(sql, [(start, end, str(number)) for number, (start, end, _, _) in enumerate(clauses)])
+    marked = _edited(sql, [(start, end, str(number)) for number, (start, end, *_) in enumerate(clauses)])
     counts = {}
     for query in qualified(marked).find_all(exp.Query):
         if is_limited(query):
@@ -47,8 +48,8 @@ def with_complete_orders(sql: str, qualified: Callable[[str], exp.Query]) -> str
     if len(counts) != len(clauses):
         raise refused("LIMIT in this place", None, "write the query that has it in a CTE")
     edits = []
-    for number, (_, _, place, order) in enumerate(clauses):
-        listed, before = ", ".join(str(at + 1) for at in range(counts[number])), sql[:place].rstrip()
+    for number, (_, _, place, last, order) in enumerate(clauses):
+        listed, before = ", ".join(str(at + 1) for at in range(counts[number])), sql[:last]
         if order is None:
             edits.append((place, place, f"order by {listed} "))
         elif order and not before.lower().endswith((f"order by {listed}", f", {listed}")):
@@ -64,21 +65,7 @@ def limit_apart(query: exp.Query, numbers: count[int]) -> exp.Select:
         inner = inner.this if not is_limited(inner.this) else inner
     for key in ("order", "limit", "offset", "with_"):
         inner.set(key, None)
-    hidden: list[exp.Expr] = []
-    orders = []
-    order = query.args.get("order")
-    for each in [] if order is None else order.expressions:
-        name = _name_of(each.this, query)
-        if name is None:
-            if not isinstance(inner, exp.Select) or inner.args.get("distinct") is not None:
-                raise refused("ORDER BY of a value that the query does not return, with LIMIT", each)
-            name = f"ip_order_{len(hidden)}"
-            hidden.append(exp.alias_(each.this.copy(), name, quoted=True))
-        ordered = each.copy()
-        ordered.set("this", exp.column(name, alias, quoted=True))
-        orders.append(ordered)
-    if hidden:
-        inner.set("expressions", [*inner.expressions, *hidden])
+    orders = _orders(query, inner, alias)
     columns = [exp.column(name, alias, quoted=True) for name in names]
     orders += [exp.Ordered(this=each.copy(), nulls_first=True) for each in columns]
     outer = exp.select(*(exp.alias_(each, name, quoted=True) for each, name in zip(columns, names, strict=True)))
@@ -93,6 +80,52 @@ def limit_apart(query: exp.Query, numbers: count[int]) -> exp.Select:
     return outer
 
 
+def _orders(query: exp.Query, inner: exp.Query, alias: str) -> list[exp.Expr]:
+    """ORDER BY of a query over the derived table ``inner``, which gets a column for what is not in the result."""
+    hidden: list[exp.Expr] = []
+    orders: list[exp.Expr] = []
+    order = query.args.get("order")
+    for each in [] if order is None else order.expressions:
+        if isinstance(each.this, exp.Var):  # ALL: by all columns, which is the order that is added
+            if each.args.get("desc"):
+                raise refused("ORDER BY ALL DESC, with LIMIT", each, "list the columns")
+            continue
+        name = _name_of(each.this, query)
+        if name is None and any(not column.table for column in each.this.find_all(exp.Column)):
+            orders.append(_over_outputs(each, query, alias))
+            continue
+        if name is None:
+            if not isinstance(inner, exp.Select) or inner.args.get("distinct") is not None:
+                raise refused("ORDER BY of a value that the query does not return, with LIMIT", each)
+            name = f"ip_order_{len(hidden)}"
+            hidden.append(exp.alias_(each.this.copy(), name, quoted=True))
+        ordered = each.copy()
+        ordered.set("this", exp.column(name, alias, quoted=True))
+        orders.append(ordered)
+    if hidden:
+        inner.set("expressions", [*inner.expressions, *hidden])
+    return orders
+
+
+def _over_outputs(ordered: exp.Ordered, query: exp.Query, alias: str) -> exp.Ordered:
+    """An order by an expression of the query's own columns, over the columns of the derived table. Raises Refusal."""
+    names = {name.lower(): name for name in query.named_selects}
+    found = ordered.copy()
+    for node in list(found.find_all(exp.Column, exp.Anonymous, exp.Query, exp.Window)):
+        if not isinstance(node, exp.Column):
+            is_plain = isinstance(node, exp.Anonymous) and node.name.lower() in functions.SCALARS - _OF_GROUPS
+        else:
+            is_plain = not node.table and node.name.lower() in names
+        if not is_plain:
+            raise refused("ORDER BY of an expression of columns of the result and others, with LIMIT", ordered)
+    for column in list(found.find_all(exp.Column)):
+        column.replace(exp.column(names[column.name.lower()], alias, quoted=True))
+    return found
+
+
+_OF_GROUPS = frozenset(("grouping", "grouping_id"))
+
+
 def _name_of(value: exp.Expr, query: exp.Query) -> str | None:
     """The column of a query's result that a value of its ORDER BY is. None if it is another value."""
     names = query.named_selects
@@ -105,10 +138,9 @@ def _name_of(value: exp.Expr, query: exp.Query) -> str | None:
     return None
 
 
-_Clause = tuple[int, int, int, "bool | None"]
-"""Where the number of LIMIT or OFFSET starts and ends, where the clause starts, and whether its order is incomplete.
-
-None without ORDER BY.
+_Clause = tuple[int, int, int, int, "bool | None"]
+"""Where the number of LIMIT or OFFSET starts and ends, where the clause starts, where the text before it ends without
+comments, and whether its order is incomplete. None without ORDER BY.
 """
 
 
@@ -128,7 +160,8 @@ def _clauses(sql: str) -> list[_Clause]:
         order = next((at for at in before if tokens[at].token_type is TokenType.ORDER_BY), None)
         is_all = order is not None and order == place - 2 and tokens[place - 1].token_type is TokenType.ALL
         start, end = tokens[place + 1].start, tokens[_end(tokens, place + 1)].end + 1
-        found.append((start, end, token.start, None if order is None else not is_all))
+        last = tokens[place - 1].end + 1
+        found.append((start, end, token.start, last, None if order is None else not is_all))
     return found
 
 

@@ -57,11 +57,16 @@ def numbered(query: str, columns: Sequence[str]) -> str:
 
 
 _ANALYZED = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n(?:== |\Z)", re.DOTALL)
-_RELATION = re.compile(r"\b(?:RelationV2|HiveTableRelation|LogicalRDD|LogicalRelation|InMemoryRelation|Relation) ?\[")
+_RELATION = re.compile(
+    r"\b(?:RelationV2|HiveTableRelation|LogicalRDD|LogicalRelation|InMemoryRelation|Relation) ?\["
+    r"|^[ :+-]*(?:Sample|View) |variablereference\(",
+    re.MULTILINE,
+)
+"""Relations, samples and views in a plan, and session variables, none of which is among the relations of a query."""
 
 
 def reads_relations(explained: str) -> bool:
-    """Whether the plan in the output of EXPLAIN EXTENDED reads a table or another relation. True without a plan."""
+    """Whether the plan in the output of EXPLAIN EXTENDED reads anything but its own values. True without a plan."""
     found = _ANALYZED.search(explained)
     return found is None or _RELATION.search(found[1]) is not None
 

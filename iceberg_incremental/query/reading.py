@@ -18,7 +18,7 @@ from .limits import with_complete_orders
 from .listed_values import listed_values_sql
 from .plainer import with_generators_in_from, without_natural_joins
 from .qualify import without_qualify
-from .refusal import line_of, other_relation, refused
+from .refusal import line_of, not_a_function, other_relation, refused
 from .relations import joins_of, relations
 from .semi_joins import as_joins, as_subqueries
 from .stars import with_field_names, without_stars
@@ -78,6 +78,8 @@ def parsed(sql: str) -> exp.Query:
 
 
 def _parsed(sql: str) -> exp.Query:
+    if "|>" in sql and any(each.token_type is TokenType.PIPE_GT for each in PlainSpark().tokenize(sql)):
+        raise not_a_function("the pipe operator |>", None, "write the query without pipes")
     try:
         found = [each for each in PlainSpark().parse(sql) if each is not None]
     except (SqlglotError, RecursionError) as error:
@@ -176,9 +178,9 @@ def _is_cte(table: exp.Table) -> bool:
         clause = node.args.get("with_")
         if clause is not None:
             listed = clause.expressions
-            if below is clause and not clause.args.get("recursive"):  # a CTE can only read the CTEs before it
+            if below is clause:  # a CTE can only read the CTEs before it, and a recursive one also itself
                 inside = next(n for n, each in enumerate(listed) if any(table is t for t in each.find_all(exp.Table)))
-                listed = listed[:inside]
+                listed = listed[: inside + bool(clause.args.get("recursive"))]
             if any(each.alias.lower() == name for each in listed):
                 return True
         below, node = node, node.parent

@@ -231,6 +231,8 @@ class Stability:
             if join is not None and join.args.get("on") is not None:
                 yield join.args["on"]
         yield from (select.args.get("laterals") or ())
+        if is_limited(select) and select.args.get("order") is not None:
+            yield select.args["order"]
         for window in select.find_all(exp.Window):
             yield from window.args.get("partition_by") or ()
             if window.args.get("order") is not None:

@@ -116,9 +116,13 @@ def _several_names(node: exp.Aliases) -> Refusal | None:
     return None if is_generator(node.this) else refused(f"AS with several names: {node.sql(PlainSpark)[:60]}", node)
 
 
+_METADATA = ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted")
+
+
 def _column(node: exp.Column) -> Refusal | None:
-    if node.name.lower() in ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted"):
-        return not_a_function(f"the metadata column {node.name}", node)
+    found = next((part.name for part in node.parts if part.name.lower() in _METADATA), None)
+    if found is not None:
+        return not_a_function(f"the metadata column {found}", node)
     return None
 
 

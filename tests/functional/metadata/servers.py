@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -29,9 +30,17 @@ ENVIRONMENT = {"LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """A free port that the system gives to nobody unasked: a Spark of another worker could take one of those first."""
+    while True:
+        port = 10_000 + secrets.randbelow(22_000)
+        with socket.socket() as probe:
+            # as a server binds it, beside connections that have ended
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port
 
 
 def accepts(port: int) -> bool:

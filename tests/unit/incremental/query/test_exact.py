@@ -44,6 +44,10 @@ QUERIES = {
     "a group and a rollup": "select k, s, grouping(s) as g, count(*) as n from db.a group by k, rollup (s)",
     "a rank in a rollup": "select k, s, rank() over (partition by grouping(s), k order by sum(x)) as r from db.a "
     "group by rollup (k, s) having count(*) > 0",
+    "aggregates in a subquery of a rollup": "select k, count(*) as n, k in (select y from db.b group by y "
+    "having count(*) > 1) as m from db.a group by rollup (k) having count(*) > 0",
+    "a count in a subquery of windows over groups": "select k, count(*) as n, (select count(*) from db.b) as m, "
+    "rank() over (partition by k order by count(*)) as r from db.a group by k",
     # sets of rows
     "except": "select k, s from db.a except select k, s from db.b",
     "except all": "select k from db.a except all select k from db.b",
@@ -61,7 +65,16 @@ QUERIES = {
     "a correlated limit": "select k, (select y from db.b where b.k = a.k order by y limit 1) as y from db.a",
     "limits of limits": "with t as (select k, x from db.a order by k limit 5), u as (select k from t limit 2) "
     "select t.k, t.x, u.k as uk from t left join u on t.k = u.k",
+    "a limit by an expression of an alias": "with t as (select k, -x as x from db.a order by x + 1 limit 3) "
+    "select b.k, t.x, b.s from db.b join t on b.k = t.k",
+    "a limit by all columns": "select t.k, b.y from (select k, x from db.a order by all limit 3) t "
+    "join db.b on b.k = t.k",
+    "a limit after a comment": "select t.k, b.y from (select k, x from db.a order by k -- comment\nlimit 2) t "
+    "join db.b on b.k = t.k",
     # the clock
+    "the time in a window's argument": "select k, x, max(if(x < unix_date(current_date), x, 0)) over (partition by k) "
+    "as m from db.a",
+    "the time in VALUES": "select k, n from (values (unix_date(current_date))) v(n) cross join db.a",
     "since a day": "select k, x from db.a where x >= unix_date(current_date)",
     "an age": "select k, x - unix_date(current_date) as age, s from db.a",
     "groups by age": "select x >= unix_date(current_date) as recent, count(*) as n from db.a group by 1",

@@ -23,6 +23,9 @@ REFUSED = {
     "select k from db.a where s rlike r'${env:NAME}'": "the variable ${env:NAME} of Spark",
     "select k, try_cast(r'today' as date) as d from db.a": "'today', which Spark may interpret",
     "select k, `current_date` as n from db.a": "current_date, whose value",
+    "select k from db.a |> where x > 1": "the pipe operator |>",
+    "select k, _partition.x from db.a": "the metadata column _partition",
+    "with recursive z as (select k from later), later as (select 1 as k) select k from z": "the relation later",
 }
 """SQL whose result is not a function of its relations."""
 
@@ -67,6 +70,11 @@ WHOLE = {
     "select * from db.a pivot (sum(x) for k in (1, 2))": "PIVOT",
     "select t.n, t.v from db.a unpivot (v for n in (k, x)) t": "UNPIVOT",
     "select a.k, t.y from db.a join lateral (select b.y from db.b where b.k = a.k) t on true": "JOIN LATERAL",
+    "with v as (select k, s, x, row_number() over (partition by k order by x) as r from db.a) select k, s, sum(x) as n "
+    "from v where r = 1 group by grouping sets ((k), (k, s))": "a choice among rows below a full join or several",
+    "select t.k from (select k from db.a order by all desc limit 3) t join db.b on b.k = t.k": "ORDER BY ALL DESC",
+    "select t.k from (select k, max(x) as x from db.a group by k order by max(x) + x limit 3) t "
+    "join db.b on b.k = t.k": "ORDER BY of an expression",
 }
 """SQL that is accepted, but for which it is unknown which rows a change affects: all rows are replaced."""
 

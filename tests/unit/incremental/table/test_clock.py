@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.clock import ClockStates, has_clock, parts_of, with_marks, with_marks_of_texts
+from iceberg_incremental.query.clock import (
+    ClockStates,
+    has_clock,
+    parts_of,
+    require_clear,
+    with_marks,
+    with_marks_of_texts,
+)
+from iceberg_incremental.query.refusal import NotAFunction
 from iceberg_incremental.table.clock import (
     DATE,
     TIME,
@@ -101,3 +109,24 @@ def test_texts_that_read_the_clock(condition, marked):
     """Only if Spark certainly casts all of them. Others are refused, or remain texts."""
     sql = "select id from lake.db.t where "
     assert with_marks_of_texts(sql + condition, COLUMNS, "lake") == sql + (marked or condition)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with t as (select id as current_date from lake.db.t) select current_date as c from t",
+        "select id as current_date from lake.db.t order by current_date desc limit 1",
+        "select x.d, current_timestamp as c from lake.db.t x join lake.db.t y(current_timestamp) on true",
+    ],
+)
+def test_a_name_that_may_be_a_column_or_the_time_is_refused(sql):
+    with pytest.raises(NotAFunction, match="which may be the time or a column"):
+        require_clear(sql, ())
+
+
+def test_a_source_with_a_column_of_such_a_name():
+    sql = "select {} as d from lake.db.t where id in (select h.current_date from lake.db.h h)"
+    require_clear(sql.format("current_date()"), {"current_date"})
+    require_clear(sql.format("current_date"), ())
+    with pytest.raises(NotAFunction, match="which may be the time or a column"):
+        require_clear(sql.format("current_date"), {"current_date"})

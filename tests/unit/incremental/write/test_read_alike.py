@@ -41,7 +41,16 @@ def test_the_values_in_values_are_compared(shown, read, is_alike):
     assert is_read_alike(spark, kept) is is_alike
 
 
-@pytest.mark.parametrize(("plan", "is_alike"), [("LocalRelation [k#1]", True), ("RelationV2[k#1] lake.db.x", False)])
+@pytest.mark.parametrize(
+    ("plan", "is_alike"),
+    [
+        ("LocalRelation [k#1]", True),
+        ("RelationV2[k#1] lake.db.x", False),
+        ("Sample 0.0, 0.5, false, 1", False),
+        ("View (`sneaky`, [k#1])", False),
+        ("Filter (k#1 = variablereference(system.session.v=1))", False),
+    ],
+)
 def test_the_relations_of_a_query_that_is_replaced_as_a_whole_are_compared(plan, is_alike):
     """The statement has literals in the place of the relations that were found."""
     sent = []
