@@ -219,6 +219,13 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "null_in_sequence": {"found": _ONE_ROW},
     "null_in_sequence_of_table": {"found": _ONE_ROW},
     "no_range": {"column": "carrier_names", "kind": "array<string>"},
+    "ends_unread_versions": {
+        "model": "snapshot.shop.flights_history",
+        "table": TableName("lake", "analytics", "flights_history"),
+    },
+    "no_iceberg_catalog": {"table": TableName("spark_catalog", "analytics", "daily_delays")},
+    "older_format_version": {"table": TARGET, "found": "Cannot downgrade v3 table to v2"},
+    "no_end": {"model": "snapshot.shop.flights_history", "config": "9999-12-31", "found": "a value of type int"},
     "no_time_of_deletion": {
         "model": "snapshot.shop.flights_history",
         "column": "updated_at",

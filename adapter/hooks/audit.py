@@ -64,6 +64,8 @@ class AuditHooks(Room):
             except ValueError as error:
                 raise audit_errors.audit_test_failed_to_run(plan.model, test, str(error)) from error
             found.audits.append(Audit(test, arguments))
+        if not found.audits:
+            logger.warning(audit_errors.nothing_to_audit(plan.model))
 
     def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
         """The query of the rows of a table that is built as a whole. With an audit, it reads them from an audit table.

@@ -59,6 +59,14 @@ def left_out(model: str, test: DataTest, reason: str) -> str:
     return f"{test.name} is not part of the audit of {model}, because {reason}. dbt test runs it."
 
 
+def nothing_to_audit(model: str) -> str:
+    """The warning that no test runs on a model's rows before they are published."""
+    return (
+        f"{model} sets audit, but no generic test can run on its rows before they are published. Add tests such as "
+        "unique or not_null to the model's YAML. Singular tests are left to dbt test."
+    )
+
+
 def known(audit: Audit, snapshot_id: int) -> str:
     """The log line for a test that does not need to run again."""
     return f"{audit.test.name} already ran on snapshot {snapshot_id} in the model's audit: skipped."

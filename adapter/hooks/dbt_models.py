@@ -9,7 +9,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.errors import IncrementalError, NotIcebergError
+from iceberg_incremental.errors import IncrementalError, NotIcebergError, StatementError
 from iceberg_incremental.explain import column_errors, target_errors
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.spark.port import under
@@ -28,6 +28,9 @@ logger = AdapterLogger("SparkIceberg")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
 """The types of values that Spark does not combine with a timestamp in one column."""
 
+_TIMES = ("date", "timestamp", "string", "void")
+"""The types of the ends of valid versions: texts are converted, and NULL is dbt's default."""
+
 
 class DbtModelHooks(Room):
     """The methods for the materializations ``incremental``, ``table`` and ``seed``: ``adapter.ip.dbt_models``."""
@@ -42,17 +45,31 @@ class DbtModelHooks(Room):
         is_iceberg = (node["config"].get("file_format") or ICEBERG) == ICEBERG
         return {BEGUN_KEY: str(found)} if found is not None and is_iceberg else {}
 
-    def require_time(self, node: Node, query: str, hard_deletes: str) -> None:
-        """Raise ConfigError for a snapshot that records deletions, if its ``updated_at`` cannot contain a time.
+    def require_times(self, node: Node, query: str, hard_deletes: str) -> None:
+        """Raise ConfigError if ``dbt_valid_to_current`` of a snapshot is not a time.
 
-        ``hard_deletes``: how the snapshot treats deleted rows.
+        Also if ``updated_at`` cannot contain a time and deletions are recorded. ``hard_deletes``: how the snapshot
+        treats deleted rows.
         """
+        self._require_end(node)
         updated_at = node["config"].get("updated_at")
         if not updated_at or hard_deletes == "ignore":
             return
         ((_, type_),) = self._adapter.spark.columns(f"select {updated_at} as updated_at from (\n{query}\n)")
         if type_.startswith(_NUMBERS):
             raise column_errors.no_time_of_deletion(node["unique_id"], updated_at, type_, hard_deletes)
+
+    def _require_end(self, node: Node) -> None:
+        """Raise ConfigError if ``dbt_valid_to_current`` is not the SQL of a time, for example a date without quotes."""
+        end = node["config"].get("dbt_valid_to_current")
+        if not end:
+            return
+        try:
+            ((_, type_),) = self._adapter.spark.columns(f"select {end} as valid_to")
+        except StatementError as error:
+            raise column_errors.no_end(node["unique_id"], end, error.msg.splitlines()[0]) from error
+        if not type_.startswith(_TIMES):
+            raise column_errors.no_end(node["unique_id"], end, f"a value of type {type_}")
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.

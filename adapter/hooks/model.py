@@ -20,7 +20,7 @@ from iceberg_incremental.plan.policy import OnSqlChange, Strategy
 from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
-from ..project import python_errors
+from ..project import partition_config, python_errors
 from ..project.graph import Node
 from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
@@ -57,6 +57,14 @@ class ModelHooks(Room):
             raise window_errors.window_of_itself(plan.model)
         require_lasting_results(plan, node, found.given, self._invocations.jinja_scope().macros)
         _log(plan, node)
+        if not plan.is_rebuild and not plan.passes_through and plan.target is not None:
+            fields = partition_config.fields(node["config"].get("partition_by"), plan.model)
+            properties = self._adapter.tables.properties(node["config"])
+            kept = target_errors.keeps_layout(
+                plan.target, plan.model, fields, properties, keeps_history=plan.policy.history is not None
+            )
+            if kept is not None:
+                logger.warning(kept)
         checks_only = plan.action is Action.ADVANCE and plan.has_new_logic  # it also moves the checkpoint
         return (Action.CHECK_ONLY if checks_only else plan.action).value
 

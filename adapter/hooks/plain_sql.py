@@ -27,7 +27,7 @@ from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.table.clock import UnknownTimeZoneError
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.columns import Column as Written
-from iceberg_incremental.write.columns import key_columns
+from iceberg_incremental.write.columns import key_columns, require_readable
 from iceberg_incremental.write.plain_sql import PlainSqlWriter
 from iceberg_incremental.write.read_alike import is_read_alike, reads_no_others
 from iceberg_incremental.write.unique_keys import in_key_order_sql
@@ -183,7 +183,9 @@ class PlainSqlHooks(Room):
         the policy is to rebuild.
         """
         found = self._invocations.opened(node)
-        kept = self._kept(found, self._types(found, node, self._adapter.get_columns_in_relation(new_rows)))
+        columns = self._adapter.get_columns_in_relation(new_rows)
+        require_readable(columns, node["unique_id"], replaces_rows=True)
+        kept = self._kept(found, self._types(found, node, columns))
         if kept is None:
             return rows
         if not self._is_read_alike(found, kept):

@@ -34,7 +34,8 @@ def require_lasting_results(
     captures = {each for captured in given.values() for each in captured}
     is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in captures)
     is_judged = is_judged or len({each.table for each in captures if each.is_changes}) > 1
-    is_judged = is_judged or "limit" in str(node.get("compiled_code")).lower()
+    compiled = str(node.get("compiled_code")).lower()
+    is_judged = is_judged or "limit" in compiled or ("max" in compiled and plan.name.name.lower() in compiled)
     if not is_judged or node.get("language") == "python":
         return
     if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
@@ -49,6 +50,8 @@ def require_lasting_results(
         logger.warning(wording.joins_changes(plan.model, list(map(str, use.joined))))
     if use.limited:
         logger.warning(wording.limits_changes(plan.model, list(map(str, use.limited))))
+    if use.watermark:
+        logger.warning(wording.skips_below_maximum(plan.model))
     if use.unsigned:
         raise result_errors.ignored_sign(plan.model, use.unsigned)
     if use.totals and not (may_total or use.reads_own_table):

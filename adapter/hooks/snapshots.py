@@ -17,8 +17,8 @@ from dbt.adapters.events.logging import AdapterLogger
 from iceberg_incremental.capture.dbt_snapshot import compared_whole, is_as_committed, open_snapshot
 from iceberg_incremental.capture.run import Run, RunState
 from iceberg_incremental.capture.run_plan import Action, RunPlan
-from iceberg_incremental.errors import IncrementalError, StagingError, StatementError
-from iceberg_incremental.explain import snapshot_reasons, wording
+from iceberg_incremental.errors import IncrementalError, NotIcebergError, StagingError, StatementError
+from iceberg_incremental.explain import history_errors, snapshot_reasons, wording
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.plan import session_settings
 from iceberg_incremental.publish.publisher import Published
@@ -53,9 +53,12 @@ class SnapshotHooks(Room):
     def begin(self, compiled_code: str, names: Mapping[str, str], context: Mapping[str, Any]) -> bool:
         """Whether a snapshot can compare only changed keys, given its config and SQL. Logs the reason if it cannot.
 
-        ``names``: dbt's names for its own columns in the table.
+        ``names``: dbt's names for its own columns in the table. Raises ConfigError under ``--empty`` and ``--sample``
+        if versions of rows that the run does not read would end.
         """
         model = ModelContext(**context)
+        if model.partial:
+            self._require_no_versions_to_end(model)
         macros = getattr(self._adapter.get_macro_resolver(), "macros", {}).values()
         reason = snapshot_reasons.PARTIAL if model.partial else None
         reason = reason or snapshot_config.reason_of_config(model.node, macros)
@@ -73,6 +76,17 @@ class SnapshotHooks(Room):
         if reason is not None:
             _log_whole(model.unique_id, reason)
         return reason is None
+
+    def _require_no_versions_to_end(self, model: ModelContext) -> None:
+        if not snapshot_config.records_deletions(model.node):
+            return
+        target = self._adapter.lookup.table_name(model.this)
+        try:
+            found = self._adapter.metadata_reader().load(target)
+        except NotIcebergError:
+            return
+        if found is not None and found.current is not None and found.current.number("total-records") != 0:
+            raise history_errors.ends_unread_versions(target, model.unique_id)
 
     def plan(self, node: Node, target: BaseRelation, exists: bool) -> str:
         """The action of a run: ``create`` the table, compare ``changes`` or ``whole`` tables, or only ``finish``.

@@ -25,6 +25,7 @@ from iceberg_incremental.write.columns import (
     SchemaChanges,
     key_columns,
     require_comparable,
+    require_readable,
     require_recorded_types,
     schema_changes,
     types_of,
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("SparkIceberg")
 
-_REPLACING = tuple(strategy.value for strategy in Strategy if strategy.is_keyed)
-"""Strategies that locate rows of the target by Iceberg's metadata columns."""
+_REPLACING = tuple(strategy.value for strategy in Strategy if strategy.replaces_rows)
+
+
+def _replaces_rows(node: Node) -> bool:
+    return strategy_config(node["config"]).name in _REPLACING
 
 
 class WriteHooks(Room):
@@ -96,9 +100,7 @@ class WriteHooks(Room):
         would not replace the same rows as before.
         """
         table, model = self._adapter.lookup.table_name(target), node["unique_id"]
-        reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
-        if reserved and node["config"].get("incremental_strategy") in _REPLACING:
-            raise model_errors.reserved_columns(reserved, model)
+        require_readable(columns, model, replaces_rows=_replaces_rows(node))
         found = self._invocations.if_opened(node)
         plan = None if found is None else found.run.plan
         if plan is not None and plan.policy.strategy.is_keyed:  # before on_schema_change drops missing columns
@@ -111,8 +113,10 @@ class WriteHooks(Room):
         if found is not None and plan is not None:
             found.run.state.types = types_of(given, compared)
             require_recorded_types(found.run.state.types, plan.recorded_types, table, model)
-        changes = schema_changes(on_schema_change, given, columns, table, model)
-        if plan is not None and plan.policy.history is not None and changes.removed:
+        keeps_history = plan is not None and plan.policy.history is not None
+        changes = schema_changes(on_schema_change, given, columns, table, model, keeps_history=keeps_history)
+        require_readable(changes.added, model, replaces_rows=_replaces_rows(node))
+        if keeps_history and changes.removed:
             raise history_errors.drops_columns(model, [column.name for column in changes.removed])
         if plan is not None and plan.groups is not None:
             altered: list[Column] = altered_columns(changes, columns)
@@ -139,6 +143,14 @@ class WriteHooks(Room):
     altered_columns = staticmethod(altered_columns)
     written_columns = staticmethod(written_columns)
 
+    def may_be_unreadable(self, query: str) -> bool:
+        """Whether a query's text has the name of an Iceberg metadata column, which a table must not have."""
+        return any(name in query for name in METADATA_COLUMNS)
+
+    def require_readable(self, node: Node, columns: Sequence[Column]) -> None:
+        """Raise ConfigError if Iceberg could create, but not read, a table with the columns of a query."""
+        require_readable(columns, node["unique_id"], replaces_rows=_replaces_rows(node))
+
     def built_rows(
         self, node: Node, rows: BaseRelation, columns: Sequence[Column], changelog: BaseRelation | None
     ) -> str:
@@ -148,6 +160,7 @@ class WriteHooks(Room):
         merge, so it would succeed, and the second run would fail.
         """
         config = node["config"]
+        require_readable(columns, node["unique_id"], replaces_rows=True)
         key_columns(columns, config.get("unique_key"))
         updated_columns(columns, config.get("merge_update_columns"), config.get("merge_exclude_columns"))
         key_columns(columns, config.get("merge_fixed_columns") or (), "merge_fixed_columns")

@@ -41,7 +41,8 @@ class Use:
     ``totals``: the aggregates and window functions over these changes whose values are written to the table.
     ``reads_own_table``: whether the SQL returns or sums rows of the model's own table. ``unsigned``: the signed changes
     that are written to the table although the SQL ignores their sign. ``joined``: changes of different tables that are
-    joined with each other. ``limited``: changes of which LIMIT returns only some rows.
+    joined with each other. ``limited``: changes of which LIMIT returns only some rows. ``watermark``: whether a
+    condition compares rows with a maximum in the model's own table.
     """
 
     totals: tuple[Total, ...] = ()
@@ -49,3 +50,4 @@ class Use:
     unsigned: tuple[Captured, ...] = ()
     joined: tuple[Captured, ...] = ()
     limited: tuple[Captured, ...] = ()
+    watermark: bool = False

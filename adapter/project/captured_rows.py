@@ -51,7 +51,18 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
         _unsigned(query, found),
         tuple(reader.joined),
         tuple(reader.limited),
+        any(captured.is_changes for each in given.values() for captured in each) and _has_watermark(query, _key(own)),
     )
+
+
+def _has_watermark(query: exp.Query, own: str) -> bool:
+    """Whether a condition reads a maximum of the table ``own`` and nothing else, as incremental models of dbt do."""
+    for where in query.find_all(exp.Where):
+        for each in where.find_all(exp.Subquery):
+            tables = {f"{table.db}.{table.name}".casefold() for table in each.find_all(exp.Table)}
+            if tables == {own} and each.find(exp.Max) is not None:
+                return True
+    return False
 
 
 def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:

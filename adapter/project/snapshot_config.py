@@ -118,7 +118,7 @@ def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Colu
     for one, other in compared:
         if types[one] != known.get(other):
             return reasons.other_type(one, types[one], str(known.get(other)))
-    if _records_deletions(node) and known.get(valid_from) == "string":
+    if records_deletions(node) and known.get(valid_from) == "string":
         return reasons.TEXT_AS_TIME
     return None
 
@@ -128,8 +128,8 @@ def makes_new_ids(node: Node) -> bool:
     return node["config"].get("strategy") == "check" and not node["config"].get("updated_at")
 
 
-def _records_deletions(node: Node) -> bool:
-    """Whether the current time is written to the columns with the values of ``updated_at``, for deleted rows."""
+def records_deletions(node: Node) -> bool:
+    """Whether deleted rows are recorded. The current time is then written to the columns with values of updated_at."""
     config = node["config"]
     return bool(config.get("invalidate_hard_deletes")) or config.get("hard_deletes") not in (None, "ignore")
 

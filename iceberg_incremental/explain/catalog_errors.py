@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import NotKeptError
-from ..table.history import MAIN, History
+from ..errors import ConfigError, NotKeptError, StatementError
+from ..table.history import MAIN, History, TableName
 from .caller import by_caller
 from .entries import indexed
 
@@ -48,6 +48,40 @@ def keeps_no_tags(history: History, model: str, tag: str) -> NotKeptError:
         f"  Expected: tag {tag}, whose creation the catalog reported as successful, since `hold_source` is set.\n"
         f"  Found: {_refs(history)} when the table was read again.\n"
         f"  To fix: {other_catalog(history)}; or remove `hold_source`. This run continues."
+    )
+
+
+def of_build(error: StatementError, table: TableName, model: str) -> ConfigError | None:
+    """The error for a table that its catalog cannot build as configured. None for other errors of the statement."""
+    if "Cannot open table: path is not set" in error.msg:
+        return no_iceberg_catalog(table, model)
+    if "Cannot downgrade v" in error.msg:
+        return older_format_version(table, model, error.msg.splitlines()[0])
+    return None
+
+
+@indexed
+def no_iceberg_catalog(table: TableName, model: str) -> ConfigError:
+    """The catalog of the model's table is Spark's own, which does not keep Iceberg tables."""
+    setting = f"spark.sql.catalog.{table.catalog}"
+    return ConfigError(
+        f"The catalog of {model} does not keep Iceberg tables.\n"
+        "  Expected: an Iceberg catalog.\n"
+        f"  Found: {table.catalog}, which is Spark's own, without Iceberg.\n"
+        f"  To fix: set the model's database to an Iceberg catalog, or set {setting} to "
+        "org.apache.iceberg.spark.SparkSessionCatalog in Spark's configuration."
+    )
+
+
+@indexed
+def older_format_version(table: TableName, model: str, found: str) -> ConfigError:
+    """The model's config asks for an older format version than its table has."""
+    return ConfigError(
+        f"{table} cannot be rebuilt in an older format version.\n"
+        "  Expected: the format version of the table or a newer one. Iceberg converts a table only to newer versions.\n"
+        f"  Found: {found}.\n"
+        f"  To fix: correct format-version in the tblproperties of {model}; or drop the table with all its snapshots "
+        f"(DROP TABLE {table.sql}), and run the model again."
     )
 
 

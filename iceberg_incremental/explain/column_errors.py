@@ -10,7 +10,7 @@ from ..quantities import counted
 from ..sql import sql_name
 from ..table.history import TableName
 from .entries import indexed
-from .wording import full_refresh, numbered
+from .wording import ANOTHER_HISTORY, full_refresh, numbered
 
 
 def differing_only_in_case(names: Iterable[str]) -> list[str]:
@@ -51,7 +51,13 @@ def columns_differ_in_case(names: Sequence[str], where: str) -> ConfigError:
 
 @indexed
 def columns_missing(
-    target: TableName, model: str, missing: Sequence[str], added: Sequence[str], on_schema_change: str
+    target: TableName,
+    model: str,
+    missing: Sequence[str],
+    added: Sequence[str],
+    on_schema_change: str,
+    *,
+    keeps_history: bool = False,
 ) -> ConfigError:
     """The model's SQL no longer returns columns that its table has."""
     one, other = ("it", "its") if len(missing) == 1 else ("them", "their")
@@ -60,6 +66,8 @@ def columns_missing(
         f"set on_schema_change: sync_all_columns, which drops {one} with {other} values, and adds new columns",
         f"rebuild the table with the model's columns: {full_refresh(model)}",
     ]
+    if keeps_history:  # which loses no column, and has versions that no rebuild computes again
+        ways[1:] = [ANOTHER_HISTORY]
     found = f"no {', '.join(missing)}"
     if len(missing) == len(added) == 1:
         old, new = sql_name(missing[0]), sql_name(added[0])
@@ -92,6 +100,7 @@ def values_do_not_fit(
     *,
     promotable: bool,
     more: Sequence[str] = (),
+    keeps_history: bool = False,
 ) -> ConfigError:
     """Columns of the table have types that cannot represent all values of the model.
 
@@ -104,7 +113,7 @@ def values_do_not_fit(
         *([widen] if promotable else []),
         *([added] if more else []),
         "keep the table's types: cast in the model's SQL, and handle the values that do not fit there",
-        f"rebuild the table with the model's types: {full_refresh(model)}",
+        ANOTHER_HISTORY if keeps_history else f"rebuild the table with the model's types: {full_refresh(model)}",
     ]
     cannot = "" if promotable or more else ", which Iceberg's ALTER TABLE cannot change to the model's type"
     return ConfigError(
@@ -184,6 +193,8 @@ def out_of_sync(
     added: Sequence[str],
     missing: Sequence[str],
     types: Sequence[tuple[str, str, str]],
+    *,
+    keeps_history: bool = False,
 ) -> OutOfSyncError:
     """The columns of the model's SQL and its table differ, and ``on_schema_change`` is ``fail``."""
     found = [
@@ -194,7 +205,7 @@ def out_of_sync(
     ways = [
         "change the model's SQL so that it returns the table's columns",
         "set on_schema_change: append_new_columns or sync_all_columns",
-        f"rebuild the table: {full_refresh(model)}",
+        ANOTHER_HISTORY if keeps_history else f"rebuild the table: {full_refresh(model)}",
     ]
     return OutOfSyncError(
         f"The columns of {model} and of {target} are out of sync.\n"
@@ -218,6 +229,17 @@ def _configured(names: Sequence[tuple[str, str]]) -> str:
 
 def _listed(types: Sequence[tuple[str, str, str]]) -> str:
     return ", ".join(f"{name} is {given} in the model and {target} in the table" for name, given, target in types)
+
+
+@indexed
+def no_end(model: str, config: str, found: str) -> ConfigError:
+    """The config ``dbt_valid_to_current`` of a dbt snapshot is not the SQL of a time."""
+    return ConfigError(
+        f"{model}: dbt_valid_to_current is {config}, which is not a time.\n"
+        "  Expected: a SQL expression of a date or a timestamp, as a text in the YAML or Jinja of the config.\n"
+        f"  Found: {found}.\n"
+        "  To fix: set it to an expression such as \"to_date('9999-12-31')\"."
+    )
 
 
 @indexed

@@ -8,9 +8,7 @@ from ..errors import CheckpointError, ConfigError, DuplicateKeyError, SequenceEr
 from ..quantities import counted
 from ..table.history import TableName
 from .entries import indexed
-from .wording import command, full_refresh, numbered, short
-
-_ANOTHER_HISTORY = "keep the table, and start another history in a model with another name"
+from .wording import ANOTHER_HISTORY, command, full_refresh, numbered, short
 
 
 def drops_history(model: str, command: str = "run") -> str:
@@ -79,7 +77,7 @@ def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bo
         f"`{command('ip_set_checkpoint', model=short(model), source='<log>', snapshot_id='<snapshot>')}`",
     ]
     if not can_continue:
-        ways = [_ANOTHER_HISTORY]
+        ways = [ANOTHER_HISTORY]
     ways.append(_from_the_log(model))
     return CheckpointError(
         f"{model} would be rebuilt, but its log may no longer have all events of the versions in {table}.\n"
@@ -92,7 +90,7 @@ def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bo
 @indexed
 def not_from_a_log(table: TableName, model: str) -> CheckpointError:
     """A history with ``sequence_by`` would continue versions that were not created from a log."""
-    ways = [_ANOTHER_HISTORY, _from_the_log(model)]
+    ways = [ANOTHER_HISTORY, _from_the_log(model)]
     return CheckpointError(
         f"{model} keeps the history of a log, but the versions in {table} were not created from a log.\n"
         "  Expected: a table that this model has built, with a record of the events that no version shows, such as "
@@ -221,6 +219,18 @@ def needs_same_changes(model: str) -> ConfigError:
         "in a run.\n"
         "  Found: a function such as rand(), uuid() or an aggregate that depends on the order of rows.\n"
         "  To fix: compute these values in the source, or in a view of the history."
+    )
+
+
+@indexed
+def ends_unread_versions(table: TableName, model: str) -> ConfigError:
+    """A dbt snapshot that records deletions runs with ``--empty`` or ``--sample``."""
+    return ConfigError(
+        f"{model} reads only a part of its rows under --empty or --sample, and would record all others as deleted.\n"
+        "  Expected: all rows, because hard_deletes is not ignore.\n"
+        f"  Found: versions of rows in {table}.\n"
+        f"  To fix: leave the snapshot out (--exclude {short(model)}), or use a target whose schema does not have it "
+        "yet."
     )
 
 

@@ -85,8 +85,8 @@ def columns_unknown(table: TableName, start: int, end: int, schemas: tuple[objec
         f"The net changes of {table} from snapshot {start} to {end} cannot be read, because its schema changed.\n"
         "  Expected: the same schema at both snapshots, since Spark's metadata tables have only the names of columns.\n"
         f"  Found: {at_start} and {at_end}.\n"
-        "  To fix: configure PyIceberg to read the metadata, with its properties under "
-        f"pyiceberg: {table.catalog}: in the profile; or rebuild the model with --full-refresh."
+        "  To fix: let PyIceberg read the metadata (metadata_reader: auto, and where Spark's settings do not suffice, "
+        f"its properties under pyiceberg: {table.catalog}: in the profile); or rebuild the model with --full-refresh."
     )
 
 

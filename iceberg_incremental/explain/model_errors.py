@@ -206,13 +206,13 @@ def not_columns(macro: str, value: object, model: str) -> ConfigError:
 
 @indexed
 def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
-    """The model's table has columns with the names of the metadata columns that Iceberg uses to locate a row."""
+    """The columns of a model's rows or table have the names of Iceberg's metadata columns."""
     return ConfigError(
-        f"The rows of {model} cannot be replaced.\n"
-        "  Expected: no column with the name of an Iceberg metadata column. Statements use these columns to find the "
-        f"rows that they replace: {', '.join(METADATA_COLUMNS)}.\n"
+        f"{model} has columns with the names of Iceberg's metadata columns.\n"
+        f"  Expected: no such column, because Iceberg could not read the table, or not locate the rows to replace: "
+        f"{', '.join(METADATA_COLUMNS)}.\n"
         f"  Found: {', '.join(columns)}.\n"
-        f"  To fix: rename the column in the model's SQL, and rebuild the model with {full_refresh(model)}."
+        f"  To fix: rename the column in the model's SQL. If the table has it, use {full_refresh(model)}."
     )
 
 
@@ -270,7 +270,9 @@ def duplicate_keys(model: str, keys: Sequence[str], found: str) -> DuplicateKeyE
         "    1. keep one row of each key, for example the newest: in a subquery, return row_number() over "
         f"(partition by {listed} order by … desc) as n, and select the rows with n = 1\n"
         "    2. add a column to unique_key in which these rows differ\n"
-        "    3. remove the duplicates from the table that the model reads"
+        "    3. remove the duplicates from the table that the model reads\n"
+        "    4. if the SQL reads ip_changelog(), which returns several changes of a key: also return _change_type, and "
+        "set incremental_strategy: apply_changes"
     )
 
 

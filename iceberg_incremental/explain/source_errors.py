@@ -37,7 +37,8 @@ def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     in_dbt = (
         f"if dbt builds it, run `dbt build --select +{short(model)}`. If it is declared as a dbt source, create the "
-        "table, or correct its name in the source's definition (database is the catalog, schema the namespace)."
+        "table, or correct its name in the source's definition (database is the catalog, which Spark "
+        f"must know by spark.sql.catalog.{source.catalog}; schema is the namespace)."
     )
     return SourceMissingError(
         f"The source {source} of {model} does not exist.\n"

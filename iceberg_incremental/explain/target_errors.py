@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import CheckpointError, ConfigError
 from ..quantities import counted
-from ..sql import sql_name, sql_string
+from ..sql import property_value, sql_name, sql_string
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
 from ..table.checkpoint_state import CheckpointState
-from ..table.history import TableName
-from ..table.partitions import LiveSpec
+from ..table.history import History, TableName
+from ..table.partitions import LiveSpec, configured
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .caller import by_caller, setting
@@ -126,6 +126,42 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
         "  Found: the snapshot has expired, and the last metadata file that contains it is no longer in the metadata "
         f"log. The commits of this run removed the file, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
         f"  This run published nothing. To fix, one of:\n{numbered(ways)}"
+    )
+
+
+def keeps_layout(
+    target: History,
+    model: str,
+    partition_by: Sequence[str],
+    properties: Mapping[str, object],
+    *,
+    keeps_history: bool = False,
+) -> str | None:
+    """The warning that a table differs from configs that only a build applies. None if it does not.
+
+    ``partition_by``, ``properties``: the configs ``partition_by``, if set, and ``tblproperties``.
+    """
+    given = {
+        key: sql_string(value)
+        for key, value in {**target.properties, "format-version": str(target.format_version)}.items()
+    }
+    if target.lost_partition:  # runs then set these properties
+        properties = {key: value for key, value in properties.items() if not key.endswith(".mode")}
+    found = [
+        f"{key} is {property_value(value)} in the config and {given.get(key, 'not set')} in the table"
+        for key, value in properties.items()
+        if given.get(key) != property_value(value)
+    ]
+    now = target.partitioned_by
+    if partition_by and now is not None and sorted(configured(partition_by)) != sorted(now):
+        in_table = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
+        found.append(f"partition_by is {', '.join(configured(partition_by))} in the config and {in_table}")
+    if not found:
+        return None
+    rebuilding = "" if keeps_history else f", or rebuild the table: {full_refresh(model)}"
+    return (
+        f"{target.table} keeps its layout: {'; '.join(found)}. Runs of {model} do not alter an existing table. "
+        f"To apply the config, use ALTER TABLE{rebuilding}."
     )
 
 

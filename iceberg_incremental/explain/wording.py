@@ -117,6 +117,9 @@ def full_refresh(model: str) -> str:
     )
 
 
+ANOTHER_HISTORY = "keep the table, and start another history in a model with another name"
+
+
 def rebuild(model: str) -> str:
     """The advice to rebuild a table, given the model's name or unique id."""
     return f"rebuild the {by_caller('model', 'table', 'table')} with {full_refresh(model)}"
@@ -268,6 +271,15 @@ def limits_changes(model: str, captured: Sequence[str]) -> str:
     return (
         f"{model} has a LIMIT on the rows of {' and '.join(captured)}. No later run reads the other rows. To read "
         "fewer rows in each run, set max_snapshots_per_run or max_bytes_per_run."
+    )
+
+
+def skips_below_maximum(model: str) -> str:
+    """The warning that a model has a watermark beside a capture."""
+    return (
+        f"{model} reads only rows above a maximum in its own table, beside the changes that each run captures. Rows "
+        "that arrive with a lower or the same value are never read. Each run already reads only new rows: remove this "
+        "condition."
     )
 
 

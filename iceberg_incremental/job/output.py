@@ -15,7 +15,6 @@ from ..plan.ranges import CHANGE_TYPE
 from ..publish.publisher import Published
 from ..spark.session import SessionSpark
 from ..sql import sql_name, sql_properties
-from ..table.changed_files import METADATA_COLUMNS
 from ..table.partitions import columns_of
 from ..write.alter import alter_statements, altered_columns
 from ..write.append import append_sql
@@ -23,6 +22,7 @@ from ..write.apply_changes import insert_kept_sql, kept_rows_sql
 from ..write.columns import (
     Column,
     require_comparable,
+    require_readable,
     require_recorded_types,
     schema_changes,
     types_of,
@@ -63,6 +63,8 @@ class Output:
         """Build the whole table from a DataFrame's rows."""
         policy, target = self._plan.policy, self._plan.name
         log, rows = self._views(frame)
+        returned = [Column(name, "") for name in frame.columns]
+        require_readable(returned, self._plan.model, replaces_rows=policy.strategy.replaces_rows)
         query = f"select * from {rows}"
         fields = self._layout.partitioned_by or self._partition_fields()
         if policy.strategy.replaces_partitions and not fields:
@@ -87,14 +89,13 @@ class Output:
         fields = self._partition_fields() if strategy.replaces_partitions else []
         if strategy.replaces_partitions and not fields:
             raise job_errors.not_partitioned(plan.model, plan.name)
-        reserved = [column.name for column in columns if column.name.lower() in METADATA_COLUMNS]
-        if reserved and strategy.is_keyed:
-            raise model_errors.reserved_columns(reserved, plan.model)
+        require_readable(columns, plan.model, replaces_rows=strategy.replaces_rows)
         compared = self._compared([column.name for column in columns], fields)
         require_comparable(given, columns, compared, plan.name, plan.model)
         self._run.state.types = types_of(given, compared)
         require_recorded_types(self._run.state.types, plan.recorded_types, plan.name, plan.model)
         changes = schema_changes(self._layout.on_schema_change, given, columns, plan.name, plan.model)
+        require_readable(changes.added, plan.model, replaces_rows=strategy.replaces_rows)
         target = altered_columns(changes, columns)
         written = written_columns(given, target)
         statement = self._statement(log or rows, rows, written, target)

@@ -16,7 +16,7 @@ from typing import Any
 from ..table.changed_files import PartitionField, TableColumn, fields_by_path, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type
-from ..table.partitions import spelled
+from ..table.partitions import configured, spelled
 from ..table.types import fields_of
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -79,7 +79,16 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         created_ms=created_ms(log[0]["metadata-file"], log[0]["timestamp-ms"]) if log else None,
         fields=present,
         lost_partition=bool(present) and any(each.source_id not in ids for each in partitioned),
+        partitioned_by=_partitioned_by(document, present),
     )
+
+
+def _partitioned_by(document: Mapping[str, Any], present: Mapping[str, int]) -> tuple[str, ...]:
+    """The fields of the default partition spec, in normal form."""
+    names = {number: path for path, number in present.items()}
+    spec = partition_specs(document).get(document.get("default-spec-id", 0), {})
+    found = [spelled(field.transform, names.get(field.source_id, "?")) for field in spec.values()]
+    return tuple(configured([field for field in found if field is not None]))
 
 
 def created_ms(file: str, timestamp_ms: int) -> int | None:

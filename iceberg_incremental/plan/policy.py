@@ -44,12 +44,17 @@ class Strategy(str, Enum):
         return self in (Strategy.APPLY_CHANGES, Strategy.HISTORY)
 
     @property
+    def replaces_rows(self) -> bool:
+        """Whether single rows of the target are replaced. Statements locate them by Iceberg's metadata columns."""
+        return self.is_keyed or self is Strategy.AUTO
+
+    @property
     def table_defaults(self) -> Mapping[str, str]:
         """The default properties of a new table.
 
         If rows will be replaced, merge-on-read marks old rows as deleted without rewriting files.
         """
-        if not self.is_keyed and self is not Strategy.AUTO:
+        if not self.replaces_rows:
             return {}
         return {
             "format-version": "3",

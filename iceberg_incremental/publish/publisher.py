@@ -177,6 +177,8 @@ class Publisher:
                 self._spark.send(sql)
             except StatementError as error:
                 if attempt == _ATTEMPTS or not (is_commit_conflict(error) or self._is_made(run, text)):
+                    if (known := catalog_errors.of_build(error, run.plan.name, run.plan.model)) is not None:
+                        raise known from error
                     raise
                 pause(attempt)
             else:

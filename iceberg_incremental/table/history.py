@@ -131,7 +131,8 @@ class History:
     ``rolled_back_ms``: when main was last set to a snapshot that had been current before; None if it was not, or if the
     reader cannot know it. ``created_ms``: when the table was created; None if the reader cannot know it. ``fields``:
     the present columns, as in Snapshot. ``lost_partition``: whether a partition spec uses a column that was dropped
-    since, as far as the reader knows. It may be an older spec.
+    since, as far as the reader knows. It may be an older spec. ``partitioned_by``: the present partition fields in
+    normal form; None if the reader cannot know them.
     """
 
     table: TableName
@@ -150,6 +151,7 @@ class History:
     created_ms: int | None = None
     fields: Mapping[str, int] = field(default_factory=lambda: _NO_FIELDS, compare=False, repr=False)
     lost_partition: bool = False
+    partitioned_by: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def deletes_in_place(self) -> bool:

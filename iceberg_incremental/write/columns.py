@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from ..explain import column_errors, window_errors
+from ..explain import column_errors, model_errors, window_errors
 from ..expose.event_window import inside_sql
 from ..plan.event_window import EventWindow, holds_whole_partitions
 from ..sql import plain_name, sql_name, sql_string
+from ..table.changed_files import METADATA_COLUMNS
 from ..table.history import TableName
 from ..table.spark_types import compares_alike, is_collated
 from .assignment import fits, new_fields, promotes, same_type
@@ -120,11 +121,18 @@ def _each(compared: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def schema_changes(
-    on_schema_change: str, given: Sequence[_TypedColumn], target: Sequence[_TypedColumn], table: TableName, model: str
+    on_schema_change: str,
+    given: Sequence[_TypedColumn],
+    target: Sequence[_TypedColumn],
+    table: TableName,
+    model: str,
+    *,
+    keeps_history: bool = False,
 ) -> SchemaChanges[_TypedColumn]:
     """The changes to the table's columns, given the model's columns and ``on_schema_change``.
 
-    Raises ConfigError if rows of the table would silently be NULL or have other values than the model returns.
+    ``keeps_history``: whether the table has versions that a rebuild would lose, so that no error offers one. Raises
+    ConfigError if rows of the table would silently be NULL or have other values than the model returns.
     """
     for columns in (given, target):
         _require_distinct_names(columns, model)
@@ -137,9 +145,9 @@ def schema_changes(
     if on_schema_change == "fail":
         differing = _types((ours, theirs) for ours, theirs in pairs if not same_type(ours.dtype, theirs.dtype))
         if added or missing or differing:
-            raise column_errors.out_of_sync(table, model, new, gone, differing)
+            raise column_errors.out_of_sync(table, model, new, gone, differing, keeps_history=keeps_history)
     if on_schema_change == "ignore" and missing:
-        raise column_errors.columns_missing(table, model, gone, new, on_schema_change)
+        raise column_errors.columns_missing(table, model, gone, new, on_schema_change, keeps_history=keeps_history)
     unfit = [(ours, theirs) for ours, theirs in pairs if not fits(ours.dtype, theirs.dtype)]
     promotable = all(promotes(theirs.dtype, ours.dtype) for ours, theirs in unfit)
     syncs = on_schema_change == "sync_all_columns"
@@ -147,7 +155,13 @@ def schema_changes(
         fields = [new_fields(sql_name(theirs.name), ours.dtype, theirs.dtype) for ours, theirs in unfit]
         more = [field for each in fields for field in each or ()] if None not in fields else []
         raise column_errors.values_do_not_fit(
-            table, model, _types(unfit), on_schema_change, promotable=promotable, more=more
+            table,
+            model,
+            _types(unfit),
+            on_schema_change,
+            promotable=promotable,
+            more=more,
+            keeps_history=keeps_history,
         )
     if on_schema_change == "ignore":
         return SchemaChanges(passed_over=new)
@@ -193,6 +207,17 @@ def key_columns(columns: Sequence[Named], keys: str | Sequence[str], config: str
     if unknown:
         raise column_errors.not_columns_of_the_model(config, unknown, list(known.values()))
     return [known[name] for name in names]
+
+
+def require_readable(columns: Sequence[Named], model: str, *, replaces_rows: bool) -> None:
+    """Raise ConfigError for columns of a table with the names of Iceberg's metadata columns.
+
+    Iceberg creates a table with such a column and cannot read it. If the case differs, it can, but statements that
+    replace rows cannot locate them.
+    """
+    found = [each.name for each in columns if (each.name.lower() if replaces_rows else each.name) in METADATA_COLUMNS]
+    if found:
+        raise model_errors.reserved_columns(found, model)
 
 
 def overwriting_values(

@@ -11,6 +11,9 @@
     {%- elif adapter.ip.model.is_plain(model) -%}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- set rows = adapter.ip.plain_sql.built_rows(model, rows, new_rows) -%}
+    {%- elif adapter.ip.write.may_be_unreadable(rows) -%}
+        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
+        {%- do adapter.ip.write.require_readable(model, adapter.get_columns_in_relation(new_rows)) -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}
         {#- The view is dropped before the build. Spark analyzes the SQL first, so that wrong SQL does not drop it. -#}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}

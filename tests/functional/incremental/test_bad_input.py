@@ -40,6 +40,27 @@ def test_columns_of_a_merge_that_the_model_does_not_return_stop_its_first_build(
     assert not shop.sql(f"show tables in {CATALOG}.{shop.schema} like 'staged'")
 
 
+def test_names_of_metadata_columns_stop_the_first_build(shop):
+    """Iceberg would create the table, and no run could read it."""
+    events = shop.source("events")
+    shop.insert(events, "(1, 'a')")
+    configs = {
+        "appended": {},
+        "merged": {"incremental_strategy": "merge", "unique_key": "id"},
+        "equal": {"incremental_strategy": "auto"},
+    }
+    for name, config in configs.items():
+        read = CHANGES if name != "equal" else "select * from {{ source('raw', 'events') }}"
+        shop.model(name, read.replace("*", "id, v as _file"), **config)
+    for result in shop.dbt("run").nodes.values():
+        assert "has columns with the names of Iceberg's metadata columns" in result.message
+        assert "Found: _file." in result.message
+    assert not shop.sql(f"show tables in {CATALOG}.{shop.schema}")
+    shop.model("appended", CHANGES.replace("*", "id, v as _FILE"))  # which Iceberg can read
+    shop.run("--select", "appended")
+    shop.run("--select", "appended")
+
+
 def test_wrong_sql_and_keys_under_auto(shop):
     """The error of wrong SQL is Spark's own, as for dbt's materializations. No setting of this package could fix it."""
     shop.source("events")

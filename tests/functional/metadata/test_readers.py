@@ -226,6 +226,8 @@ def comparable(history: History) -> History:
         history,
         table_uuid=None,
         location=None,
+        rolled_back_ms=None,
+        created_ms=None,
         snapshots={
             key: dataclasses.replace(each, sequence_number=None, has_row_ids=False)
             for key, each in history.snapshots.items()

@@ -162,6 +162,38 @@ def test_comparisons_of_whole_tables_log_their_reason(orders):
         assert not any("ip.checkpoint" in summary for summary in summaries), name
 
 
+def test_parts_of_the_rows_end_no_versions(orders):
+    """Without its rows, dbt would record all of them as deleted."""
+    for name, config in {"ended": CHECK, "recorded": KINDS["recorded"], "kept": KINDS["check_some"]}.items():
+        orders.write(name, **config)
+    orders.shop.dbt("build", "--empty")  # new tables
+    assert orders.shop.dbt("build", "--empty").success
+    orders.run()
+    rows = {name: orders.versions(name) for name in ("ended", "recorded", "kept")}
+    found = orders.shop.dbt("build", "--empty")
+    for name in ("ended", "recorded"):
+        assert "would record all others as deleted" in found.nodes[name].message
+        assert f"--exclude {name}" in found.nodes[name].message
+    assert found.nodes["kept"].status == "success"
+    assert rows == {name: orders.versions(name) for name in rows}
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("9999-12-31", "Found: a value of type int."),
+        ("9999-12-31 00:00:00", "PARSE_SYNTAX_ERROR"),
+        ("'9999-12-31'", ""),
+    ],
+)
+def test_the_end_of_valid_versions(orders, end, said):
+    orders.write("ended", **{**TIMED, "dbt_valid_to_current": end})
+    found = orders.shop.dbt("snapshot")
+    assert found.success is (not said)
+    assert said in str(found.nodes["ended"].message)
+    assert said == "" or "dbt_valid_to_current is 9999-12-31" in found.nodes["ended"].message
+
+
 def test_keys_that_have_one_id(orders):
     """dbt joins the columns of a key with ``|``. It ends both versions of an id, and the next run opens one again."""
     orders.declare("divided", f"select *, split_part(name, '-', 1) as a, split_part(name, '-', 2) as b from {SOURCE}",

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from iceberg_incremental.explain.target_errors import keeps_layout
 from iceberg_incremental.metadata.table_metadata import columns_at, layout_of, parse, renamed_since, to_history
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.layout import DescribedColumn, Layout
@@ -18,6 +19,35 @@ def test_a_table_without_a_snapshot():
     document = {"format-version": 2, "table-uuid": "u", "current-snapshot-id": -1, "properties": {"a": "b"}}
 
     assert to_history(TABLE, document) == History(TABLE, "u", 2, None, {}, {}, {"a": "b"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "properties", "said"),
+    [
+        (["days(at)"], {"a": "b", "format-version": 2, "c": True}, None),
+        (["day(`At`)"], {}, None),
+        ([], {}, None),  # a partitioned table whose partitioning the config leaves open
+        (["region"], {}, "partition_by is region in the config and days(at) in the table."),
+        ([], {"a": "c", "d": 1}, "a is 'c' in the config and 'b' in the table; d is '1' in the config and not set in"),
+        ([], {"format-version": "3"}, "format-version is '3' in the config and '2' in the table."),
+    ],
+)
+def test_a_config_that_the_table_does_not_have(fields, properties, said):
+    columns = [{"id": 1, "name": "at", "type": "timestamp"}, {"id": 2, "name": "region", "type": "string"}]
+    document = {
+        "format-version": 2,
+        "table-uuid": "u",
+        "properties": {"a": "b", "c": "true"},
+        "schemas": [{"schema-id": 0, "fields": columns}],
+        "partition-specs": [
+            {"spec-id": 0, "fields": [{"source-id": 2, "transform": "identity", "name": "region"}]},
+            {"spec-id": 1, "fields": [{"source-id": 1, "transform": "day", "name": "at_day"}]},
+        ],
+        "default-spec-id": 1,
+    }
+    found = keeps_layout(to_history(TABLE, document), "model.shop.flights", fields, properties)
+    assert (found is None) is (said is None)
+    assert said is None or said in found
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -235,3 +235,23 @@ def test_changes_that_are_joined_with_each_other(sql, joins):
 )
 def test_a_limit_of_changes(sql, limits):
     assert bool(found(sql).limited) is limits
+
+
+OF_OWN = "lake.`ops`.`sums`"
+
+
+@pytest.mark.parametrize(
+    ("sql", "has_watermark"),
+    [
+        (f"select * from {NEW} where v > (select max(v) from {OF_OWN})", True),
+        (
+            f"with n as (select * from {NEW} where v >= (select coalesce(max(v), 0) from {OF_OWN})) select * from n",
+            True,
+        ),
+        (f"select * from {NEW} where v > (select max(v) from {DIM})", False),
+        (f"select * from {NEW} where k not in (select k from {OF_OWN})", False),
+        (f"select * from {WHOLE} where v > (select max(v) from {OF_OWN})", True),  # the text may stand for changes
+    ],
+)
+def test_a_maximum_of_the_models_own_table(sql, has_watermark):
+    assert found(sql).watermark is has_watermark

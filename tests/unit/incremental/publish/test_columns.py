@@ -15,6 +15,7 @@ from iceberg_incremental.write.columns import (
     key_columns,
     overwriting_values,
     require_comparable,
+    require_readable,
     require_recorded_types,
     require_uncollated,
     schema_changes,
@@ -62,6 +63,25 @@ def test_an_unknown_column_is_an_error(call):
 
 def changes(on_schema_change, given, target):
     return schema_changes(on_schema_change, given, target, TableName("lake", "ops", "t"), "model.shop.t")
+
+
+@pytest.mark.parametrize(
+    ("policy", "given"), [("ignore", [ID]), ("fail", [ID]), ("append_new_columns", [ID, Column("v", "struct<a: int>")])]
+)
+def test_no_error_offers_to_rebuild_a_history(policy, given):
+    table = TableName("lake", "ops", "t")
+    for keeps_history in (False, True):
+        with pytest.raises(ConfigError) as raised:
+            schema_changes(policy, given, [ID, V], table, "model.shop.t", keeps_history=keeps_history)
+        assert ("--full-refresh" in raised.value.msg) is not keeps_history
+        assert ("start another history" in raised.value.msg) is keeps_history
+
+
+def test_tables_that_iceberg_cannot_read():
+    require_readable([ID, Column("_FILE")], "model.shop.t", replaces_rows=False)
+    for name, replaces_rows in (("_file", False), ("_row_id", True), ("_SPEC_ID", True)):
+        with pytest.raises(ConfigError, match=f"Found: {name}"):
+            require_readable([ID, Column(name)], "model.shop.t", replaces_rows=replaces_rows)
 
 
 @pytest.mark.parametrize("policy", ["ignore", "append_new_columns", "sync_all_columns", "fail"])

@@ -262,6 +262,24 @@ def test_the_error_of_an_uncommitted_build_is_raised():
     assert lake.sent == ["build", "build"]
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("Cannot open table: path is not set", "lake, which is Spark's own, without Iceberg"),
+        ("Cannot downgrade v3 table to v2", "drop the table with all its snapshots"),
+    ],
+)
+def test_a_table_that_its_catalog_cannot_build(found, said):
+    lake = Lake()
+    run = lake.run(full_refresh=True)
+
+    def fails(_):
+        raise StatementError(found)
+
+    with pytest.raises(ConfigError, match=said):
+        Publisher(Connection(fails, lake.configure), lake).rebuild(run, "build")
+
+
 class Forgetful(Lake):
     """A catalog that reports a new branch as created, and does not create it. ``reads``: whether PyIceberg reads it."""
 
