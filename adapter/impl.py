@@ -27,8 +27,6 @@ from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.sql import sql_name
 
 from .__version__ import version
-from .hooks import Hooks, freshness, spelling
-from .hooks.documentation import documentation
 from .lineage.start import listen
 from .profile.credentials import SparkIcebergCredentials, project_folder
 from .project.dispatch import search_adapter
@@ -38,7 +36,7 @@ from .relations.column import SparkIcebergColumn
 from .relations.docs import DocsCatalog
 from .relations.relation import SparkIcebergRelation
 from .relations.tables import SparkIcebergConfig
-from .spark import debug, engine_log, interrupt
+from .spark import debug, engine_log, interrupt, quick_exit
 from .spark.access import SparkAccess
 from .spark.as_dbt import AsDbt
 from .spark.connections import SparkIcebergConnectionManager
@@ -85,6 +83,10 @@ class SparkIcebergAdapter(SparkAdapter):
         search_adapter(config)
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
+        early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None))
+        from .hooks import Hooks  # which takes a third of a second, while the JVM starts
+        from .hooks.documentation import documentation
+
         self.access = SparkAccess(connections, credentials)
         self._relations = Relations(
             connections, credentials.catalog, self.access.settings, self.get_catalog_integration, self.convert_type
@@ -95,7 +97,7 @@ class SparkIcebergAdapter(SparkAdapter):
         self._lineage = listen(self, self._hooks.invocations, self.access.settings, version)
         engine_log.forward()
         interrupt.listen()
-        early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None), self._hooks.preload)
+        quick_exit.prepare()
 
     @property
     def credentials(self) -> SparkIcebergCredentials:
@@ -150,6 +152,8 @@ class SparkIcebergAdapter(SparkAdapter):
         nodes = list(relation_configs)
         macros = getattr(self.get_macro_resolver(), "macros", {}).values()
         own = {macro.name for macro in macros if macro.package_name == self.config.project_name}
+        from .hooks import spelling
+
         for warning in spelling.warnings(nodes, {macro.name for macro in macros}, own):
             logger.warning(warning)
         super().set_relations_cache(nodes, *args, **kwargs)
@@ -158,12 +162,16 @@ class SparkIcebergAdapter(SparkAdapter):
         self, sources: Sequence[BaseRelation], macro_resolver: Any = None
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, FreshnessResponse]]:
         """The freshness of many sources, from metadata alone."""
+        from .hooks import freshness
+
         return [], freshness.of_many(self, sources)
 
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: Any = None
     ) -> tuple[AdapterResponse | None, FreshnessResponse]:
         """The freshness of one source, from metadata alone. Raises the errors of ``freshness.last_modified``."""
+        from .hooks import freshness
+
         return None, freshness.of_one(self, source)
 
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .adapter import Adapter
@@ -44,13 +42,6 @@ class Hooks:
         self.clones = CloneHooks(adapter, invocations)
         self.dbt_models = DbtModelHooks(adapter, invocations)
         self.operations = OperationHooks(adapter, invocations)
-
-    @staticmethod
-    def preload() -> None:
-        """Import what most models need, which takes half a second. The first use reports an error."""
-        with suppress(Exception):
-            for name in (f"{__name__}.plain_sql", "iceberg_incremental.metadata.pyiceberg_reader"):
-                import_module(name)
 
     @cached_property
     def plain_sql(self) -> PlainSqlHooks:

@@ -88,8 +88,8 @@ def no_grants(relation: str) -> DbtRuntimeError:
     )
 
 
-def require_pyspark() -> None:
-    """Raise DbtRuntimeError unless a supported version of PySpark is installed."""
+def require_pyspark() -> str:
+    """The version of PySpark. Raises DbtRuntimeError unless a supported version is installed."""
     version = _full_pyspark()
     if version is None:
         try:
@@ -102,6 +102,7 @@ def require_pyspark() -> None:
                 "Install it: pip install 'dbt-spark-iceberg[session]'"
             ) from error
     require_spark(version)
+    return version
 
 
 def require_connect() -> None:

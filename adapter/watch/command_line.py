@@ -141,12 +141,14 @@ def watch(**given: Any) -> None:
 
     Runs until SIGTERM or Ctrl-C. It then cancels the statements of a running build and exits with 0.
     """
+    from ..spark.in_process import session
     from .log import Log
     from .loop import Loop, Settings
     from .metrics import Metrics
     from .signals import Stop
     from .version import Versions
 
+    session.runs_on = True
     if given["retry_at_most"] < given["retry_after"]:
         raise click.UsageError(
             "--retry-at-most is shorter than --retry-after. Expected: at least the time of --retry-after."

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..explain.java_errors import launcher_failed
 from .java import Java
+from .workload import Workload
 
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 """The main class of Spark's driver."""
@@ -23,17 +24,25 @@ _VECTOR = "jdk.incubator.vector"
 _SMALL_HEAP = 4 << 30
 """The largest heap in bytes for which the serial collector is the default."""
 
-# The second compiler (C2) took most of the CPU of small runs. It compiles a method after a hundred times as many calls
-# as by default, or a loop after ten times as many rounds, so that it compiles only what long computations need.
-COMPILER = (
-    "-XX:Tier4InvocationThreshold=500000",
-    "-XX:Tier4MinInvocationThreshold=200000",
-    "-XX:Tier4CompileThreshold=1000000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-)
+# Spark has 150 MB of classes. By default, the JVM collects the whole heap once they outgrow 21 MB, and again later.
+_CLASSES = "-XX:MetaspaceSize=256m"
+# For long computations, the second compiler (C2) compiles a method after a hundred times as many calls as by default,
+# or a loop after ten times as many rounds, so that it compiles only what they need.
+COMPILER = {
+    Workload.SHORT: (_CLASSES, "-XX:TieredStopAtLevel=1"),
+    Workload.LONG: (
+        _CLASSES,
+        "-XX:Tier4InvocationThreshold=500000",
+        "-XX:Tier4MinInvocationThreshold=200000",
+        "-XX:Tier4CompileThreshold=1000000",
+        "-XX:Tier4BackEdgeThreshold=400000",
+    ),
+}
 
 
-def spark_command(java: Java, spark_home: Path, settings: Mapping[str, str]) -> list[str]:
+def spark_command(
+    java: Java, spark_home: Path, settings: Mapping[str, str], workload: Workload = Workload.LONG
+) -> list[str]:
     """The command of Spark's launcher for PySpark's driver, which reads Spark's files and environment variables too.
 
     Raises IncrementalError if the launcher rejects the settings.
@@ -50,7 +59,7 @@ def spark_command(java: Java, spark_home: Path, settings: Mapping[str, str]) -> 
     words = launched.stdout.partition("\0\n")[2].split("\0")[:-1]
     if launched.returncode or not words:
         raise launcher_failed((launched.stderr or launched.stdout).strip())
-    return _adapted(words, java)
+    return _adapted(words, java, workload)
 
 
 def environment(spark_home: Path) -> dict[str, str]:
@@ -59,11 +68,12 @@ def environment(spark_home: Path) -> dict[str, str]:
     return {**os.environ, **own}
 
 
-def _adapted(words: Sequence[str], java: Java) -> list[str]:
+def _adapted(words: Sequence[str], java: Java, workload: Workload) -> list[str]:
     """A launcher's command with an explicit class path and our defaults, which the user's options override."""
     place = words.index("-cp") + 1
     options = [word for word in words[1:] if not (java.modules and _lacking(word, java))]
-    defaults = [*collector(words), *COMPILER]
+    is_chosen = any(re.match(r"-XX:[+-]?Tier", word) for word in (*words, *options_in(os.environ)))
+    defaults = [*collector(words), *COMPILER[Workload.LONG if is_chosen else workload]]
     adapted = [str(java.executable), *defaults, *options]
     adapted[adapted.index("-cp") + 1] = os.pathsep.join(class_path(words[place]))
     return adapted

@@ -15,17 +15,21 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..errors import IncrementalError
 from . import jars, java
 from .archive import Archive, archive_of, refusal
 from .command import environment, spark_command
 from .java import Java
+from .workload import Workload
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 
@@ -93,20 +97,30 @@ def local_spark(settings: Mapping[str, str]) -> SparkSession:
     return SparkSession.builder.config(map=dict(settings)).getOrCreate()
 
 
-def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log) -> JavaGateway:
+def active_context() -> SparkContext | None:
+    """The SparkContext of this process. None if there is none."""
+    context: SparkContext | None = _kept("_active_spark_context")
+    return context
+
+
+def _kept(name: str) -> Any:
+    """What PySpark keeps for the process. None if nothing, or if PySpark, which takes long, is not imported yet."""
+    return getattr(getattr(sys.modules.get("pyspark"), "SparkContext", None), name, None)
+
+
+def open_gateway(
+    settings: Mapping[str, str], output: IO[bytes] | None, log: Log, workload: Workload = Workload.LONG
+) -> JavaGateway:
     """Start Spark's JVM with its settings, and connect PySpark to it. A JVM that this process has started is used.
 
     ``output``: a file for the output of the JVM; None for that of this process. The JVM ends with this process.
     Raises IncrementalError.
     """
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-
-    gateway: JavaGateway | None = SparkContext._gateway  # PySpark keeps it for all contexts of the process
+    gateway: JavaGateway | None = _kept("_gateway")  # for all contexts of the process
     if gateway is not None:
         return gateway
     if _PORT in os.environ:
-        return launch_gateway()  # type: ignore[no-untyped-call]
+        return _launched_by_pyspark()
     other = other_start(os.environ)
     try:
         found, rejected = java.find()
@@ -116,31 +130,38 @@ def open_gateway(settings: Mapping[str, str], output: IO[bytes] | None, log: Log
         found, rejected = None, []  # Spark's scripts may know one
     report = log.info if rejected else log.debug
     report("; ".join([*rejected, f"Spark runs on {found}"]))
-    plan = None if found is None or other is not None else planned(found, settings)
+    plan = None if found is None or other is not None else planned(found, settings, workload)
     reason = other if plan is None else plan.archive
     if isinstance(reason, str):
         log.info(f"Spark starts slowly, since it cannot use a class data archive: {reason}")
     if plan is None:
         os.environ.update({} if found is None else {"JAVA_HOME": str(found.home)})
+        from pyspark import SparkConf
+
         kwargs = {} if output is None else {"stdout": output, "stderr": output}
-        return launch_gateway(SparkConf().setAll(list(settings.items())), kwargs)  # type: ignore[no-untyped-call]
+        return _launched_by_pyspark(SparkConf().setAll(list(settings.items())), kwargs)
     return connect(_started(plan, output, log))
 
 
-def planned(found: Java, settings: Mapping[str, str]) -> LaunchPlan:
+def _launched_by_pyspark(*arguments: object) -> JavaGateway:
+    from pyspark.java_gateway import launch_gateway
+
+    gateway: JavaGateway = launch_gateway(*arguments)  # type: ignore[no-untyped-call]
+    return gateway
+
+
+def planned(found: Java, settings: Mapping[str, str], workload: Workload = Workload.LONG) -> LaunchPlan:
     """How to start Spark's JVM with its settings. Raises IncrementalError if Spark's launcher rejects them."""
-    command = spark_command(found, spark_home(), settings)
+    command = spark_command(found, spark_home(), settings, workload)
     return LaunchPlan(command, archive_of(found, command))
 
 
 def connect(jvm: Jvm) -> JavaGateway:
     """Connect PySpark to a JVM."""
-    from pyspark.java_gateway import launch_gateway
-
     with _lock:
         os.environ |= {_PORT: str(jvm.port), _SECRET: jvm.secret}
         try:
-            gateway: JavaGateway = launch_gateway()  # type: ignore[no-untyped-call]
+            gateway = _launched_by_pyspark()
         finally:
             del os.environ[_PORT], os.environ[_SECRET]
     gateway.proc = jvm.process
@@ -161,6 +182,7 @@ def start(command: Sequence[str], folder: Path, output: IO[bytes] | None) -> Jvm
         env={**environment(spark_home()), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(info)},
         start_new_session=True,  # Ctrl-C must not end the JVM before this process has cancelled its statements
     )
+    import_module("pyspark.sql")  # which this process needs next, while the JVM starts
     while not info.exists():
         if process.poll() is not None:
             raise JvmEndedError(f"Spark's JVM ended with the exit code {process.returncode}")
@@ -172,16 +194,15 @@ def start(command: Sequence[str], folder: Path, output: IO[bytes] | None) -> Jvm
 
 def spark_home() -> Path:
     """The folder of the installed PySpark."""
-    import pyspark
-
-    return Path(pyspark.__file__).parent
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
+    return Path(found.origin).parent
 
 
 def other_start(environment: Mapping[str, str]) -> str | None:
     """Why PySpark must start the JVM by Spark's scripts. None if it need not."""
-    from pyspark.find_spark_home import _find_spark_home
-
-    home = Path(_find_spark_home())  # type: ignore[no-untyped-call]
+    home = Path(environment.get("SPARK_HOME") or spark_home())
     confs = Path(environment.get("SPARK_CONF_DIR") or home / "conf")
     if "PYSPARK_SUBMIT_ARGS" in environment:
         return "PYSPARK_SUBMIT_ARGS is set"

@@ -23,6 +23,7 @@ from . import jars, java
 from .archive import Archive
 from .command import APPLICATION, COMPILER, SUBMIT
 from .launch import connect, other_start, planned, start
+from .workload import Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -145,7 +146,7 @@ def _make(archive: Archive) -> None:
         folder = Path(name)
         made = folder / "made.jsa"
         _make_base(archive, folder)
-        options = (*archive.in_making(made), *COMPILER, *archive.options, _HEAP)
+        options = (*archive.in_making(made), *COMPILER[Workload.SHORT], *archive.options, _HEAP)
         class_path = ("-cp", os.pathsep.join(archive.class_path))
         jar_names = [Path(entry).name for entry in archive.class_path]
         _train([_java(archive), *options, *class_path, SUBMIT, APPLICATION], jar_names, folder)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
+from importlib import import_module
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.jvm import jars
+from iceberg_incremental.jvm.launch import active_context
 
 from ...profile.credentials import Method, SparkIcebergCredentials
 
+_HOOKS = f"{__name__.rpartition('.spark.')[0]}.hooks"
+_LATER = (
+    "pyspark.testing.utils",  # py4j's converters read from it whether NumPy is installed, for which it imports pandas
+    f"{_HOOKS}.plain_sql",
+    "iceberg_incremental.metadata.pyiceberg_reader",
+    "sqlalchemy",  # PyIceberg's catalog
+)
 # dbt's names of the commands that execute statements after parsing.
 _SENDING = frozenset(
     {
@@ -22,25 +30,28 @@ _SENDING = frozenset(
 )
 
 
-def begin(credentials: SparkIcebergCredentials, command: str | None, meanwhile: Callable[[], object]) -> None:
+def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
     """Start Spark in a separate thread, if the command needs it and nothing must be downloaded first.
 
-    ``command``: dbt's name of the command; None outside of a command. ``meanwhile``: called in another thread, since
-    this process is idle while the JVM starts. The first connection waits until Spark is running. If the start fails,
-    the connection starts Spark itself, and raises the error.
+    ``command``: dbt's name of the command; None outside of a command. The first connection waits until Spark is
+    running. If the start fails, the connection starts Spark itself, and raises the error.
     """
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
-    # The first connection reports missing packages and other errors. Spark's thin client has no SparkContext.
-    with suppress(ImportError, DbtRuntimeError):
-        from pyspark import SparkContext
-
+    with suppress(DbtRuntimeError):  # the first connection reports missing packages and other errors
         from .session import wanted_confs
 
-        if SparkContext._active_spark_context is None and not jars.missing(wanted_confs(credentials)):
+        if active_context() is None and not jars.missing(wanted_confs(credentials)):
             start = threading.Thread(target=copy_context().run, args=(_open, credentials), name="start", daemon=True)
             start.start()
-            threading.Thread(target=meanwhile, name="meanwhile", daemon=True).start()
+            threading.Thread(target=_import, name="import", daemon=True).start()
+
+
+def _import() -> None:
+    """Import what most models need, since this process waits for the JVM. The first use reports an error."""
+    for name in _LATER:
+        with suppress(Exception):
+            import_module(name)
 
 
 def _open(credentials: SparkIcebergCredentials) -> None:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from iceberg_incremental.jvm import jars
-from iceberg_incremental.jvm.launch import open_gateway
+from iceberg_incremental.jvm import jars, workload
+from iceberg_incremental.jvm.launch import active_context, open_gateway
 from iceberg_incremental.spark.java import java_class
 from iceberg_incremental.spark.one_partition import known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
@@ -53,6 +53,8 @@ _SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
 
 _lock = threading.Lock()
 _job_groups = itertools.count(1)
+runs_on = False
+"""Whether this process runs dbt again and again, as ``watch`` does, so that its computations together are long."""
 _started_with: dict[str, str] = {}  # the settings of the profile that started Spark; empty if another program did
 
 
@@ -62,11 +64,9 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
     Raises DbtRuntimeError, with the fix, if Spark cannot start or cannot access the profile's catalog.
     """
     wanted = wanted_confs(credentials)
-    from pyspark import SparkContext
-
     checks.make_warehouse(credentials.folder)
     with _lock, _first_alone(credentials, wanted):
-        starts = SparkContext._active_spark_context is None
+        starts = active_context() is None
         if credentials.catalog_file is not None:
             if starts:  # checked once, because the check reads the whole file, and each dbt thread opens a session
                 catalog_file.require_sound(credentials.catalog_file)
@@ -92,12 +92,10 @@ def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
 
     Raises DbtRuntimeError, with the fix, if PySpark is missing, or if Iceberg has no runtime for it.
     """
-    checks.require_pyspark()
-    import pyspark
-
+    version = checks.require_pyspark()
     embedded = credentials.folder is not None
-    checks.require_runtime(pyspark.__version__, credentials.server_side_parameters, embedded=embedded)
-    return credentials.spark_confs(pyspark.__version__)
+    checks.require_runtime(version, credentials.server_side_parameters, embedded=embedded)
+    return credentials.spark_confs(version)
 
 
 def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]) -> AbstractContextManager[None]:
@@ -105,10 +103,8 @@ def _first_alone(credentials: SparkIcebergCredentials, wanted: Mapping[str, str]
 
     Other processes wait.
     """
-    from pyspark import SparkContext
-
     file = credentials.catalog_file
-    fetches = SparkContext._active_spark_context is None and jars.missing(wanted)
+    fetches = active_context() is None and jars.missing(wanted)
     if file is None or (catalog_file.is_made(file) and not fetches):
         return nullcontext()
     return catalog_file.alone(file.parent)
@@ -165,10 +161,8 @@ def _root() -> SparkSession:
 
 def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
     """Start Spark's JVM. With the embedded lakehouse, a file receives its output, such as the downloads of jars."""
-    from pyspark import SparkConf, SparkContext, __version__
-
     log = _log_file(credentials.folder)
-    logger.info(_waiting_for(__version__, jars.missing(confs), log))
+    logger.info(_waiting_for(checks.require_pyspark(), jars.missing(confs), log))
     began = time.monotonic()
     if jars.is_local(confs):
         # Spark's workers use the Python of this process. `python3` on the PATH may lack its packages.
@@ -178,8 +172,14 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
         if output is not None:
             output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())
             output.flush()
-        gateway = open_gateway(settings, output, logger)
-        SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=gateway)
+        file = None if credentials.folder is None or runs_on else credentials.folder / "task_seconds"
+        expected = workload.Workload.LONG if file is None else workload.expected(file)
+        gateway = open_gateway(settings, output, logger, expected)
+        from pyspark import SparkConf, SparkContext
+
+        context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=gateway)
+        if file is not None:
+            workload.note_at_exit(file, context)
     logger.info(
         f"Spark is up after {time.monotonic() - began:.0f} seconds; opening the catalog `{credentials.catalog}`"
     )

@@ -7,6 +7,7 @@ import pyspark
 import pytest
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.spark import checks
 from dbt.adapters.spark_iceberg.spark.in_process import early_start
 from iceberg_incremental.jvm import jars
 
@@ -20,15 +21,16 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What was started: Spark for some credentials, and the rest. All jars exist, and no Spark is running."""
     found: list[object] = []
     monkeypatch.setattr(early_start, "_open", found.append)
+    monkeypatch.setattr(early_start, "_import", lambda: found.append("rest"))
     monkeypatch.setattr(jars, "missing", lambda confs: [])
     monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", None)
     return found
 
 
 def begin(opened: list[object], profile: dict[str, Any], command: str | None) -> None:
-    early_start.begin(SparkIcebergCredentials.from_dict(profile), command, lambda: opened.append("rest"))
+    early_start.begin(SparkIcebergCredentials.from_dict(profile), command)
     for thread in threading.enumerate():
-        if thread.name in ("start", "meanwhile"):
+        if thread.name in ("start", "import"):
             thread.join()
 
 
@@ -63,6 +65,6 @@ def test_a_running_spark_is_left_alone(opened, monkeypatch: pytest.MonkeyPatch):
 def test_a_spark_without_a_runtime_is_the_first_connections_error(
     opened, version: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pyspark, "__version__", version)
+    monkeypatch.setattr(checks, "require_pyspark", lambda: version)
     begin(opened, EMBEDDED, "run")
     assert opened == []
