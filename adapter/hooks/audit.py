@@ -54,17 +54,18 @@ class AuditHooks(Room):
         plan = found.run.plan
         if not plan.policy.audit or plan.passes_through:
             return
-        later = built_at_any_time(graph, plan.model, selected)
+        later, left_out = built_at_any_time(graph, plan.model, selected), []
         for test in generic_tests_of(graph, plan.model):
             if (reason := _not_in_a_run(test, graph, later)) is not None:
-                logger.info(audit_errors.left_out(plan.model, test, reason))
+                left_out.append(audit_errors.left_out(plan.model, test, reason))
+                logger.info(left_out[-1])
                 continue
             try:
                 arguments = rendered(test, graph, lambda each: self._relation_of(plan, graph, each, selected), render)
             except ValueError as error:
                 raise audit_errors.audit_test_failed_to_run(plan.model, test, str(error)) from error
             found.audits.append(Audit(test, arguments))
-        if not found.audits:
+        if not found.audits and not left_out and plan.is_rebuild:
             logger.warning(audit_errors.nothing_to_audit(plan.model))
 
     def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 
@@ -31,6 +32,9 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double"
 _TIMES = ("date", "timestamp", "string", "void")
 """The types of the ends of valid versions: texts are converted, and NULL is dbt's default."""
 
+_ERROR_CLASS = re.compile(r"\[[A-Z_]+(\.[A-Z_]+)*\].*")
+"""Spark's message for SQL that it rejects."""
+
 
 class DbtModelHooks(Room):
     """The methods for the materializations ``incremental``, ``table`` and ``seed``: ``adapter.ip.dbt_models``."""
@@ -45,13 +49,14 @@ class DbtModelHooks(Room):
         is_iceberg = (node["config"].get("file_format") or ICEBERG) == ICEBERG
         return {BEGUN_KEY: str(found)} if found is not None and is_iceberg else {}
 
-    def require_times(self, node: Node, query: str, hard_deletes: str) -> None:
-        """Raise ConfigError if ``dbt_valid_to_current`` of a snapshot is not a time.
+    def require_times(self, node: Node, query: str, hard_deletes: str, *, exists: bool) -> None:
+        """Raise ConfigError if ``dbt_valid_to_current`` of a new snapshot is not a time.
 
         Also if ``updated_at`` cannot contain a time and deletions are recorded. ``hard_deletes``: how the snapshot
-        treats deleted rows.
+        treats deleted rows. ``exists``: whether its table exists.
         """
-        self._require_end(node)
+        if not exists:
+            self._require_end(node)
         updated_at = node["config"].get("updated_at")
         if not updated_at or hard_deletes == "ignore":
             return
@@ -65,11 +70,13 @@ class DbtModelHooks(Room):
         if not end:
             return
         try:
-            ((_, type_),) = self._adapter.spark.columns(f"select {end} as valid_to")
+            types = [type_ for _, type_ in self._adapter.spark.columns(f"select {end} as valid_to")]
         except StatementError as error:
-            raise column_errors.no_end(node["unique_id"], end, error.msg.splitlines()[0]) from error
-        if not type_.startswith(_TIMES):
-            raise column_errors.no_end(node["unique_id"], end, f"a value of type {type_}")
+            if (found := _ERROR_CLASS.search(error.msg)) is None:  # such as a lost connection
+                raise
+            raise column_errors.no_end(node["unique_id"], end, found[0]) from error
+        if len(types) != 1 or not types[0].startswith(_TIMES):
+            raise column_errors.no_end(node["unique_id"], end, f"a value of type {', '.join(types)}")
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.

@@ -58,8 +58,10 @@ class ModelHooks(Room):
         require_lasting_results(plan, node, found.given, self._invocations.jinja_scope().macros)
         _log(plan, node)
         if not plan.is_rebuild and not plan.passes_through and plan.target is not None:
-            fields = partition_config.fields(node["config"].get("partition_by"), plan.model)
-            properties = self._adapter.tables.properties(node["config"])
+            config = node["config"]  # a clustered table is partitioned by buckets too
+            partition_by = None if config.get("clustered_by") else config.get("partition_by")
+            fields = partition_config.fields(partition_by, plan.model)
+            properties = self._adapter.tables.properties(config)
             kept = target_errors.keeps_layout(
                 plan.target, plan.model, fields, properties, keeps_history=plan.policy.history is not None
             )

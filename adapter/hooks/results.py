@@ -35,7 +35,7 @@ def require_lasting_results(
     is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in captures)
     is_judged = is_judged or len({each.table for each in captures if each.is_changes}) > 1
     compiled = str(node.get("compiled_code")).lower()
-    is_judged = is_judged or "limit" in compiled or ("max" in compiled and plan.name.name.lower() in compiled)
+    is_judged = is_judged or "limit" in compiled or ("max(" in compiled and reads_itself(node, plan.name))
     if not is_judged or node.get("language") == "python":
         return
     if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):

@@ -30,7 +30,7 @@ from iceberg_incremental.write.read_alike import value_settings
 from iceberg_incremental.write.snapshot_writer import SnapshotWriter
 
 from ..project import snapshot_config, snapshot_logic
-from ..project.graph import Node
+from ..project.graph import Node, parents_of
 from ..project.plain_sql import PlainSql
 from . import report
 from .adapter import Adapter
@@ -41,6 +41,9 @@ from .report import IncrementalResponse
 from .snapshot_run import SnapshotRun
 
 logger = AdapterLogger("SparkIceberg")
+
+_EMPTY = "where false limit 0"
+"""What dbt adds to each relation under ``--empty``."""
 
 
 class SnapshotHooks(Room):
@@ -58,7 +61,7 @@ class SnapshotHooks(Room):
         """
         model = ModelContext(**context)
         if model.partial:
-            self._require_no_versions_to_end(model)
+            self._require_no_versions_to_end(model, compiled_code)
         macros = getattr(self._adapter.get_macro_resolver(), "macros", {}).values()
         reason = snapshot_reasons.PARTIAL if model.partial else None
         reason = reason or snapshot_config.reason_of_config(model.node, macros)
@@ -77,8 +80,11 @@ class SnapshotHooks(Room):
             _log_whole(model.unique_id, reason)
         return reason is None
 
-    def _require_no_versions_to_end(self, model: ModelContext) -> None:
-        if not snapshot_config.records_deletions(model.node):
+    def _require_no_versions_to_end(self, model: ModelContext, compiled_code: str) -> None:
+        """``--sample`` reads a part of the relations that have an event_time."""
+        parents = parents_of(model.graph, model.node)
+        reads_part = _EMPTY in compiled_code or any(parent["config"].get("event_time") for parent in parents)
+        if not reads_part or not snapshot_config.records_deletions(model.node):
             return
         target = self._adapter.lookup.table_name(model.this)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("SparkIceberg")
 
+_METADATA_COLUMN = re.compile(rf"(?<!\w)({'|'.join(METADATA_COLUMNS)})(?!\w)")
 _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.replaces_rows)
 
 
@@ -143,9 +145,9 @@ class WriteHooks(Room):
     altered_columns = staticmethod(altered_columns)
     written_columns = staticmethod(written_columns)
 
-    def may_be_unreadable(self, query: str) -> bool:
-        """Whether a query's text has the name of an Iceberg metadata column, which a table must not have."""
-        return any(name in query for name in METADATA_COLUMNS)
+    def may_be_unreadable(self, node: Node, query: str) -> bool:
+        """Whether a query may return a column with the name of an Iceberg metadata column, as far as its text shows."""
+        return node.get("language") == "python" or _METADATA_COLUMN.search(query) is not None
 
     def require_readable(self, node: Node, columns: Sequence[Column]) -> None:
         """Raise ConfigError if Iceberg could create, but not read, a table with the columns of a query."""

@@ -41,8 +41,8 @@ class Use:
     ``totals``: the aggregates and window functions over these changes whose values are written to the table.
     ``reads_own_table``: whether the SQL returns or sums rows of the model's own table. ``unsigned``: the signed changes
     that are written to the table although the SQL ignores their sign. ``joined``: changes of different tables that are
-    joined with each other. ``limited``: changes of which LIMIT returns only some rows. ``watermark``: whether a
-    condition compares rows with a maximum in the model's own table.
+    joined with each other. ``limited``: changes of which LIMIT returns only some rows. ``watermark``: whether
+    only changes above a maximum in the model's own table are read.
     """
 
     totals: tuple[Total, ...] = ()

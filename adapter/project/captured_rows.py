@@ -37,13 +37,13 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
     names = {text: f"_ip_captured_{number}" for number, text in enumerate(texts)}
     pattern = "|".join(map(re.escape, texts))
     try:
-        queries = SparkIceberg().parse(re.sub(pattern, lambda found: names[found.group()], sql))
+        queries = SparkIceberg().parse(re.sub(pattern, lambda found: names[str(found.group())], sql))
     except Exception:  # noqa: BLE001 (if the parser fails, Spark still checks the SQL)
         return None
     query = queries[0] if len(queries) == 1 else None
     if not isinstance(query, exp.Query):
         return None
-    reader = _QueryReader({name: frozenset(given[text]) for text, name in names.items()}, query)
+    reader = _QueryReader({name: frozenset(given[text]) for text, name in names.items()}, query, _key(own))
     found = reader.relation(query, {})
     return Use(
         tuple(dict.fromkeys(found.totals.values())),
@@ -51,18 +51,8 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
         _unsigned(query, found),
         tuple(reader.joined),
         tuple(reader.limited),
-        any(captured.is_changes for each in given.values() for captured in each) and _has_watermark(query, _key(own)),
+        reader.watermark,
     )
-
-
-def _has_watermark(query: exp.Query, own: str) -> bool:
-    """Whether a condition reads a maximum of the table ``own`` and nothing else, as incremental models of dbt do."""
-    for where in query.find_all(exp.Where):
-        for each in where.find_all(exp.Subquery):
-            tables = {f"{table.db}.{table.name}".casefold() for table in each.find_all(exp.Table)}
-            if tables == {own} and each.find(exp.Max) is not None:
-                return True
-    return False
 
 
 def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:
@@ -127,9 +117,11 @@ _ByName = Mapping[str, Callable[[], _Relation]]
 class _QueryReader:
     """Reads the relations of one query."""
 
-    def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr) -> None:
-        """``captured``: the captures in the query, by the name that represents them."""
+    def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr, own: str) -> None:
+        """``captured``: the captures in the query, by the name that represents them. ``own``: the model's table."""
         self._captured = captured
+        self._own = own
+        self.watermark = False
         self.joined: dict[Captured, None] = {}
         self.limited: dict[Captured, None] = {}
         clauses = [*query.find_all(exp.Where, exp.Having, exp.Qualify)]
@@ -169,6 +161,9 @@ class _QueryReader:
     def _selected(self, select: exp.Select, names: _ByName) -> _Relation:
         scope = _Scope(list(self._sources(select, names)))
         self.joined |= dict.fromkeys(scope.joined)
+        self.watermark = self.watermark or any(
+            scope.is_changed(greater) and self._is_own_maximum(lesser) for greater, lesser in _ordered(select)
+        )
         having = select.args.get("having")
         parts = [*select.expressions, *([] if having is None else [having])]
         groups = [node for part in parts for node in own_nodes(part) if is_aggregate(node) and window_of(node) is None]
@@ -187,6 +182,16 @@ class _QueryReader:
             frozenset(each for _, _, complete in found for each in complete),
             None if _ANY in listed else listed,
         )
+
+    def _is_own_maximum(self, value: exp.Expr) -> bool:
+        """Whether a value is a maximum of the whole of the model's table, or another value if the table is empty."""
+        if isinstance(value, exp.Coalesce):
+            value = value.this
+        select = value.this if isinstance(value, exp.Subquery) else None
+        if not isinstance(select, exp.Select) or select.find(exp.Max) is None:
+            return False
+        is_whole = all(select.args.get(clause) is None for clause in ("where", "group", "joins"))
+        return is_whole and [_named(table) for table in select.find_all(exp.Table)] == [self._own]
 
     def _sources(self, select: exp.Select, names: _ByName) -> Iterator[tuple[str, _Relation]]:
         """The relations in the FROM clause of a query, by alias, without relations that only filter others."""
@@ -220,7 +225,7 @@ class _QueryReader:
                 return _captured(self._captured[table.name])
             if table.name.lower() in names:
                 return names[table.name.lower()]()
-        return _Relation(tables=frozenset((f"{table.db}.{table.name}".casefold(),)))
+        return _Relation(tables=frozenset((_named(table),)))
 
     def _outputs(
         self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName
@@ -286,6 +291,11 @@ class _Scope:
         in_one = any(len({_key(each.table) for each in one.changes}) == len(by_table) for _, one in self._sources)
         return [] if in_one else sorted(by_table.values(), key=str)
 
+    def is_changed(self, value: exp.Expr) -> bool:
+        """Whether a value is that of a changed row."""
+        columns = [node for node in own_nodes(value) if isinstance(node, exp.Column)]
+        return bool(columns) and all(each.changes for column in columns for each in self._meant(column))
+
     def starred(self, star: exp.Expr) -> list[_Relation]:
         """The relations whose columns ``*`` or ``alias.*`` represents."""
         alias = star.table.lower() if isinstance(star, exp.Column) else ""
@@ -315,6 +325,21 @@ class _Scope:
         """The relations that may contain a column."""
         named = [each for name, each in self._sources if name == column.parts[0].name.lower() and len(column.parts) > 1]
         return named or [each for _, each in self._sources]
+
+
+def _named(table: exp.Table) -> str:
+    return f"{table.db}.{table.name}".casefold()
+
+
+def _ordered(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """The pairs of a greater and a lesser value in the conditions of WHERE, all of which must hold."""
+    where = select.args.get("where")
+    for each in [] if where is None else where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+        condition = each.unnest()
+        if isinstance(condition, (exp.GT, exp.GTE)):
+            yield condition.left, condition.right
+        elif isinstance(condition, (exp.LT, exp.LTE)):
+            yield condition.right, condition.left
 
 
 def _captured(captured: frozenset[Captured]) -> _Relation:

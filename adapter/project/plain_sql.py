@@ -76,9 +76,8 @@ class PlainSql:
         try:
             if self.has_limit or (self.refusal is None and has_clock(self.sql)):
                 known = {each.relation: columns(each.relation) for each in self.mentions}
-                names = {name.lower() for found in known.values() for name in found}
-                require_clear(self.sql, names)
-                sql = with_marks(self.sql, names)
+                require_clear(self.sql, known.values())
+                sql = with_marks(self.sql)
                 sql = complete_text(with_marks_of_texts(sql, known, catalog), known, catalog)
                 self.sql, self.mentions = sql, mentions(sql, catalog)
                 require_names(parsed(sql))
@@ -144,7 +143,7 @@ def plain_sql(
     except Refusal as refusal:
         return PlainSql(sql, refusal=refusal)
     try:
-        require_function(parsed(with_marks(sql, ())))
+        require_function(parsed(with_marks(sql)))
     except Refusal as refusal:
         found.refusal = refusal
     return found

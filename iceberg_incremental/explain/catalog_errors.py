@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from ..errors import ConfigError, NotKeptError, StatementError
 from ..table.history import MAIN, History, TableName
 from .caller import by_caller
 from .entries import indexed
 
+_OTHER_DATABASE = "set the model's database to an Iceberg catalog"
+_OTHER_TARGET = "name a target in an Iceberg catalog"
+_DOWNGRADE = re.compile(r"Cannot downgrade v\d+ table to v\d+")
 _NESSIE = "nessie."
 """The prefix of the properties that Nessie adds to the tables that it returns."""
 
@@ -55,9 +60,8 @@ def of_build(error: StatementError, table: TableName, model: str) -> ConfigError
     """The error for a table that its catalog cannot build as configured. None for other errors of the statement."""
     if "Cannot open table: path is not set" in error.msg:
         return no_iceberg_catalog(table, model)
-    if "Cannot downgrade v" in error.msg:
-        return older_format_version(table, model, error.msg.splitlines()[0])
-    return None
+    found = _DOWNGRADE.search(error.msg)
+    return None if found is None else older_format_version(table, model, found[0])
 
 
 @indexed
@@ -68,7 +72,7 @@ def no_iceberg_catalog(table: TableName, model: str) -> ConfigError:
         f"The catalog of {model} does not keep Iceberg tables.\n"
         "  Expected: an Iceberg catalog.\n"
         f"  Found: {table.catalog}, which is Spark's own, without Iceberg.\n"
-        f"  To fix: set the model's database to an Iceberg catalog, or set {setting} to "
+        f"  To fix: {by_caller(_OTHER_DATABASE, _OTHER_TARGET, _OTHER_TARGET)}, or set {setting} to "
         "org.apache.iceberg.spark.SparkSessionCatalog in Spark's configuration."
     )
 
@@ -80,8 +84,9 @@ def older_format_version(table: TableName, model: str, found: str) -> ConfigErro
         f"{table} cannot be rebuilt in an older format version.\n"
         "  Expected: the format version of the table or a newer one. Iceberg converts a table only to newer versions.\n"
         f"  Found: {found}.\n"
-        f"  To fix: correct format-version in the tblproperties of {model}; or drop the table with all its snapshots "
-        f"(DROP TABLE {table.sql}), and run the model again."
+        f"  To fix: correct format-version in {by_caller('tblproperties', 'properties', 'properties')}. To convert the "
+        f"table all the same, rename it (ALTER TABLE {table.sql} RENAME TO …), build it again, and drop the old table "
+        "once nothing needs its snapshots."
     )
 
 

@@ -9,6 +9,7 @@ from ..quantities import counted
 from ..sql import property_value, sql_name, sql_string
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
 from ..table.checkpoint_state import CheckpointState
+from ..table.clone import still_forbidden
 from ..table.history import History, TableName
 from ..table.partitions import LiveSpec, configured
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
@@ -141,21 +142,22 @@ def keeps_layout(
 
     ``partition_by``, ``properties``: the configs ``partition_by``, if set, and ``tblproperties``.
     """
-    given = {
-        key: sql_string(value)
-        for key, value in {**target.properties, "format-version": str(target.format_version)}.items()
-    }
+    version = str(properties.get("format-version", ""))
+    older = version.isdecimal() and int(version) < target.format_version  # no run and no rebuild can change it
+    left_out = {"format-version" if older else "", *still_forbidden(target, properties)}
     if target.lost_partition:  # runs then set these properties
-        properties = {key: value for key, value in properties.items() if not key.endswith(".mode")}
+        left_out |= {key for key in properties if key.endswith(".mode")}
+    in_table = {**target.properties, "format-version": str(target.format_version)}
+    given = {key: sql_string(value) for key, value in in_table.items()}
     found = [
         f"{key} is {property_value(value)} in the config and {given.get(key, 'not set')} in the table"
         for key, value in properties.items()
-        if given.get(key) != property_value(value)
+        if key not in left_out and given.get(key) != property_value(value)
     ]
     now = target.partitioned_by
     if partition_by and now is not None and sorted(configured(partition_by)) != sorted(now):
-        in_table = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
-        found.append(f"partition_by is {', '.join(configured(partition_by))} in the config and {in_table}")
+        there = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
+        found.append(f"partition_by is {', '.join(configured(partition_by))} in the config and {there}")
     if not found:
         return None
     rebuilding = "" if keeps_history else f", or rebuild the table: {full_refresh(model)}"

@@ -277,9 +277,8 @@ def limits_changes(model: str, captured: Sequence[str]) -> str:
 def skips_below_maximum(model: str) -> str:
     """The warning that a model has a watermark beside a capture."""
     return (
-        f"{model} reads only rows above a maximum in its own table, beside the changes that each run captures. Rows "
-        "that arrive with a lower or the same value are never read. Each run already reads only new rows: remove this "
-        "condition."
+        f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that arrive "
+        "late, with a lower value, are never read. Each run already reads only new rows: remove this condition."
     )
 
 

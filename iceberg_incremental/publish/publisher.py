@@ -18,8 +18,8 @@ Session settings are always reset, because a summary property of a session is wr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -98,9 +98,9 @@ class Publisher:
             raise catalog_errors.other_format_version(now, run.plan.model, int(asked))
         return Published(checkpoint, mine, written(mine))
 
-    def build_partial(self, sql: str) -> None:
+    def build_partial(self, run: Run, sql: str) -> None:
         """Execute a CREATE OR REPLACE TABLE AS statement whose rows match no position of a source."""
-        with under(self._spark, {SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}):
+        with under(self._spark, {SUMMARY_SETTING + PARTIAL_BUILD_KEY: "true"}), _explained(run):
             self._spark.send(sql)
 
     def apply(
@@ -177,9 +177,8 @@ class Publisher:
                 self._spark.send(sql)
             except StatementError as error:
                 if attempt == _ATTEMPTS or not (is_commit_conflict(error) or self._is_made(run, text)):
-                    if (known := catalog_errors.of_build(error, run.plan.name, run.plan.model)) is not None:
-                        raise known from error
-                    raise
+                    with _explained(run):
+                        raise
                 pause(attempt)
             else:
                 return
@@ -325,6 +324,18 @@ def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str,
     if text is None or (target is not None and target.properties.get(LOGIC_KEY) == text):
         return {}
     return {LOGIC_KEY: text}
+
+
+@contextmanager
+def _explained(run: Run) -> Iterator[None]:
+    """Raises a clearer error for a table that its catalog cannot build as configured."""
+    try:
+        yield
+    except StatementError as error:
+        known = catalog_errors.of_build(error, run.plan.name, run.plan.model)
+        if known is None:
+            raise
+        raise known from error
 
 
 def _carrying(history: History, checkpoint: str) -> Snapshot | None:

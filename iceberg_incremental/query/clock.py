@@ -7,7 +7,7 @@ SQL describes the state at the checkpoint, it replaces them by the value at that
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -37,6 +37,8 @@ _CALLS = {
     "unix_timestamp": f"unix_seconds({_TIME}())",
 }
 _WITHOUT_PARENTHESES = ("current_date", "current_timestamp", "localtimestamp")
+_SELF_NAMED = re.compile(rf"\b({'|'.join(_WITHOUT_PARENTHESES)})\s+as\s+`?\1`?(?!\w)", re.IGNORECASE)
+"""The clock as a column of the same name, which is the clock."""
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _MARK = re.compile(rf"\b({_DATE}|{_TIME}|{_LOCAL}|{_TEXT}\w+?)({_OLD})?\(\)", re.IGNORECASE)
 _MAY_READ = re.compile("|".join((*_CALLS, *_DAYS)), re.IGNORECASE)
@@ -64,31 +66,37 @@ def has_clock(sql: str) -> bool:
     """Whether a text may read the clock."""
     if _MAY_READ.search(sql) is None:
         return False
-    return bool(_places(sql, ())) or any(map(may_be_moment, _texts(PlainSpark().tokenize(sql))))
+    return bool(_places(sql)) or any(map(may_be_moment, _texts(PlainSpark().tokenize(sql))))
 
 
-def require_clear(sql: str, columns: Collection[str]) -> None:
+def require_clear(sql: str, columns: Iterable[Columns]) -> None:
     """Raise NotAFunction for a name such as ``current_date`` that may be a column or the clock.
 
-    ``columns``: the names of the columns of the relations, in lower case.
+    Also for ORDER BY ALL beside a column of this name. ``columns``: those of each relation. A field of a struct may
+    become a column.
     """
     tree = parsed(sql)
     named = {each.alias.lower() for each in tree.find_all(exp.Alias)}
     named |= {name.lower() for each in tree.find_all(exp.TableAlias) for name in (c.name for c in each.columns)}
     named |= {each.name.lower() for found in tree.find_all(exp.Aliases) for each in found.expressions}
-    bare = {sql[start:end].lower() for start, end, _ in _places(sql, ())} & set(_WITHOUT_PARENTHESES)
-    for name in sorted(bare & {*columns, *named}):
+    named |= _words(f"{name} {type_}" for each in columns for name, type_ in each.items())
+    if "all" in named and any(isinstance(each.this, exp.Var) for each in tree.find_all(exp.Ordered)):
+        raise not_a_function("ORDER BY ALL beside a column named all", None, "list the columns")
+    named |= _words(_texts(PlainSpark().tokenize(sql)))  # such as the names of fields in named_struct()
+    others = _SELF_NAMED.sub("", sql)
+    bare = {others[start:end].lower() for start, end, _ in _places(others)} & set(_WITHOUT_PARENTHESES)
+    for name in sorted(bare & named):
         advice = f"write {name}() for the time, and qualify the column with the alias of its relation"
         raise not_a_function(f"{name}, which may be the time or a column", None, advice)
 
 
-def with_marks(sql: str, columns: Collection[str]) -> str:
-    """The text with marks in the places of calls that read the clock.
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in re.findall(r"\w+", text.lower())}
 
-    ``columns``: the names of the columns that the query reads, in lower case. A column hides a function without
-    parentheses.
-    """
-    for start, end, mark in reversed(_places(sql, columns)):
+
+def with_marks(sql: str) -> str:
+    """The text with marks in the places of calls that read the clock."""
+    for start, end, mark in reversed(_places(sql)):
         sql = f"{sql[:start]}{mark}{sql[end:]}"
     return sql
 
@@ -216,7 +224,7 @@ def _value(mark: str, clock: Clock) -> str:
     return f"'{local.isoformat(' ', 'microseconds')}'"
 
 
-def _places(sql: str, columns: Collection[str]) -> list[tuple[int, int, str]]:
+def _places(sql: str) -> list[tuple[int, int, str]]:
     """Where a text calls functions that read the clock: the start, the end and the mark."""
     tokens, found = PlainSpark().tokenize(sql), []
     for place, token in enumerate(tokens):
@@ -229,9 +237,7 @@ def _places(sql: str, columns: Collection[str]) -> list[tuple[int, int, str]]:
         after = [each.token_type for each in tokens[place + 1 : place + 3]]
         if after == [TokenType.L_PAREN, TokenType.R_PAREN]:
             found.append((token.start, tokens[place + 2].end + 1, mark))
-        elif name in _WITHOUT_PARENTHESES and name not in columns and after[:1] not in (
-            [TokenType.L_PAREN], [TokenType.DOT],
-        ):  # fmt: skip
+        elif name in _WITHOUT_PARENTHESES and after[:1] not in ([TokenType.L_PAREN], [TokenType.DOT]):
             found.append((token.start, token.end + 1, mark))
     return found
 

@@ -87,8 +87,8 @@ def _orders(query: exp.Query, inner: exp.Query, alias: str) -> list[exp.Expr]:
     order = query.args.get("order")
     for each in [] if order is None else order.expressions:
         if isinstance(each.this, exp.Var):  # ALL: by all columns, which is the order that is added
-            if each.args.get("desc"):
-                raise refused("ORDER BY ALL DESC, with LIMIT", each, "list the columns")
+            if each.args.get("desc") or not each.args.get("nulls_first"):
+                raise refused("ORDER BY ALL with another order, with LIMIT", each, "list the columns")
             continue
         name = _name_of(each.this, query)
         if name is None and any(not column.table for column in each.this.find_all(exp.Column)):
@@ -158,11 +158,16 @@ def _clauses(sql: str) -> list[_Clause]:
         if any(tokens[at].token_type in _OTHER_ORDERS for at in before):
             raise refused("LIMIT with SORT BY, CLUSTER BY or DISTRIBUTE BY", None, "write ORDER BY")
         order = next((at for at in before if tokens[at].token_type is TokenType.ORDER_BY), None)
-        is_all = order is not None and order == place - 2 and tokens[place - 1].token_type is TokenType.ALL
+        is_all = order is not None and _is_by_all([each.text.upper() for each in tokens[order + 1 : place]])
         start, end = tokens[place + 1].start, tokens[_end(tokens, place + 1)].end + 1
         last = tokens[place - 1].end + 1
         found.append((start, end, token.start, last, None if order is None else not is_all))
     return found
+
+
+def _is_by_all(words: Sequence[str]) -> bool:
+    """Whether ORDER BY has only ALL, which already orders by all columns. Spark reads it as a column beside others."""
+    return words[:1] == ["ALL"] and all(word in ("ASC", "DESC", "NULLS", "FIRST", "LAST") for word in words[1:])
 
 
 def _is_clause(tokens: Sequence[Token], place: int) -> bool:

@@ -58,7 +58,7 @@ def numbered(query: str, columns: Sequence[str]) -> str:
 
 _ANALYZED = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n(?:== |\Z)", re.DOTALL)
 _RELATION = re.compile(
-    r"\b(?:RelationV2|HiveTableRelation|LogicalRDD|LogicalRelation|InMemoryRelation|Relation) ?\["
+    r"\b(?:RelationV2|HiveTableRelation|LogicalRDD|LogicalRelation|InMemoryRelation) ?\[|\bRelation [^\[\n]*\["
     r"|^[ :+-]*(?:Sample|View) |variablereference\(",
     re.MULTILINE,
 )

@@ -85,5 +85,7 @@ def _normal(field: str) -> str:
     if match is None:
         return text
     name, arguments = match.groups()
+    if name == "identity":
+        return str(arguments)
     parts = sorted(arguments.split(","), key=lambda part: not part.isdecimal())  # bucket(id, 16) is bucket(16, id)
     return f"{SYNONYMS.get(name, name)}({','.join(parts)})"

@@ -117,7 +117,7 @@ class Writer:
         ``--sample``, because the rows then match no position of a source.
         """
         if self._plan.passes_through:
-            self._publisher.build_partial(sql)
+            self._publisher.build_partial(self._run, sql)
             return None
         return self._publisher.rebuild(self._run, sql, properties)
 

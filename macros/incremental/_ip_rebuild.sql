@@ -11,7 +11,7 @@
     {%- elif adapter.ip.model.is_plain(model) -%}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- set rows = adapter.ip.plain_sql.built_rows(model, rows, new_rows) -%}
-    {%- elif adapter.ip.write.may_be_unreadable(rows) -%}
+    {%- elif adapter.ip.write.may_be_unreadable(model, rows) -%}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- do adapter.ip.write.require_readable(model, adapter.get_columns_in_relation(new_rows)) -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}

@@ -5,7 +5,9 @@
 {% materialization snapshot, adapter="spark_iceberg" -%}
     {%- set hard_deletes = adapter.get_hard_deletes_behavior(config) -%}
     {%- if not adapter.ip.snapshots.begin(model["compiled_code"], _ip_snapshot_columns(), _ip_context()) -%}
-        {%- do adapter.ip.dbt_models.require_times(model, model["compiled_code"], hard_deletes) -%}
+        {%- do adapter.ip.dbt_models.require_times(
+            model, model["compiled_code"], hard_deletes, exists=load_cached_relation(this) is not none
+        ) -%}
         {{ return(materialization_snapshot_default()) }}
     {%- endif -%}
     {%- set exists, target_relation = get_or_create_relation(
@@ -20,7 +22,7 @@
 
     {%- set action = adapter.ip.snapshots.plan(model, target_relation, exists) -%}
     {%- if action != "finish" -%}
-        {%- do adapter.ip.dbt_models.require_times(model, model["compiled_code"], hard_deletes) -%}
+        {%- do adapter.ip.dbt_models.require_times(model, model["compiled_code"], hard_deletes, exists=exists) -%}
     {%- endif -%}
     {%- if action == "create" -%} {%- set response = _ip_create_snapshot(target_relation) -%}
     {%- elif action == "finish" -%} {%- set response = adapter.ip.snapshots.finish(model) -%}

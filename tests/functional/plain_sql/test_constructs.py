@@ -75,6 +75,7 @@ WHOLE = {
     "any_rows": "select customer_id % 2 as c from {orders} limit 7",
     "later_rows": "select day from {orders} order by day limit 3 offset 5",
     "first_of_united": "select id from {orders} union all select customer_id from {customers} order by 1 limit 4",
+    "by_all_down": "select day, customer_id from {orders} order by all desc nulls first limit 4",
     "numbered": "select id, row_number() over (order by amount, id) as n from {orders}",
     "share": "select id, amount / sum(amount) over () as part from {orders}",
     "pivoted": (

@@ -54,7 +54,8 @@ def test_updated_at_of_any_type(shop, type_):
             assert [str(each.status) for each in results] == ["success", "success"], found.printed[-3000:]
             assert versions(shop, deleted) == versions(shop, deleted + WHOLE)
             is_text = type_ == "string" and deleted != "ignore"
-            assert is_text == (f".{deleted}: compares whole tables" in found.printed and bool(statements))
+            if statements:  # a first run compares nothing
+                assert is_text == (f".{deleted}: compares whole tables" in found.printed)
 
 
 def versions(shop, name):

@@ -9,6 +9,7 @@ import pytest
 
 from iceberg_incremental.explain.target_errors import keeps_layout
 from iceberg_incremental.metadata.table_metadata import columns_at, layout_of, parse, renamed_since, to_history
+from iceberg_incremental.table.clone import NO_REMOVAL
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.layout import DescribedColumn, Layout
 
@@ -21,6 +22,13 @@ def test_a_table_without_a_snapshot():
     assert to_history(TABLE, document) == History(TABLE, "u", 2, None, {}, {}, {"a": "b"})
 
 
+def test_a_clone_keeps_what_protects_its_origin():
+    properties = {"ip.cloned-from": "lake.ops.origin", **NO_REMOVAL}
+    document = {"format-version": 2, "table-uuid": "u", "properties": properties}
+    wanted = {"write.metadata.delete-after-commit.enabled": True}
+    assert keeps_layout(to_history(TABLE, document), "model.shop.flights", [], wanted) is None
+
+
 @pytest.mark.parametrize(
     ("fields", "properties", "said"),
     [
@@ -30,6 +38,7 @@ def test_a_table_without_a_snapshot():
         (["region"], {}, "partition_by is region in the config and days(at) in the table."),
         ([], {"a": "c", "d": 1}, "a is 'c' in the config and 'b' in the table; d is '1' in the config and not set in"),
         ([], {"format-version": "3"}, "format-version is '3' in the config and '2' in the table."),
+        ([], {"format-version": 1}, None),  # which no run and no rebuild can apply
     ],
 )
 def test_a_config_that_the_table_does_not_have(fields, properties, said):

@@ -250,7 +250,16 @@ OF_OWN = "lake.`ops`.`sums`"
         ),
         (f"select * from {NEW} where v > (select max(v) from {DIM})", False),
         (f"select * from {NEW} where k not in (select k from {OF_OWN})", False),
-        (f"select * from {WHOLE} where v > (select max(v) from {OF_OWN})", True),  # the text may stand for changes
+        (f"select * from {NEW} n where (select max(v) from {OF_OWN}) < n.v and k is not null", True),
+        (f"select * from {NEW} where v <= (select max(v) from {OF_OWN})", False),
+        (f"select * from {NEW} n where v > (select max(v) from {OF_OWN} t where t.k = n.k)", False),
+        (f"select * from {WHOLE} where v > (select max(v) from {OF_OWN})", False),
+        (f"select n.* from {NEW} n join {DIM} d on n.k = d.k where d.at > (select max(at) from {OF_OWN})", False),
+        (
+            f"select n.* from {NEW} n left join (select * from {OF_OWN} where v = (select max(v) from {OF_OWN})) p "
+            "on p.k = n.k",
+            False,
+        ),
     ],
 )
 def test_a_maximum_of_the_models_own_table(sql, has_watermark):

@@ -151,7 +151,7 @@ class Tables:
 
     def on(self, sql: str, state: str) -> str:
         """Return a query that reads the given state of the tables and the clock."""
-        sql = with_marks(sql, ())
+        sql = with_marks(sql)
         found = mentions(sql, "lake")
         text = replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
         clock = self.clock if state == "new" or self.clock.old is None else ClockStates(self.clock.old)
@@ -168,7 +168,7 @@ class Tables:
         """The incremental query for some SQL, with the types of its result in DuckDB."""
         described = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
         types = {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
-        return incremental_query(with_marks(sql, ()), COLUMNS, "lake", types, unique_key)
+        return incremental_query(with_marks(sql), COLUMNS, "lake", types, unique_key)
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, in which the rows of the affected keys are replaced."""

@@ -72,7 +72,7 @@ WHOLE = {
     "select a.k, t.y from db.a join lateral (select b.y from db.b where b.k = a.k) t on true": "JOIN LATERAL",
     "with v as (select k, s, x, row_number() over (partition by k order by x) as r from db.a) select k, s, sum(x) as n "
     "from v where r = 1 group by grouping sets ((k), (k, s))": "a choice among rows below a full join or several",
-    "select t.k from (select k from db.a order by all desc limit 3) t join db.b on b.k = t.k": "ORDER BY ALL DESC",
+    "select t.k from (select k from db.a order by all desc limit 3) t join db.b on b.k = t.k": "ORDER BY ALL with",
     "select t.k from (select k, max(x) as x from db.a group by k order by max(x) + x limit 3) t "
     "join db.b on b.k = t.k": "ORDER BY of an expression",
 }

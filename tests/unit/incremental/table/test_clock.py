@@ -82,12 +82,8 @@ def test_a_document_and_documents_of_another_form():
     ],
 )
 def test_calls_that_read_the_clock(sql, marked):
-    assert with_marks(sql, ()) == (marked or sql)
-    assert bool(parts_of(with_marks(sql, ()))) is (marked is not None) is has_clock(sql)
-
-
-def test_a_column_hides_a_function_without_parentheses():
-    assert with_marks("select current_date, current_date()", {"current_date"}) == "select current_date, ip_clock_date()"
+    assert with_marks(sql) == (marked or sql)
+    assert bool(parts_of(with_marks(sql))) is (marked is not None) is has_clock(sql)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +113,8 @@ def test_texts_that_read_the_clock(condition, marked):
         "with t as (select id as current_date from lake.db.t) select current_date as c from t",
         "select id as current_date from lake.db.t order by current_date desc limit 1",
         "select x.d, current_timestamp as c from lake.db.t x join lake.db.t y(current_timestamp) on true",
+        "select current_date as d from (select inline(array(named_struct('current_date', 1))) from lake.db.t)",
+        "select current_date as current_date from (select id as current_date from lake.db.t) order by current_date",
     ],
 )
 def test_a_name_that_may_be_a_column_or_the_time_is_refused(sql):
@@ -126,7 +124,16 @@ def test_a_name_that_may_be_a_column_or_the_time_is_refused(sql):
 
 def test_a_source_with_a_column_of_such_a_name():
     sql = "select {} as d from lake.db.t where id in (select h.current_date from lake.db.h h)"
-    require_clear(sql.format("current_date()"), {"current_date"})
-    require_clear(sql.format("current_date"), ())
-    with pytest.raises(NotAFunction, match="which may be the time or a column"):
-        require_clear(sql.format("current_date"), {"current_date"})
+    require_clear(sql.format("current_date()"), [{"current_date": "date"}])
+    require_clear(sql.format("current_date"), [{"id": "int"}])
+    require_clear(sql.format("current_date as current_date, 1"), [])
+    for columns in ({"current_date": "date"}, {"s": "array<struct<current_date: date>>"}):
+        with pytest.raises(NotAFunction, match="which may be the time or a column"):
+            require_clear(sql.format("current_date"), [columns])
+
+
+def test_all_as_a_column_and_as_an_order():
+    """Spark orders by the column, if there is one."""
+    require_clear("select id, 'all' as s from lake.db.t order by all limit 1", [{"id": "int"}])
+    with pytest.raises(NotAFunction, match="ORDER BY ALL beside a column named all"):
+        require_clear("select * from lake.db.t order by all limit 1", [{"all": "int"}])

@@ -46,6 +46,7 @@ def test_the_values_in_values_are_compared(shown, read, is_alike):
     [
         ("LocalRelation [k#1]", True),
         ("RelationV2[k#1] lake.db.x", False),
+        ("Relation spark_catalog.default.pq[id#34] parquet", False),
         ("Sample 0.0, 0.5, false, 1", False),
         ("View (`sneaky`, [k#1])", False),
         ("Filter (k#1 = variablereference(system.session.v=1))", False),
