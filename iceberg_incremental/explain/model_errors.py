@@ -209,7 +209,7 @@ def reserved_columns(columns: Sequence[str], model: str) -> ConfigError:
     """The columns of a model's rows or table have the names of Iceberg's metadata columns."""
     return ConfigError(
         f"{model} has columns with the names of Iceberg's metadata columns.\n"
-        f"  Expected: no such column, because Iceberg could not read the table, or not locate the rows to replace: "
+        f"  Expected: no such column, because Iceberg could not read it, or not locate the rows to replace: "
         f"{', '.join(METADATA_COLUMNS)}.\n"
         f"  Found: {', '.join(columns)}.\n"
         f"  To fix: rename the column in the model's SQL. If the table has it, use {full_refresh(model)}."

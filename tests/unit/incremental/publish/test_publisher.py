@@ -266,7 +266,7 @@ def test_the_error_of_an_uncommitted_build_is_raised():
     ("found", "said"),
     [
         ("Cannot open table: path is not set", "lake, which is Spark's own, without Iceberg"),
-        ("Cannot downgrade v3 table to v2", "drop the table with all its snapshots"),
+        ("Cannot downgrade v3 table to v2", "correct format-version in tblproperties"),
     ],
 )
 def test_a_table_that_its_catalog_cannot_build(found, said):
