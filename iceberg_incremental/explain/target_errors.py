@@ -148,11 +148,11 @@ def keeps_layout(
     if target.lost_partition:  # runs then set these properties
         left_out |= {key for key in properties if key.endswith(".mode")}
     in_table = {**target.properties, "format-version": str(target.format_version)}
-    given = {key: sql_string(value) for key, value in in_table.items()}
+    given = {key: sql_string(in_table[key]) if key in in_table else "not set" for key in properties}
     found = [
-        f"{key} is {property_value(value)} in the config and {given.get(key, 'not set')} in the table"
+        f"{key} is {property_value(value)} in the config and {given[key]} in the table"
         for key, value in properties.items()
-        if key not in left_out and given.get(key) != property_value(value)
+        if key not in left_out and given[key] != property_value(value)
     ]
     now = target.partitioned_by
     if partition_by and now is not None and sorted(configured(partition_by)) != sorted(now):
