@@ -54,19 +54,18 @@ class AuditHooks(Room):
         plan = found.run.plan
         if not plan.policy.audit or plan.passes_through:
             return
-        later, left_out = built_at_any_time(graph, plan.model, selected), []
-        for test in generic_tests_of(graph, plan.model):
+        later, tests = built_at_any_time(graph, plan.model, selected), list(generic_tests_of(graph, plan.model))
+        if not tests and plan.is_rebuild:
+            logger.warning(audit_errors.nothing_to_audit(plan.model))
+        for test in tests:
             if (reason := _not_in_a_run(test, graph, later)) is not None:
-                left_out.append(audit_errors.left_out(plan.model, test, reason))
-                logger.info(left_out[-1])
+                logger.info(audit_errors.left_out(plan.model, test, reason))
                 continue
             try:
                 arguments = rendered(test, graph, lambda each: self._relation_of(plan, graph, each, selected), render)
             except ValueError as error:
                 raise audit_errors.audit_test_failed_to_run(plan.model, test, str(error)) from error
             found.audits.append(Audit(test, arguments))
-        if not found.audits and not left_out and plan.is_rebuild:
-            logger.warning(audit_errors.nothing_to_audit(plan.model))
 
     def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
         """The query of the rows of a table that is built as a whole. With an audit, it reads them from an audit table.

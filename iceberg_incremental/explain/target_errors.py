@@ -154,10 +154,11 @@ def keeps_layout(
         for key, value in properties.items()
         if key not in left_out and given[key] != property_value(value)
     ]
-    now = target.partitioned_by
-    if partition_by and now is not None and sorted(configured(partition_by)) != sorted(now):
-        there = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
-        found.append(f"partition_by is {', '.join(configured(partition_by))} in the config and {there}")
+    if partition_by and target.partitioned_by is not None:
+        wanted, now = configured(partition_by), configured(target.partitioned_by)
+        if sorted(wanted) != sorted(now):
+            there = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
+            found.append(f"partition_by is {', '.join(wanted)} in the config and {there}")
     if not found:
         return None
     rebuilding = "" if keeps_history else f", or rebuild the table: {full_refresh(model)}"

@@ -86,14 +86,15 @@ def local_spark(settings: Mapping[str, str]) -> SparkSession:
     A Spark that runs already is used, as by ``SparkSession.builder.getOrCreate()``. Raises IncrementalError if there is
     no suitable Java, or if the JVM does not start.
     """
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
-
     with _starting:
-        if SparkContext._active_spark_context is None:
+        if active_context() is None:
             placed = jars.in_place(settings, os.environ)
             gateway = open_gateway(placed, None, logging.getLogger("iceberg_incremental"))
+            from pyspark import SparkConf, SparkContext
+
             SparkContext(conf=SparkConf().setAll(list(placed.items())), gateway=gateway)
+    from pyspark.sql import SparkSession
+
     return SparkSession.builder.config(map=dict(settings)).getOrCreate()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from ..table.changed_files import PartitionField, TableColumn, fields_by_path, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type
-from ..table.partitions import configured, spelled
+from ..table.partitions import spelled
 from ..table.types import fields_of
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -79,16 +79,15 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         created_ms=created_ms(log[0]["metadata-file"], log[0]["timestamp-ms"]) if log else None,
         fields=present,
         lost_partition=bool(present) and any(each.source_id not in ids for each in partitioned),
-        partitioned_by=_partitioned_by(document, present),
+        partitioned_by=_partition_fields(document, {number: path for path, number in present.items()}),
     )
 
 
-def _partitioned_by(document: Mapping[str, Any], present: Mapping[str, int]) -> tuple[str, ...]:
-    """The fields of the default partition spec, in normal form."""
-    names = {number: path for path, number in present.items()}
+def _partition_fields(document: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
+    """The fields of the default partition spec in Spark's notation. ``names``: the column names by id."""
     spec = partition_specs(document).get(document.get("default-spec-id", 0), {})
-    found = [spelled(field.transform, names.get(field.source_id, "?")) for field in spec.values()]
-    return tuple(configured([field for field in found if field is not None]))
+    found = (spelled(field.transform, names.get(field.source_id, "?")) for field in spec.values())
+    return tuple(field for field in found if field is not None)
 
 
 def created_ms(file: str, timestamp_ms: int) -> int | None:
@@ -166,8 +165,6 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
     """The table's current columns, and the partitioning and sort order of new files."""
     schema = _schema(document)
     names = dict(names_by_id(schema))
-    spec = partition_specs(document)[document.get("default-spec-id", 0)]
-    partitions = [spelled(field.transform, names.get(field.source_id, "?")) for field in spec.values()]
     sorts = [
         f"{by} {field['direction']} {field['null-order'].replace('-', ' ')}"
         for field in _sort_fields(document)
@@ -175,7 +172,7 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
     ]
     return Layout(
         tuple(DescribedColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
-        tuple(field for field in partitions if field is not None),
+        _partition_fields(document, names),
         tuple(sorts),
     )
 

@@ -85,7 +85,7 @@ class Publisher:
         """
         checkpoint = run.next_checkpoint()
         text = checkpoint.to_json()
-        with under(self._spark, {SUMMARY_SETTING + KEY: text}):
+        with under(self._spark, {SUMMARY_SETTING + KEY: text}), _explained(run):
             self._build(run, sql, text)
         # The current snapshot may be that of another rebuild, whose rows do not match this checkpoint.
         now = self._fence.loaded(run.plan)
@@ -177,8 +177,7 @@ class Publisher:
                 self._spark.send(sql)
             except StatementError as error:
                 if attempt == _ATTEMPTS or not (is_commit_conflict(error) or self._is_made(run, text)):
-                    with _explained(run):
-                        raise
+                    raise
                 pause(attempt)
             else:
                 return

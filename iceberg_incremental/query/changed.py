@@ -356,10 +356,8 @@ class Changes:
         others += [each for _, each, _ in normal.clauses(select) if not isinstance(each, exp.Table)]
         is_anywhere = any(map(self.reads_clock, others)) or any(is_in_subquery(each, self._moved) for each in parts)
         condition: exp.Expr = exp.true()
-        compared: list[exp.Expr] = []
-        if not is_anywhere:
-            compared = [each for part in parts for each in compared_parts(part, self._moved)]
-        if not is_anywhere and compared:
+        compared = [] if is_anywhere else [each for part in parts for each in compared_parts(part, self._moved)]
+        if compared:
             condition = exp.or_(
                 *(
                     exp.not_(exp.NullSafeEQ(this=exp.paren(at_checkpoint(each)), expression=exp.paren(each.copy())))

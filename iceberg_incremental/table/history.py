@@ -132,7 +132,7 @@ class History:
     reader cannot know it. ``created_ms``: when the table was created; None if the reader cannot know it. ``fields``:
     the present columns, as in Snapshot. ``lost_partition``: whether a partition spec uses a column that was dropped
     since, as far as the reader knows. It may be an older spec. ``partitioned_by``: the present partition fields in
-    normal form; None if the reader cannot know them.
+    Spark's notation; None if the reader cannot know them.
     """
 
     table: TableName

@@ -14,10 +14,9 @@ from iceberg_incremental.jvm.launch import active_context
 
 from ...profile.credentials import Method, SparkIcebergCredentials
 
-_HOOKS = f"{__name__.rpartition('.spark.')[0]}.hooks"
 _LATER = (
     "pyspark.testing.utils",  # py4j's converters read from it whether NumPy is installed, for which it imports pandas
-    f"{_HOOKS}.plain_sql",
+    "...hooks.plain_sql",
     "iceberg_incremental.metadata.pyiceberg_reader",
     "sqlalchemy",  # PyIceberg's catalog
 )
@@ -51,7 +50,7 @@ def _import() -> None:
     """Import what most models need, since this process waits for the JVM. The first use reports an error."""
     for name in _LATER:
         with suppress(Exception):
-            import_module(name)
+            import_module(name, __package__)
 
 
 def _open(credentials: SparkIcebergCredentials) -> None:

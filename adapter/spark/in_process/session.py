@@ -173,8 +173,7 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
             output.write(f"\n{checks.START_MARK}: {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n".encode())
             output.flush()
         file = None if credentials.folder is None or runs_on else credentials.folder / "task_seconds"
-        expected = workload.Workload.LONG if file is None else workload.expected(file)
-        gateway = open_gateway(settings, output, logger, expected)
+        gateway = open_gateway(settings, output, logger, workload.expected(file))
         from pyspark import SparkConf, SparkContext
 
         context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=gateway)
