@@ -246,8 +246,8 @@ def row_ids_repeated(source: TableName) -> SourceError:
     return SourceError(
         f"The rows that were deleted from {source} cannot be determined.\n"
         "  Expected: a unique row id (_row_id) for each row, as in Iceberg's format v3.\n"
-        "  Found: rows with the same row id or without one. Their files were written for another table, or by a writer "
-        "that assigns wrong ids.\n"
+        "  Found: rows with the same row id or without one. Their files were written for another table, or added twice "
+        "and changed by copy-on-write since, or a writer assigns wrong ids.\n"
         f"  To fix: replace the table with its own rows, which assigns new ids (create or replace table … as select * "
         f"from …), and {rebuilt}."
     )

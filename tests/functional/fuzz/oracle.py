@@ -50,6 +50,7 @@ TWICE = "unique_key"
 SCHEMA_CHANGED = "on_schema_change"
 PARTITIONED = ("would replace the wrong rows", "The partitioning of")
 TOO_NARROW = "do not fit the values of"
+ROW_IDS_REPEATED = "were deleted from"
 
 
 class Rebuild:
@@ -102,7 +103,9 @@ def _seen_within(
     found = Delta(end, table.projected(now, choice.kind), new, added, removed)
     may_be: list[Seen] = [found]
     is_expired = position not in table.seen.parents
-    if has_gap or (table.rewrites(taken) and not ignores and is_expired):
+    # whether a policy rebuilds the table is decided for all commits, before the limit of a run
+    judged = commits if isinstance(expired, Rebuild) else taken
+    if has_gap or (table.rewrites(judged) and not ignores and is_expired):
         may_be.append(expired)
     if (table.is_altered or is_expired) and any(table.commits[each].is_overwrite for each in taken):
         may_be.append(Failure(UNREADABLE))  # there may be delete files, with which Iceberg does not show such rows
@@ -256,6 +259,8 @@ class Model:
             words += PARTITIONED
         if not is_rebuild and self.source.was_widened:
             words.append(TOO_NARROW)
+        if self.source.may_repeat_row_ids:
+            words.append(ROW_IDS_REPEATED)
         return [Outcome(failure=Failure(each)) for each in words]
 
     def _rebuilt(self) -> list[Outcome]:

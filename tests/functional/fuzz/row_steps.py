@@ -79,6 +79,7 @@ def add_file(source: Source, numbers: Numbers) -> Effect | None:
     if again:
         path, rows = source.files[numbers[1] % len(source.files)]
         source.has_a_file_twice = True
+        source.may_repeat_row_ids = source.version == 3
     elif source.version == 3 and source.variant.keyed and numbers[1] % 2:
         return add_moved_file(source, source.fresh(numbers[2:4]))
     else:

@@ -44,14 +44,15 @@ class Table:
     """The current and former rows of a table. ``read``: the number of columns that models read, or None for all.
 
     ``day_at``: the index of the event time among them, if any. ``is_altered``: whether the columns have changed
-    since it was created. ``was_widened``: whether ``v`` ever got a wider type.
+    since it was created. ``was_widened``: whether ``v`` ever got a wider type. ``may_repeat_row_ids``: whether it has
+    row ids, and a file twice, whose rows copy-on-write may copy with the same ids.
     """
 
     def __init__(self, name: str, read: int | None = None, day_at: int | None = None) -> None:
         self.name = name
         self.read = read
         self.day_at = day_at
-        self.is_altered, self.was_widened = False, False
+        self.is_altered, self.was_widened, self.may_repeat_row_ids = False, False, False
         self.held: dict[int | None, Rows] = {NO_SNAPSHOT: Counter()}
         self.commits: dict[int, Commit] = {}
         self.seen = Metadata(None, {})
