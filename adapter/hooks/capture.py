@@ -20,7 +20,6 @@ from iceberg_incremental.plan.ranges import PER_COMMIT
 from ..operations.arguments import ARGUMENTS
 from ..project.captured import Captured
 from ..project.configs import CONFIGS
-from ..project.model_config import policy_of
 from .arguments import relations_in
 from .context import ModelContext
 from .invocation import ModelRun, Room
@@ -84,7 +83,7 @@ class CaptureHooks(Room):
 
     def _require_macros(self, macro: str, model: ModelContext) -> None:
         """Raise ConfigError for a model with the strategy ``auto``, which does not support these macros."""
-        if policy_of(model.node["config"], model.unique_id).strategy is Strategy.AUTO:
+        if self._invocations.policy(model.node).strategy is Strategy.AUTO:
             if model.node.get("language") == "python":
                 raise plain_sql_errors.auto_in_python(model.unique_id)
             raise plain_sql_errors.reads_changes_itself(model.unique_id, macro)

@@ -17,7 +17,7 @@ from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.plan.event_window import EventWindow
-from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
+from iceberg_incremental.plan.policy import MATERIALIZATION, Policy, Strategy
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.clock import Clock, now_in, require_zone
 from iceberg_incremental.table.history import TableName
@@ -64,7 +64,8 @@ class Invocation:
 
     ``columns``: the columns of tables at a snapshot, as Spark describes them, by the SQL that reads the snapshot.
     ``snapshots``: the runs of dbt's snapshots. ``begun``: the times in ms at which builds of tables began.
-    ``clock``: the time at which the invocation reads the clock, once it has been read.
+    ``clock``: the time at which the invocation reads the clock, once it has been read. ``policies``: the policies of
+    models that have been read.
     """
 
     invocation_id: str
@@ -75,6 +76,7 @@ class Invocation:
     snapshots: dict[str, SnapshotRun] = field(default_factory=dict)
     begun: dict[str, int] = field(default_factory=dict)
     clock: Clock | None = None
+    policies: dict[str, Policy] = field(default_factory=dict)
 
 
 class Invocations:
@@ -145,6 +147,13 @@ class Invocations:
             invocation.models[model] = ModelRun(self._open(invocation, context))
         return invocation.models[model]
 
+    def policy(self, node: Node) -> Policy:
+        """The policy of a model, which is read from its config once. Raises ConfigError."""
+        policies, model = self.current().policies, node["unique_id"]
+        if model not in policies:
+            policies[model] = policy_of(node["config"], model)
+        return policies[model]
+
     def clock(self, zone: str) -> Clock:
         """The time at which the invocation reads the clock, in a time zone. Raises UnknownTimeZoneError."""
         invocation = self.current()
@@ -190,7 +199,7 @@ class Invocations:
         if window is not None and not config.get("event_time"):
             logger.info(wording.not_of_window(model, window))
             window = None
-        scope, policy = self.jinja_scope(), policy_of(config, model)
+        scope, policy = self.jinja_scope(), self.policy(context.node)
         plan = open_run(
             self._adapter.metadata_reader(),
             invocation.cuts,

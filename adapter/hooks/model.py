@@ -22,7 +22,6 @@ from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metada
 
 from ..project import partition_config, python_errors
 from ..project.graph import Node
-from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from .invocation import Room
 from .reads import READS
@@ -41,7 +40,7 @@ class ModelHooks(Room):
         """
         found = self._invocations.if_opened(node)
         if found is None or not (found.run.plan.captured or found.run.plan.passes_through):
-            policy_of(node["config"], node["unique_id"])
+            self._invocations.policy(node)
             if node.get("language") == "python":
                 raise python_errors.no_capture_in_python(node["unique_id"], list(READS))
             only_incremental = found is not None and found.run.plan.reads.has_incremental_calls
@@ -84,7 +83,7 @@ class ModelHooks(Room):
 
     def is_plain(self, node: Node) -> bool:
         """Whether a model has the strategy ``auto``. Raises ConfigError for a Python model."""
-        if policy_of(node["config"], node["unique_id"]).strategy is not Strategy.AUTO:
+        if self._invocations.policy(node).strategy is not Strategy.AUTO:
             return False
         if node.get("language") == "python":
             raise plain_sql_errors.auto_in_python(node["unique_id"])
@@ -105,7 +104,7 @@ class ModelHooks(Room):
     def table_properties(self, node: Node) -> Mapping[str, str]:
         """The properties of a new table of a model, in addition to those of its config."""
         given = self._adapter.tables.properties(node["config"])
-        policy = policy_of(node["config"], node["unique_id"])
+        policy = self._invocations.policy(node)
         return {key: value for key, value in policy.strategy.table_defaults.items() if key not in given}
 
     def staged(self, node: Node, target: BaseRelation) -> BaseRelation:
@@ -135,7 +134,7 @@ def _log(plan: RunPlan, node: Node) -> None:
     kept = older_metadata_files({} if plan.target is None else plan.target.properties)
     if kept < FEW_METADATA_FILES and not plan.passes_through:
         logger.warning(target_errors.keeps_few_metadata_files(plan.name, plan.model, kept))
-    if plan.captured:
+    if plan.captured and plan.action is not Action.NOTHING:  # dbt prints NOTHING NEW
         logger.info(wording.captured(plan.captured.values(), plan.readings))
     if plan.is_rebuild:
         (logger.info if plan.by_policy else logger.debug)(f"{plan.model} is built as a whole: {plan.reason}")

@@ -166,6 +166,8 @@ class _Configs:
         return default if found is None else found
 
     def choice(self, key: str, default: _Choice) -> _Choice:
+        if self._config.get(key) is None:
+            return default
         members = list(type(default))
         expected = f"one of {_listed([member.value for member in members])}"
         return self.read(key, default, lambda value: next((m for m in members if m.value == value), None), expected)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.relation import RelationType
@@ -111,11 +110,8 @@ class RelationLookup:
 
         In a catalog that stores names in lower case, such names refer to the same relation.
         """
-
-        def key(name: Any) -> str:
-            return str(name).lower()
-
-        alike = [r for r in relations if key(r.schema) == key(schema) and key(r.identifier) == key(identifier)]
+        wanted = identifier.lower(), schema.lower()
+        alike = [r for r in relations if (str(r.identifier).lower(), str(r.schema).lower()) == wanted]
         if self._folds_case(database or self._default_catalog):
             return alike
         exact = [r for r in alike if (r.schema, r.identifier) == (schema, identifier)]
