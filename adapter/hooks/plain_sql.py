@@ -251,7 +251,8 @@ class PlainSqlHooks(Room):
         if recorded != reading:
             if not self._is_read_alike(found, kept):
                 return "Spark interprets its SQL differently"
-            return "its rows were written with another text of its SQL, view, session setting or version"
+            differs = "its rows were written with another text of its SQL, view, session setting or version"
+            return rebuild_reasons.UNKNOWN_TEXT if recorded is None else differs
         if synced["changes"].alters:
             return rebuild_reasons.OTHER_SCHEMA
         if other := compared_otherwise(kept, types, synced["written"]):

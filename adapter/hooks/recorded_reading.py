@@ -76,6 +76,8 @@ def why_it_differs(found: ModelRun, node: Node) -> str:
     view = other_view(found.run.plan.recorded_definitions, lambda name: _definition(plain, name))
     if view is not None:
         return rebuild_reasons.other_definition(view)
+    if plain is not None and found.run.plan.recorded_reading is None:
+        return rebuild_reasons.UNKNOWN_TEXT
     if text_has_changed(found):
         return rebuild_reasons.OTHER_TEXT
     new = [table for table, source in sources.items() if source.planned.start is None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -74,16 +74,26 @@ def set_checkpoint(
     said = [wording.checkpoint_set(name, checkpoint)]
     if accepted is not None:
         said.append(f"All rows of {name} now count as written by the current logic of {checkpoint.model}.")
-    present = known.checkpoint or known.unproven
-    for each, before in ({} if present is None else present.sources).items():
-        now = checkpoint.sources[each]
-        if _is_back(now, before):
-            if policy.strategy is Strategy.APPEND:
-                said.append(wording.reads_again(checkpoint.model, each, before))
-        elif now.snapshot_id != before.snapshot_id:
-            said.append(wording.skips(checkpoint.model, each, before, _skipped(reader, each, before, now)))
+    said += _consequences(reader, checkpoint, known, policy.strategy)
     publisher.set_checkpoint(target, checkpoint, accepted)  # last, so that nothing is set if an error is raised
     return "\n".join(said)
+
+
+def _consequences(
+    reader: MetadataReader, checkpoint: Checkpoint, known: CheckpointState, strategy: Strategy
+) -> Iterator[str]:
+    """What the next run does at the new positions."""
+    if strategy is Strategy.AUTO:
+        yield wording.replaces_all_next(checkpoint.model)
+        return
+    present = known.checkpoint or known.unproven
+    for source, before in ({} if present is None else present.sources).items():
+        now = checkpoint.sources[source]
+        if _is_back(now, before):
+            if strategy is Strategy.APPEND:
+                yield wording.reads_again(checkpoint.model, source, before)
+        elif now.snapshot_id != before.snapshot_id:
+            yield wording.skips(checkpoint.model, source, before, _skipped(reader, source, before, now))
 
 
 def _require_sound(target: History, model: str, known: CheckpointState) -> None:

@@ -99,7 +99,7 @@ def is_view(cuts: Cuts, source: TableName) -> bool:
 def _why_it_differs(plan: RunPlan, cuts: Cuts, reads: Mapping[TableName, SourceRead], reader: MetadataReader) -> str:
     """``RunPlan.differs`` as far as metadata shows it."""
     if plan.recorded_reading is None:
-        return rebuild_reasons.OTHER_TEXT
+        return rebuild_reasons.UNKNOWN_TEXT
     view = changed_view(plan.recorded_definitions, reader)
     if view is not None:
         return rebuild_reasons.other_definition(view)

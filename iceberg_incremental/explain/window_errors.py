@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..errors import ConfigError, HistoryBreakError
 from ..plan.event_window import EventWindow
-from ..plan.policy import Policy
+from ..plan.policy import Policy, Strategy
 from ..table.checkpoint import Position
 from ..table.history import TableName
 from .entries import indexed
@@ -16,18 +16,18 @@ from .wording import described, full_refresh, short
 @indexed
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A run with an event-time window cannot reprocess it."""
-    found = (
-        "--full-refresh, which builds the whole table"
-        if full_refresh
-        else f"incremental_strategy '{policy.strategy.value}'"
-    )
+    if full_refresh:
+        found, way = "--full-refresh, which builds the whole table", "omit these options, or --full-refresh"
+    elif policy.strategy is Strategy.AUTO:
+        found, way = "incremental_strategy 'auto'", "omit these options, since each run keeps all rows equal to the SQL"
+    else:
+        found, way = f"incremental_strategy '{policy.strategy.value}'", "omit these options, or change the strategy"
     return ConfigError(
         f"{model} cannot reprocess an event-time window.\n"
         "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
         "which replace existing rows, and without --full-refresh.\n"
         f"  Found: {found}.\n"
-        "  To fix: remove these options, or rebuild the model, or set the model back with ip_set_checkpoint to read a "
-        "range of commits again."
+        f"  To fix: {way}."
     )
 
 

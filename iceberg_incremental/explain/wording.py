@@ -217,6 +217,11 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     )
 
 
+def replaces_all_next(model: str) -> str:
+    """The report of ``ip_set_checkpoint`` for a model with the strategy ``auto``."""
+    return f"The next run of {short(model)} replaces all rows, since they may not match the new positions."
+
+
 def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
     """The warning that a source's tag could not be created or dropped."""
     return (

@@ -370,9 +370,10 @@ def test_a_position_set_by_hand_rebuilds(auto):  # noqa: F811
     auto.shop.run()
     auto.change(ORDER.format(11))
     head = auto.shop.head(auto.tables["orders"])
-    auto.shop.operation("ip_set_checkpoint", model="lines", source="orders", snapshot_id=head)
+    said = auto.shop.operation("ip_set_checkpoint", model="lines", source="orders", snapshot_id=head)
+    assert "The next run of lines replaces all rows" in said.printed and "Skipped" not in said.printed
     auto.change(ORDER.format(12))
-    auto.shop.run()
+    assert logged(auto.shop.run(), "lines: all rows are replaced, since the SQL that wrote its rows is unknown")
     assert auto.differs("lines", LINES) == [[], []]
 
 

@@ -67,7 +67,7 @@ def test_nothing_has_changed():
     [
         ({"digest": "e"}, reasons.other_definition(VIEW)),
         ({"digest": ""}, reasons.other_definition(VIEW)),
-        ({"reading": None}, reasons.OTHER_TEXT),
+        ({"reading": None}, reasons.UNKNOWN_TEXT),
         ({"reading": f"{READS_OTHERS} text"}, reasons.OTHER_RELATION),
         ({"source": ()}, reasons.other_definition(str(SOURCE))),
         ({"digest": None, "now_table": True}, reasons.other_definition(VIEW)),
