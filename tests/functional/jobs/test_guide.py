@@ -10,7 +10,9 @@ from tests.unit.website.blocks import blocks
 from .test_jobs import Lake
 
 FIRST, MIRROR, NAMED = (
-    block.text for block in blocks("python") if block.page == "jobs.md" and not block.text.startswith("# job.py")
+    block.text
+    for block in blocks("python")
+    if block.page == "jobs.md" and "local_spark" not in block.text and not block.text.startswith("# job.py")
 )
 
 
