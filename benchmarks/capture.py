@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iceberg_incremental.capture import reads
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
-from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.run_plan import Read
 from iceberg_incremental.expose.relations import changes_sql
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.open import open_reader
@@ -104,7 +105,7 @@ def capture(reader: MetadataReader) -> Spent:
         run = open_run(
             reader, cuts, model=MODEL, target=_TARGET, policy=Policy(), invocation_id="bench", full_refresh=False
         )
-        planned = capture_changes(run, cuts, _SOURCE).ranges[_SOURCE]
+        planned = reads.capture(run, cuts, _SOURCE, Read.CHANGES).captured[_SOURCE]
         changes_sql(planned)
     whole = time.perf_counter() - began
     return Spent(sum(loads), whole - sum(loads), planned.snapshots, planned.files)

@@ -11,7 +11,8 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.reads import capture_changelog, has_same_columns
+from iceberg_incremental.capture.reads import capture, has_same_columns
+from iceberg_incremental.capture.run_plan import Read
 from iceberg_incremental.errors import NotIncrementalError, ViewError
 from iceberg_incremental.explain import plain_sql_errors, rebuild_reasons
 from iceberg_incremental.expose.plain_sql import Source
@@ -102,7 +103,7 @@ class PlainSqlHooks(Room):
         cuts = self._invocations.current().cuts
         named = {each.relation for each in plain.mentions} or set(self._invocations.tables_of(model))
         for table in sorted(named):
-            found.run.plan = capture_changelog(found.run.plan, cuts, table)
+            found.run.plan = capture(found.run.plan, cuts, table, Read.NET)
         plan = found.run.plan
         for table in sorted(named):
             cut, planned = cuts.of(table), plan.changelogs[table]

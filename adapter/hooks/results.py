@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.run_plan import RunPlan
+from iceberg_incremental.capture.run_plan import Read, RunPlan
 from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import OnAggregates, Strategy
 
@@ -69,8 +69,8 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     only_whole = captured == plan.only_pinned and not any(map(plan.reads.include, captured))
     if strategy is Strategy.APPEND and only_whole:
         return wording.appends_whole_tables(plan.model)
-    only_new = captured == plan.ranges.keys() and plan.policy.on_aggregates is OnAggregates.FAIL
-    if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.pinned:
+    only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
+    if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):
         return wording.overwrites_by_new_rows(plan.model)
     return None
 

@@ -22,7 +22,7 @@ from .cuts import Cuts
 from .logic_change import Logic
 from .next_run import changed_view, is_view
 from .reads import changes_of, has_same_columns
-from .run_plan import RunPlan
+from .run_plan import Read, RunPlan
 from .target_checkpoint import target_checkpoint
 
 CODE = "code"
@@ -142,14 +142,14 @@ def _continued(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     assert cut is not None
     if not has_same_columns(cuts, cut, found):
         return compared_whole(plan, cuts, source, snapshot_reasons.SOURCE_ALTERED)
-    return replace(plan, changelogs={source: found})
+    return plan.with_capture(Read.NET, source, found)
 
 
 def compared_whole(plan: RunPlan, cuts: Cuts, source: TableName, reason: str) -> RunPlan:
     """The plan of a run that compares whole tables, at the invocation's cut. Raises the errors of ``open_snapshot``."""
     found = changes_of(replace(plan, checkpoint=None), cuts, source, changelog=True)
     assert isinstance(found, Range)
-    return replace(plan, changelogs={source: found}, reads_all=True, reason=reason)
+    return replace(plan, reads_all=True, reason=reason).with_capture(Read.NET, source, found)
 
 
 def _of_table(

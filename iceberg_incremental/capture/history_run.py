@@ -13,7 +13,7 @@ from ..sql import plain_name
 from ..table.checkpoint import Checkpoint
 from ..table.history import TableName
 from ..table.recorded_history import RecordedHistory
-from .run_plan import Action, RunPlan
+from .run_plan import Action, Read, RunPlan
 
 _CHECK_COLS, _KEY, _SEQUENCE = "check_cols", "unique_key", "sequence_by"
 _CURRENT_END = "the value of dbt_valid_to_current"
@@ -48,19 +48,20 @@ def source_of(plan: RunPlan) -> tuple[TableName, Range]:
 
     Raises ConfigError unless the model's SQL reads the changelog of exactly one source, and no other changes.
     """
-    found = {**plan.changelogs, **plan.per_commit}
-    twice = plan.changelogs.keys() & plan.per_commit.keys()
-    others = {*plan.ranges, *plan.signed, *(plan.groups.relations if plan.groups is not None else ())}
-    if len(found) != 1 or twice or others or not plan.shown >= plan.changelogs.keys():
+    per_commit, signed = (plan.read_as(each).keys() for each in (Read.PER_COMMIT, Read.SIGNED))
+    found, twice = plan.net, plan.changelogs.keys() & per_commit
+    others = {*plan.read_as(Read.CHANGES), *signed, *(plan.groups.relations if plan.groups is not None else ())}
+    if len(found) != 1 or twice or others or not plan.read_as(Read.CHANGELOG).keys() >= plan.changelogs.keys():
         raise history_errors.not_one_changelog(plan.model, sorted(map(str, {*found, *others})))
     return next(iter(found.items()))
 
 
 def require_log(plan: RunPlan) -> None:
     """Raise ConfigError unless the SQL of a history with ``sequence_by`` reads events, and no other changes."""
-    others = {*plan.net, *plan.signed, *(plan.groups.relations if plan.groups is not None else ())}
-    if not plan.ranges or others:
-        raise history_errors.not_a_log(plan.model, sorted(map(str, {*plan.ranges, *others})))
+    events = plan.read_as(Read.CHANGES)
+    others = {*plan.net, *(plan.groups.relations if plan.groups is not None else ())}
+    if not events or others:
+        raise history_errors.not_a_log(plan.model, sorted(map(str, {*events, *others})))
 
 
 def next_history(plan: RunPlan, clock_ms: int, current_end: str | None = None) -> RecordedHistory | None:

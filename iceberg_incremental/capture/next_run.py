@@ -14,8 +14,8 @@ from ..plan.refusals import Refusal
 from ..table.clock import UnknownTimeZoneError, now_in
 from ..table.history import TableName
 from .cuts import Cuts
-from .reads import capture_as_of, changes_of, has_same_columns
-from .run_plan import RunPlan, is_changelog, is_only_pinned
+from .reads import capture, changes_of, has_same_columns
+from .run_plan import Read, RunPlan, is_changelog, is_only_pinned
 
 FAILS = "fails"
 """The action of a run that raises an error."""
@@ -156,8 +156,8 @@ def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, Source
     """The plan including a source, and the read of this source. Raises the errors of a capture."""
     position = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
     if position is not None and is_only_pinned(position, source, plan.reads):
-        plan = capture_as_of(plan, cuts, source)
-        return plan, SourceRead(plan.pinned[source])
+        plan = capture(plan, cuts, source, Read.AS_OF)
+        return plan, SourceRead(plan.captured[source])
     changelog = position is not None and is_changelog(position, source, plan.reads)
     per_commit = changelog and position is not None and position.per_commit
     found = changes_of(plan, cuts, source, changelog=changelog, per_commit=per_commit)
@@ -166,9 +166,9 @@ def _read(plan: RunPlan, cuts: Cuts, source: TableName) -> tuple[RunPlan, Source
             found, source, plan.model, plan.policy, changelog=changelog, per_commit=per_commit
         )
         return plan, SourceRead(found, error)
-    plan = replace(plan, ranges={**plan.ranges, source: found})
+    plan = plan.with_capture(Read.CHANGES, source, found)
     if source in plan.reads.whole and not plan.is_rebuild:
-        plan = capture_as_of(plan, cuts, source)
-        whole = plan.pinned[source]
+        plan = capture(plan, cuts, source, Read.AS_OF)
+        whole = plan.read_as(Read.AS_OF)[source]
         found = whole if whole.brings_rows and not found.brings_rows else found
     return plan, SourceRead(found)

@@ -1,4 +1,4 @@
-"""The captures of a run: one function for each way to read a source. Each returns the plan that includes it."""
+"""The captures of a run: what it reads from its sources. Each function returns the plan that includes a capture."""
 
 from __future__ import annotations
 
@@ -18,56 +18,46 @@ from ..plan.refusals import Refusal
 from ..table.checkpoint import Position
 from ..table.history import Snapshot, TableName
 from .cuts import Cut, Cuts
-from .run_plan import RunPlan, is_only_pinned
+from .run_plan import Read, RunPlan, is_only_pinned
 from .source_policy import ahead_of_cut, commits_outcome, outcome
 
 
-def capture_changes(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read the rows that are new in a source since the checkpoint. In a rebuild, the whole pinned table.
+def capture(plan: RunPlan, cuts: Cuts, source: TableName, read: Read) -> RunPlan:
+    """The plan that also reads a source in a way. In a rebuild, the run reads the whole table, pinned at its cut.
 
-    Raises SourceMissingError, RewriteError, HistoryBreakError, CheckpointError, and the errors of the reader.
+    Raises SourceMissingError, RewriteError, HistoryBreakError, CheckpointError, and the errors of the reader. Raises
+    ConfigError for signed rows if the name of a column now refers to another column, because removed rows must equal
+    those that the model added earlier.
     """
-    if source in plan.ranges:
+    if (read, source) in plan.captures:
         return plan
-    return replace(plan, ranges={**plan.ranges, source: _readable(plan, cuts, source, changelog=False)})
+    match read:
+        case Read.AS_OF:
+            return plan.with_capture(read, source, _whole(plan, cuts, source))
+        case Read.CHANGES:
+            return plan.with_capture(read, source, _readable(plan, cuts, source, changelog=False))
+        case Read.PER_COMMIT:
+            return plan.with_capture(read, source, _readable(plan, cuts, source, changelog=True, per_commit=True))
+        case Read.CHANGELOG | Read.NET | Read.SIGNED:
+            planned = plan.changelogs.get(source) or _readable(plan, cuts, source, changelog=True)
+            if read is Read.SIGNED:
+                _require_same_columns(plan, cuts, source, planned)
+            return plan.with_capture(read, source, planned)
 
 
-def capture_changelog(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read a source's net changes since the checkpoint, including deleted rows. In a rebuild, the whole table.
-
-    Raises SourceMissingError, HistoryBreakError, CheckpointError, and the errors of the reader.
-    """
-    if source in plan.changelogs:
-        return plan
-    return replace(plan, changelogs={**plan.changelogs, source: _readable(plan, cuts, source, changelog=True)})
+def _whole(plan: RunPlan, cuts: Cuts, source: TableName) -> Range:
+    cut, _ = _taken(plan, cuts, source)
+    start = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
+    return plan_as_of(cut.history, start, cut.end)
 
 
-def capture_per_commit(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read the changes of each commit of a source since the checkpoint. In a rebuild, the whole table.
-
-    Raises SourceMissingError, HistoryBreakError, CheckpointError, and the errors of the reader.
-    """
-    if source in plan.per_commit:
-        return plan
-    planned = _readable(plan, cuts, source, changelog=True, per_commit=True)
-    return replace(plan, per_commit={**plan.per_commit, source: planned})
-
-
-def capture_signed(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read net changes as signed rows, for a model that adds them to existing results.
-
-    Removed rows must equal the rows that the model added earlier. Raises ConfigError if the name of a column now refers
-    to another column, and the errors of ``capture_changelog``.
-    """
-    plan = capture_changelog(plan, cuts, source)
-    planned = plan.changelogs[source]
+def _require_same_columns(plan: RunPlan, cuts: Cuts, source: TableName, planned: Range) -> None:
     files = cuts.files_of(planned) if planned.brings_rows and not plan.is_rebuild else None
     if files is not None:
         # appended rows are read by the table's current names
         others = files.present_others if isinstance(planned, Appends) else files.others
         if others:
             raise model_errors.other_columns(others, source, plan.model)
-    return replace(plan, signed=plan.signed | {source})
 
 
 def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
@@ -87,18 +77,6 @@ def has_same_columns(cuts: Cuts, cut: Cut, planned: Range) -> bool:
     return changed.start == changed.end and not (isinstance(planned, Appends) and changed.renamed)
 
 
-def capture_as_of(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
-    """Plan to read a source as a whole, pinned at the invocation's cut.
-
-    Raises SourceMissingError, and the errors of the reader.
-    """
-    if source in plan.pinned:
-        return plan
-    cut, _ = _taken(plan, cuts, source)
-    start = None if plan.checkpoint is None else plan.checkpoint.sources.get(str(source))
-    return replace(plan, pinned={**plan.pinned, source: plan_as_of(cut.history, start, cut.end)})
-
-
 def capture_groups(
     plan: RunPlan,
     cuts: Cuts,
@@ -111,10 +89,10 @@ def capture_groups(
     ``types``: returns the types of the keys. It is called only if a group has changed.
 
     Raises ConfigError if the run has already captured other groups, because it would replace all of these groups
-    without reading all of their rows. Also raises the errors of ``capture_changelog`` and ``types``.
+    without reading all of their rows. Also raises the errors of ``capture`` and ``types``.
     """
     for source in sources:
-        plan = capture_changelog(plan, cuts, source)
+        plan = capture(plan, cuts, source, Read.NET)
     changes = tuple(
         Changes(planned, cuts.files_of(planned))
         for planned in map(plan.changelogs.__getitem__, sources)

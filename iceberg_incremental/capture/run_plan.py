@@ -12,7 +12,7 @@ from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy
-from ..plan.ranges import Nothing, Range, Whole
+from ..plan.ranges import Range
 from ..sql import plain_name
 from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
 from ..table.clock import Clock
@@ -51,6 +51,39 @@ IDLE = (Action.NOTHING, Action.ADVANCE, Action.CHECK_ONLY)
 """The actions that write no row."""
 
 
+class Read(str, Enum):
+    """How a run reads a source."""
+
+    CHANGES = "changes"
+    """The rows that are new, as ``ip_changes`` reads them."""
+
+    CHANGELOG = "changelog"
+    """The net changes, including deleted rows, as ``ip_changelog`` returns them."""
+
+    PER_COMMIT = "changelog_per_commit"
+    """The changes of each commit."""
+
+    AS_OF = "as_of"
+    """The whole table, as ``ip_as_of`` reads it."""
+
+    SIGNED = "signed"
+    """The net changes as signed rows, as ``ip_signed_changes`` returns them."""
+
+    NET = "net"
+    """The net changes, from which the run finds groups, values or keys. The model does not read them itself."""
+
+
+_NET = (Read.NET, Read.SIGNED, Read.CHANGELOG)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What a run reads from a source in one way. ``reading``: how net changes are read, as text; empty if unknown."""
+
+    planned: Range
+    reading: str = ""
+
+
 @dataclass(frozen=True)
 class RunPlan:
     """What a run of a model will do. The run executes the plan; ``ip_status``, the docs and the errors describe it.
@@ -74,16 +107,7 @@ class RunPlan:
     - ``is_as_left``: whether no commit is known by which another writer has changed rows since the newest run.
     - ``clock_moved``: whether SQL with the strategy ``auto`` reads a part of the clock that differs from the last run.
     - ``differs``: why a table with the strategy ``auto`` may differ from its SQL without new rows. Empty if it cannot.
-
-    The captures so far, from the functions in ``reads``:
-
-    - ``ranges``: the changes that ``ip_changes`` reads, by source.
-    - ``changelogs``: net changes.
-    - ``per_commit``: changes by commit.
-    - ``shown``: the sources whose net changes the model itself reads, by ``ip_changelog``.
-    - ``signed``: the sources whose net changes it reads by ``ip_signed_changes``.
-    - ``readings``: how net changes are read, as text.
-    - ``pinned``: the whole tables that ``ip_as_of`` reads.
+    - ``captures``: what the run reads so far, by the way in which it reads a source. See ``reads.capture``.
     - ``groups``: the groups that ``ip_changed_groups`` reads, whose rows the run replaces.
     """
 
@@ -102,13 +126,7 @@ class RunPlan:
     reads: ConditionalReads = field(default_factory=ConditionalReads)
     logic: Logic | None = None
     logic_change: LogicChange | None = None
-    ranges: Mapping[TableName, Range] = field(default_factory=dict)
-    changelogs: Mapping[TableName, Range] = field(default_factory=dict)
-    per_commit: Mapping[TableName, Range] = field(default_factory=dict)
-    shown: frozenset[TableName] = frozenset()
-    signed: frozenset[TableName] = frozenset()
-    readings: Mapping[TableName, str] = field(default_factory=dict)
-    pinned: Mapping[TableName, Whole | Nothing] = field(default_factory=dict)
+    captures: Mapping[tuple[Read, TableName], Capture] = field(default_factory=dict)
     groups: ChangedGroups | None = None
     reads_all: bool = False
     keeps_versions: bool = False
@@ -142,8 +160,7 @@ class RunPlan:
             return Action.APPLY if self.reads_all and self.target is not None else Action.REBUILD
         if self.window is not None or self.reads_all or self.differs or self.clock_moved:
             return Action.APPLY
-        reads = (self.ranges, self.net, self.pinned)
-        if any(planned.brings_rows for read in reads for planned in read.values()):
+        if any(each.planned.brings_rows for each in self.captures.values()):
             return Action.APPLY
         if any(planned.has_moved for planned in self.captured.values()):
             return Action.ADVANCE
@@ -157,12 +174,30 @@ class RunPlan:
     @property
     def captured(self) -> Mapping[TableName, Range]:
         """Each source with its changes if the model reads them, otherwise as a whole table."""
-        return {**self.pinned, **self.net, **self.ranges}
+        return {**self.read_as(Read.AS_OF), **self.net, **self.read_as(Read.CHANGES)}
 
     @property
     def net(self) -> Mapping[TableName, Range]:
-        """The sources whose net changes the model reads, of the range or by commit."""
-        return {**self.changelogs, **self.per_commit}
+        """The sources whose net changes the run reads, of the range or by commit."""
+        return {**self.changelogs, **self.read_as(Read.PER_COMMIT)}
+
+    @property
+    def changelogs(self) -> Mapping[TableName, Range]:
+        """The sources whose net changes the run reads as those of the whole range."""
+        return self.read_as(*_NET)
+
+    @property
+    def readings(self) -> Mapping[TableName, str]:
+        """How the net changes of sources are read, as text."""
+        return {source: each.reading for (_, source), each in self.captures.items() if each.reading}
+
+    def read_as(self, *reads: Read) -> Mapping[TableName, Range]:
+        """The sources that the run reads in one of some ways, with what it reads."""
+        return {source: each.planned for (read, source), each in self.captures.items() if read in reads}
+
+    def with_capture(self, read: Read, source: TableName, planned: Range, reading: str = "") -> RunPlan:
+        """The plan that also reads a source in a way."""
+        return replace(self, captures={**self.captures, (read, source): Capture(planned, reading)})
 
     @property
     def shows_old_rows(self) -> bool:
@@ -170,7 +205,8 @@ class RunPlan:
 
         In changes by commit, rows of later commits replace those of earlier ones.
         """
-        return bool(self.shown) and self.shown == self.net.keys() and not (self.signed or self.ranges)
+        shown = self.read_as(Read.CHANGELOG).keys()
+        return bool(shown) and shown == self.net.keys() and not self.read_as(Read.SIGNED, Read.CHANGES)
 
     @property
     def may_lack_order(self) -> bool:
@@ -178,13 +214,13 @@ class RunPlan:
 
         In the changes of a range, a deleted row is always older.
         """
-        is_log = bool(self.ranges) and not self.net
-        return (is_log or bool(self.per_commit)) and not self.policy.sequence_by
+        is_log = bool(self.read_as(Read.CHANGES)) and not self.net
+        return (is_log or bool(self.read_as(Read.PER_COMMIT))) and not self.policy.sequence_by
 
     @property
     def only_pinned(self) -> Collection[TableName]:
         """The sources that this run reads only as a whole."""
-        return self.pinned.keys() - self.ranges.keys() - self.net.keys()
+        return self.read_as(Read.AS_OF).keys() - self.read_as(Read.CHANGES).keys() - self.net.keys()
 
     def next_checkpoint(
         self,
@@ -228,8 +264,8 @@ class RunPlan:
         return replace(
             planned.position,
             as_of=source in self.only_pinned and not self.reads.include(source),
-            changelog=source not in self.ranges and (source in self.net or self.reads.are_net(source)),
-            per_commit=source in self.per_commit,
+            changelog=source not in self.read_as(Read.CHANGES) and (source in self.net or self.reads.are_net(source)),
+            per_commit=(Read.PER_COMMIT, source) in self.captures,
             continues=continues,
             from_snapshot_id=planned.start.snapshot_id if planned.start is not None and continues else None,
         )
@@ -283,8 +319,9 @@ class RunPlan:
         A source that the model also reads as a whole counts as a whole, because the files that Spark skips are unknown.
         """
         found: dict[TableName, Share | None] = {}
+        wholes = self.read_as(Read.AS_OF)
         for source, planned in self.captured.items():
-            pinned, counts = self.pinned.get(source), planned.counts
+            pinned, counts = wholes.get(source), planned.counts
             if self.reads_all:
                 found[source] = whole_of(planned.end)
             elif self.action in IDLE:

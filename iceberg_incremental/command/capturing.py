@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from ..capture import reads
 from ..capture.cuts import Cuts
 from ..capture.next_run import NextRun, next_run
 from ..capture.open import open_run
-from ..capture.reads import capture_as_of, capture_changelog, capture_changes, capture_per_commit
-from ..capture.run_plan import Action, RunPlan
+from ..capture.run_plan import Action, Read, RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import NotIcebergError
 from ..explain import command_errors, rebuild_reasons
@@ -22,18 +21,13 @@ from .job_catalogs import JobCatalogs
 from .run_file import CapturedRun
 from .target_commits import Expected, TargetMovedError
 
-READS: Mapping[str, Callable[[RunPlan, Cuts, TableName], RunPlan]] = {
-    "changes": capture_changes,
-    "changelog": capture_changelog,
-    "changelog_per_commit": capture_per_commit,
-    "as_of": capture_as_of,
-}
-"""The ways to read a source, with the functions that capture it."""
+READS = (Read.CHANGES, Read.CHANGELOG, Read.PER_COMMIT, Read.AS_OF)
+"""The ways in which a command may read a source."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The requested run. ``sources``: each table with a key of READS. ``keeps_columns``: as in CapturedRun."""
+    """The requested run. ``sources``: each table with a value of READS. ``keeps_columns``: as in CapturedRun."""
 
     target: TableName
     name: str
@@ -48,7 +42,7 @@ def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPl
 
     Raises ConcurrentRunError if another writer commits to the target during the capture, ConfigError if the target does
     not exist or PyIceberg cannot commit to it, NotKeptError if the catalog does not keep branches, and the errors of
-    ``open_run`` and of the functions in READS.
+    ``open_run`` and ``reads.capture``.
     """
     cuts = Cuts(lambda: catalogs.reader)
     cuts.take_together(lambda: {table for table, _ in request.sources})
@@ -56,7 +50,7 @@ def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPl
     for table, read in request.sources:
         if table == request.target:
             raise command_errors.reads_its_target(table)
-        plan = READS[read](plan, cuts, table)
+        plan = reads.capture(plan, cuts, table, Read(read))
     action = plan.action
     begun = CapturedRun(
         name=request.name,

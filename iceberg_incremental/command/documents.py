@@ -8,7 +8,7 @@ from typing import Any
 
 from ..capture.cuts import Cuts
 from ..capture.next_run import NextRun, SourceRead
-from ..capture.run_plan import Action, RunPlan
+from ..capture.run_plan import Action, Read, RunPlan
 from ..expose.relations import as_of_sql, changelog_sql, changes_sql, per_commit_sql
 from ..plan.ranges import Range
 from ..table.history import TableName
@@ -74,12 +74,7 @@ def of_status(found: NextRun) -> dict[str, Any]:
 
 
 def _source(catalogs: JobCatalogs, plan: RunPlan, cuts: Cuts, table: TableName, read: str) -> dict[str, Any]:
-    planned: Range = {
-        "changes": plan.ranges,
-        "changelog": plan.changelogs,
-        "changelog_per_commit": plan.per_commit,
-        "as_of": plan.pinned,
-    }[read][table]
+    planned = plan.captures[Read(read), table].planned
     found: dict[str, Any] = {
         "table": str(table),
         "read": read,

@@ -7,15 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..capture.cuts import Cuts
-from ..capture.reads import (
-    capture_as_of,
-    capture_changelog,
-    capture_changes,
-    capture_groups,
-    capture_per_commit,
-    capture_signed,
-)
+from ..capture.reads import capture, capture_groups
 from ..capture.run import Run
+from ..capture.run_plan import Read
 from ..explain import group_errors, model_errors
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Strategy
@@ -70,16 +64,14 @@ class Captures:
     def changes(self, source: TableName) -> str:
         """``ip_changes``."""
         self._require_other(source)
-        self._run.plan = capture_changes(self._run.plan, self._cuts, source)
-        planned = self._run.plan.ranges[source]
-        self._note_reading(planned)
+        planned = self._captured(source, Read.CHANGES)
+        self._note_reading(Read.CHANGES, planned)
         return relations.changes_sql(planned, self._exact_for(planned))
 
     def as_of(self, source: TableName) -> str:
         """``ip_as_of``."""
         self._require_other(source)
-        self._run.plan = capture_as_of(self._run.plan, self._cuts, source)
-        return relations.as_of_sql(self._run.plan.pinned[source])
+        return relations.as_of_sql(self._captured(source, Read.AS_OF))
 
     def changelog(self, source: TableName, unique_key: Sequence[str], per: str | None = None) -> str:
         """``ip_changelog``. Raises ConfigError if the relation does not have a column of ``unique_key``.
@@ -90,10 +82,8 @@ class Captures:
         self._require_other(source)
         if per == PER_COMMIT:
             return self._per_commit(source, unique_key)
-        plan = capture_changelog(self._run.plan, self._cuts, source)
-        self._run.plan = replace(plan, shown=plan.shown | {source})
-        planned = plan.changelogs[source]
-        self._note_reading(planned)
+        planned, plan = self._captured(source, Read.CHANGELOG), self._run.plan
+        self._note_reading(Read.CHANGELOG, planned)
         if isinstance(planned, NetChanges):
             model_errors.require_columns(self.macro, unique_key, planned.net.changed.end, source, self.model)
         elif unique_key and plan.is_rebuild:
@@ -102,13 +92,12 @@ class Captures:
         return sql if plan.policy.history is None else relations.with_commit_sql(sql, planned.end)
 
     def _per_commit(self, source: TableName, unique_key: Sequence[str]) -> str:
-        self._run.plan = plan = capture_per_commit(self._run.plan, self._cuts, source)
-        planned = plan.per_commit[source]
+        planned, plan = self._captured(source, Read.PER_COMMIT), self._run.plan
         if isinstance(planned, PerCommit):
             columns = planned.shown_as.columns
             model_errors.require_columns(self.macro, unique_key, columns, source, self.model)
             reading = f"{per_commit.reading_of(planned, self._exact)}, commit by commit"
-            self._run.plan = replace(plan, readings={**plan.readings, planned.table: reading})
+            self._run.plan = plan.with_capture(Read.PER_COMMIT, source, planned, reading)
         elif unique_key and plan.is_rebuild:
             self._types_of(source, unique_key)
         return relations.per_commit_sql(planned, unique_key, self._exact_for(planned))
@@ -116,9 +105,8 @@ class Captures:
     def signed_changes(self, source: TableName) -> str:
         """``ip_signed_changes``."""
         self._require_other(source)
-        self._run.plan = capture_signed(self._run.plan, self._cuts, source)
-        planned = self._run.plan.changelogs[source]
-        self._note_reading(planned)
+        planned = self._captured(source, Read.SIGNED)
+        self._note_reading(Read.SIGNED, planned)
         return relations.signed_sql(planned, self._exact_for(planned))
 
     def changed_groups(self, source: TableName, keys: Sequence[str], changing: Sequence[TableName]) -> str:
@@ -131,8 +119,7 @@ class Captures:
             raise group_errors.groups_need_merge(plan.model, policy, list(keys))
         self._require_other(*changing)
         both = list(dict.fromkeys([source, *changing]))
-        plan = capture_as_of(plan, self._cuts, source)
-        pinned = plan.pinned[source]
+        pinned, plan = self._captured(source, Read.AS_OF), self._run.plan
         self._run.plan, groups = capture_groups(plan, self._cuts, keys, changing, lambda: self._key_types(keys, both))
         if plan.is_rebuild:
             # The keys are not used yet, but the next run would fail on a column that does not exist.
@@ -142,7 +129,7 @@ class Captures:
         if not groups.changes:
             return relations.no_rows_sql(pinned)
         for each in groups.changes:
-            self._note_reading(each.planned)
+            self._note_reading(Read.NET, each.planned)
         if pinned.end is None:
             return relations.as_of_sql(pinned)
         return rows_sql(relations.as_of_sql(pinned), pinned.counts.records, self._held(groups), self._exact)
@@ -177,12 +164,15 @@ class Captures:
         require_settings(self._spark, self.macro)
         return self._spark.rows(sql)[0]
 
-    def _note_reading(self, planned: Range) -> None:
+    def _captured(self, source: TableName, read: Read) -> Range:
+        self._run.plan = capture(self._run.plan, self._cuts, source, read)
+        return self._run.plan.captures[read, source].planned
+
+    def _note_reading(self, read: Read, planned: Range) -> None:
         """Record for the log how a range's net changes are read."""
         if isinstance(planned, NetChanges):
             reading = " and ".join(each.value for each in readings_of(planned.net, self._exact))
-            plan = self._run.plan
-            self._run.plan = replace(plan, readings={**plan.readings, planned.table: reading})
+            self._run.plan = self._run.plan.with_capture(read, planned.table, planned, reading)
 
     def _require_other(self, *tables: TableName) -> None:
         """Raise ConfigError if one of the tables is the run's target."""

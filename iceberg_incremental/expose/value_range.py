@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
 from ..capture.cuts import Cuts
-from ..capture.reads import capture_changelog
-from ..capture.run_plan import RunPlan
+from ..capture.reads import capture
+from ..capture.run_plan import Read, RunPlan
 from ..explain import model_errors, range_errors
 from ..plan.ranges import NetChanges, Range
 from ..spark.scans import ExactScans
@@ -66,11 +66,11 @@ def capture_range(
 
     ``query``: returns the first row of a SELECT. It is called only if the metadata does not bound the column.
     ``scans``: returns the reader of individual data files, or None. It is called only if something has changed.
-    Raises ConfigError if a source does not have the column, and the errors of ``capture_changelog``, ``from_query`` and
+    Raises ConfigError if a source does not have the column, and the errors of ``capture``, ``from_query`` and
     ``query``.
     """
     for source in sources:
-        plan = capture_changelog(plan, cuts, source)
+        plan = capture(plan, cuts, source, Read.NET)
     changes = [planned for planned in map(plan.changelogs.__getitem__, sources) if planned.brings_rows]
     if not changes:
         return plan, EMPTY

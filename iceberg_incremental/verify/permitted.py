@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ..capture.cuts import Cuts
-from ..capture.run_plan import RunPlan
+from ..capture.run_plan import Read, RunPlan
 from ..plan.history_config import HardDeletes
 from ..plan.policy import OnRewrite, Strategy
 from ..table.checkpoint import carried_by
@@ -54,7 +54,7 @@ def _permitted(plan: RunPlan, cuts: Cuts, target: History, predicates: Collectio
         yield Permitted(_ALL, f"append adds the changes of {_listed(plan.net)} to the rows that it has")
     if predicates and policy.strategy in (Strategy.MERGE, Strategy.APPLY_CHANGES):
         yield Permitted(_ALL, "incremental_predicates keep rows from being replaced")
-    rewritten = [each for each in plan.ranges if not _only_adds(each, cuts, target)]
+    rewritten = [each for each in plan.read_as(Read.CHANGES) if not _only_adds(each, cuts, target)]
     if rewritten and policy.on_source_rewrite is OnRewrite.IGNORE:
         yield Permitted(_ALL, f"on_source_rewrite: ignore passes over commits of {_listed(rewritten)} that change rows")
     if rewritten and policy.on_source_rewrite is OnRewrite.UPSERTS:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
-from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.reads import capture
 from iceberg_incremental.capture.run import Run
-from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.capture.run_plan import Action, Read
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.history import History, Snapshot, TableName
 
@@ -81,7 +81,7 @@ def opened(reader, cuts=None, config=None, full_refresh=False, **more):
 
 def captured(plan, reader):
     """The plan of a run that has captured the changes of the source."""
-    return capture_changes(plan, Cuts(lambda: reader), SOURCE)
+    return capture(plan, Cuts(lambda: reader), SOURCE, Read.CHANGES)
 
 
 def applying(reader, **config):

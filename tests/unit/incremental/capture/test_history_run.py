@@ -9,7 +9,7 @@ import pytest
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.history_run import CommitTime, commits_of, next_history, recorded, source_of
 from iceberg_incremental.capture.open import open_run
-from iceberg_incremental.capture.run_plan import Action, RunPlan
+from iceberg_incremental.capture.run_plan import Action, Read, RunPlan
 from iceberg_incremental.errors import ConcurrentRunError, ConfigError, StagingError
 from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.plan.policy import OnBreak, Policy, Strategy
@@ -42,7 +42,7 @@ def plan(*times, config=CONFIG, **fields):
     )
     known = replace(cp(1, 1), history=recorded(config, 1000))
     policy = replace(POLICY, history=config)
-    run = RunPlan(MODEL, TARGET, policy, "one", None, known, "", 1, per_commit={SOURCE: read})
+    run = RunPlan(MODEL, TARGET, policy, "one", None, known, "", 1).with_capture(Read.PER_COMMIT, SOURCE, read)
     return replace(run, **fields)
 
 
@@ -72,17 +72,14 @@ def test_other_models_record_none():
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"per_commit": {}},
-        {"ranges": {OTHER: None}},
-        {"changelogs": {OTHER: None}, "shown": frozenset({OTHER})},
-        {"changelogs": {SOURCE: None}},
-    ],
+    "other", [None, (Read.CHANGES, OTHER), (Read.CHANGELOG, OTHER), (Read.SIGNED, OTHER), (Read.NET, SOURCE)]
 )
-def test_a_history_reads_one_changelog(fields):
+def test_a_history_reads_one_changelog(other):
+    run = plan(2000)
+    planned = run.captured[SOURCE]
+    run = replace(run, captures={}) if other is None else run.with_capture(*other, planned)
     with pytest.raises(ConfigError, match="does not read exactly one changelog"):
-        source_of(plan(2000, **fields))
+        source_of(run)
 
 
 def opened(target, policy=POLICY, **options):

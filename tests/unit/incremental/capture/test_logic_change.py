@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.spark_iceberg.project.model_logic import ModelLogic
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.logic_change import LOGIC_KEY
-from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.capture.reads import capture
+from iceberg_incremental.capture.run_plan import Action, Read
 from iceberg_incremental.errors import CheckpointError, ConfigError
 from iceberg_incremental.table.checkpoint import RecordedLogic, RowOrder
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, carrying, cp, hist, opened, snap
@@ -27,7 +27,7 @@ def begun(logic=NEW, recorded=BY_OLD, epoch=7, head=1, kept=OLD, sequence=None, 
     reader = Reader(s=source, t=hist(TARGET, carrying(100, None, checkpoint), properties=properties))
     run = opened(reader, config=config, logic=logic)
     if not run.is_rebuild:
-        run = capture_changes(run, Cuts(lambda: reader), SOURCE)
+        run = capture(run, Cuts(lambda: reader), SOURCE, Read.CHANGES)
     return run
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.capture.cuts import Cuts
-from iceberg_incremental.capture.reads import capture_as_of, capture_changes
+from iceberg_incremental.capture.reads import capture
 from iceberg_incremental.capture.run import Run, RunState
-from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.capture.run_plan import Action, Read
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.plan.conditional_reads import ConditionalReads
 from iceberg_incremental.table.checkpoint import Deletions, RowOrder
@@ -39,7 +39,7 @@ def test_the_position_of_a_first_build_that_reads_as_of(reads, flags):
     reader = Reader(s=hist(SOURCE, snap(1, None)))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts, reads=reads)
-    run = capture_as_of(run, cuts, SOURCE)
+    run = capture(run, cuts, SOURCE, Read.AS_OF)
     (position,) = run.next_checkpoint().sources.values()
     assert (position.as_of, position.changelog) == flags
 
@@ -60,10 +60,10 @@ def test_a_run_that_skips_the_changes_of_a_source_leaves_them_to_later_runs(read
     reader = Reader(s=hist(SOURCE, *commits), t=hist(TARGET, carrying(100, None, cp(1, 1))))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts, reads=reads)
-    pinned = capture_as_of(run, cuts, SOURCE)
+    pinned = capture(run, cuts, SOURCE, Read.AS_OF)
     assert pinned.next_checkpoint().sources[str(SOURCE)].snapshot_id == position
-    assert capture_changes(run, cuts, SOURCE).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
-    assert capture_changes(pinned, cuts, SOURCE).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
+    assert capture(run, cuts, SOURCE, Read.CHANGES).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
+    assert capture(pinned, cuts, SOURCE, Read.CHANGES).next_checkpoint().sources[str(SOURCE)].snapshot_id == 3
 
 
 def test_a_run_that_skips_the_changes_of_a_new_source_records_no_position():
@@ -71,15 +71,15 @@ def test_a_run_that_skips_the_changes_of_a_new_source_records_no_position():
     target = hist(TARGET, carrying(100, None, cp(1, 1)))
     reader = Reader(s=hist(SOURCE, snap(1, None)), o=hist(OTHER, snap(1, None)), t=target)
     cuts = Cuts(lambda: reader)
-    run = capture_as_of(opened(reader, cuts, reads=ConditionalReads(changes=frozenset({OTHER}))), cuts, OTHER)
-    assert capture_changes(run, cuts, SOURCE).next_checkpoint().sources.keys() == {str(SOURCE)}
+    run = capture(opened(reader, cuts, reads=ConditionalReads(changes=frozenset({OTHER}))), cuts, OTHER, Read.AS_OF)
+    assert capture(run, cuts, SOURCE, Read.CHANGES).next_checkpoint().sources.keys() == {str(SOURCE)}
 
 
 @pytest.mark.parametrize("reads_all", [False, True])
 def test_a_run_that_replaces_all_rows_records_that_it_read_whole_sources(reads_all):
     totals = {"total-records": "80", "total-files-size": "4000"}
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1, totals)), t=hist(TARGET, carrying(100, None, cp(1, 1))))
-    run = replace(capture_changes(opened(reader), Cuts(lambda: reader), SOURCE), reads_all=reads_all)
+    run = replace(capture(opened(reader), Cuts(lambda: reader), SOURCE, Read.CHANGES), reads_all=reads_all)
     checkpoint = run.next_checkpoint()
     (position,) = checkpoint.sources.values()
     assert (position.snapshot_id, position.continues) == (2, not reads_all)
@@ -97,7 +97,7 @@ def test_a_run_records_the_remembered_deletions(remembered, carried):
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), None if remembered is None else BEFORE))
     reader = Reader(s=hist(SOURCE, snap(1, None), snap(2, 1)), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config=ORDERED)
-    run = capture_changes(run, Cuts(lambda: reader), SOURCE)
+    run = capture(run, Cuts(lambda: reader), SOURCE, Read.CHANGES)
     state = RunState(deletions=NOW if remembered is NOW else None)
     assert Run(run, state).next_checkpoint().sequence == RowOrder(("at", "n"), carried, ("id",))
 
@@ -119,7 +119,7 @@ def test_a_run_without_rows_keeps_the_recorded_order(commit, action, is_kept):
     before = replace(cp(1, 1), sequence=RowOrder(("at", "n"), BEFORE, ("id",)))
     reader = Reader(s=hist(SOURCE, snap(1, None), commit), t=hist(TARGET, carrying(100, None, before)))
     run = opened(reader, config={"on_source_rewrite": "ignore"})
-    run = capture_changes(run, Cuts(lambda: reader), SOURCE)
+    run = capture(run, Cuts(lambda: reader), SOURCE, Read.CHANGES)
     assert run.action is action
     assert run.next_checkpoint().sequence == (before.sequence if is_kept else None)
 
@@ -136,5 +136,5 @@ def test_an_emptied_source_that_is_read_as_of_is_applied():
     reader = Reader(s=hist(SOURCE, uuid="made again"), t=hist(TARGET, carrying(100, None, cp(1, 1, as_of=True))))
     cuts = Cuts(lambda: reader)
     run = opened(reader, cuts)
-    run = capture_as_of(run, cuts, SOURCE)
+    run = capture(run, cuts, SOURCE, Read.AS_OF)
     assert run.action is Action.APPLY  # otherwise rows that were joined with the removed rows would remain

@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
-from iceberg_incremental.capture.reads import capture_changes
-from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.capture.reads import capture
+from iceberg_incremental.capture.run_plan import Action, Read
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.plan.changes import nothing_new
 from iceberg_incremental.plan.ranges import Appends, Kind
@@ -257,8 +257,8 @@ class Histories(RuleBasedStateMachine):
             self.reader, cuts, model="model.shop.staged", target=TARGET, policy=self.policy,
             invocation_id=f"run-{next(_numbers)}", full_refresh=full_refresh,
         )  # fmt: skip
-        run = capture_changes(run, cuts, SOURCE)
-        planned = run.ranges[SOURCE]
+        run = capture(run, cuts, SOURCE, Read.CHANGES)
+        planned = run.captured[SOURCE]
         if dies == "build" or run.action is Action.NOTHING:
             return
         checkpoint = run.next_checkpoint()

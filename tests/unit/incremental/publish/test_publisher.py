@@ -10,8 +10,9 @@ import pytest
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
-from iceberg_incremental.capture.reads import capture_changes
+from iceberg_incremental.capture.reads import capture
 from iceberg_incremental.capture.run import Run
+from iceberg_incremental.capture.run_plan import Read
 from iceberg_incremental.errors import ConcurrentRunError, ConfigError, NotKeptError, StagingError, StatementError
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
@@ -114,7 +115,7 @@ class Lake:
         cuts = Cuts(lambda: self)
         policy, more = policy_of(config, MODEL), {"invocation_id": "new", "full_refresh": full_refresh}
         plan = open_run(self, cuts, model=MODEL, target=TARGET, policy=policy, **more)
-        return Run(capture_changes(plan, cuts, SOURCE))
+        return Run(capture(plan, cuts, SOURCE, Read.CHANGES))
 
     def apply(self, then=None, **config):
         run = self.run(**config)

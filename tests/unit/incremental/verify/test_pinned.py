@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.capture.reads import capture_changelog, capture_changes
-from iceberg_incremental.capture.run_plan import RunPlan
+from iceberg_incremental.capture.reads import capture
+from iceberg_incremental.capture.run_plan import Read, RunPlan
 from iceberg_incremental.errors import IncomparableError
 from iceberg_incremental.plan.policy import OnRewrite, Policy, Strategy
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
@@ -62,7 +62,7 @@ def test_a_source_that_cannot_be_pinned(positions, said):
 
 def run(policy, cuts, *, net=False):
     plan = RunPlan(MODEL, TARGET, policy, "one", None, None, "", 0)
-    return (capture_changelog if net else capture_changes)(plan, cuts, FLIGHTS)
+    return capture(plan, cuts, FLIGHTS, Read.CHANGELOG if net else Read.CHANGES)
 
 
 def target(built_at: int):
