@@ -42,7 +42,6 @@ _TITLES = {
     "operation": "Arguments of operations",
     "selection": "Names of models and sources",
     "ledger": "The ledger",
-    "maintenance": "Maintenance",
     "clone": "Clones",
     "clone_config": "Clone configs",
     "verification": "Verification",

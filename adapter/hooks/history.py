@@ -10,7 +10,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.capture.kept_history import holds_history
+from iceberg_incremental.capture.history_run import holds_history
 from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
 from iceberg_incremental.explain import history_errors, sequence_errors
 from iceberg_incremental.metadata import MetadataReader

@@ -12,7 +12,7 @@ from dbt_common.invocation import get_invocation_id
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.spark.port import require_settings
 
-from ..operations import clone_source, maintain, maintenance_errors, set_checkpoint, show_ledger, show_status
+from ..operations import clone_source, maintain, operation_errors, set_checkpoint, show_ledger, show_status
 from ..operations.maintain_report import Report
 from .invocation import Room
 
@@ -60,7 +60,7 @@ class OperationHooks(Room):
     def require_maintained(self, report: Report) -> None:
         """Raise MaintenanceError if the maintenance of a table failed."""
         if report.failed:
-            raise maintenance_errors.maintenance_failed(report.failed)
+            raise operation_errors.maintenance_failed(report.failed)
 
     def _call(self, sql: str) -> Mapping[str, Any]:
         """Execute a statement. Returns its result by column name, with the number of files instead of a list of files.

@@ -18,11 +18,10 @@ from iceberg_incremental.write.columns import (
     overwriting_values,
     updated_columns,
 )
-from iceberg_incremental.write.delete_insert import delete_insert_sql
+from iceberg_incremental.write.dbt_strategies import delete_insert_sql, microbatch_sql
 from iceberg_incremental.write.held_changes import HeldChanges, changes_view
 from iceberg_incremental.write.insert_overwrite import insert_overwrite_sql
 from iceberg_incremental.write.merge import merge_sql
-from iceberg_incremental.write.microbatch import microbatch_sql
 from iceberg_incremental.write.statement import Statement, Then
 from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
 from iceberg_incremental.write.writer import Writer

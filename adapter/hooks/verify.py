@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation
 from dbt_common.exceptions import DbtBaseException
@@ -36,7 +37,6 @@ from ..operations import verification_errors
 from ..operations.arguments import models_of, output_format
 from ..operations.arguments import share as share_of
 from ..project import graph as project
-from ..project.deferral import defer_to, is_deferring, state_folder
 from ..project.graph import Node
 from ..project.model_logic import logic_of
 from ..status.verification import Report, Verification
@@ -45,6 +45,10 @@ from .invocation import Invocation, Invocations
 from .plain_sql import PlainSqlHooks
 from .python_models import PythonModelHooks
 from .rebuild_query import RebuildQueries, RebuildQuery
+
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+    from dbt.contracts.graph.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -294,3 +298,28 @@ def _if_differing(query: RebuildQuery) -> list[str]:
             f"rows keep values from when they were built, of {', '.join(whole)}, which the model reads as a whole"
         )
     return notes
+
+
+def is_deferring(config: RuntimeConfig) -> bool:
+    """Whether the command has --defer."""
+    return bool(getattr(config.args, "DEFER", False))
+
+
+def state_folder(config: RuntimeConfig) -> Path | None:
+    """The folder of the manifest to defer to: --defer-state or --state."""
+    found: Path | None = getattr(config.args, "DEFER_STATE", None) or getattr(config.args, "STATE", None)
+    return found
+
+
+def defer_to(manifest: Manifest, config: RuntimeConfig, folder: Path) -> bool:
+    """Set the relations of a manifest's nodes to those of another environment.
+
+    ``folder``: contains the other manifest. Returns False if it does not exist. Raises dbt's error for a manifest of
+    another version.
+    """
+    from dbt.contracts.state import PreviousState
+
+    other = PreviousState(folder, Path(config.target_path), Path(config.project_root)).manifest
+    if other is not None:
+        manifest.merge_from_artifact(other)
+    return other is not None

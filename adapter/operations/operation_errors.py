@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iceberg_incremental.durations import EXAMPLES
-from iceberg_incremental.errors import CheckpointError, ConfigError, SourceError
+from iceberg_incremental.errors import CheckpointError, ConfigError, MaintenanceError, SourceError
 from iceberg_incremental.explain.entries import indexed
 from iceberg_incremental.explain.wording import command, described
+from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.history import History, Snapshot, TableName
 
 
@@ -168,4 +169,16 @@ def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> C
         f"{timestamp} is before the known history of {source}.\n"
         f"  Expected: a time that is not before {described(oldest)}, the oldest known snapshot.\n"
         "  To fix: choose a later time, or rebuild the model with --full-refresh."
+    )
+
+
+@indexed
+def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
+    """The maintenance of some tables failed. The maintenance of the other tables is complete."""
+    listed = "\n".join(f"    {table}: {error.splitlines()[0]}" for table, error in failed)
+    return MaintenanceError(
+        f"ip_maintain failed for {counted(len(failed), 'table')}:\n{listed}\n"
+        "  Found: these errors, which the report shows in full. Each step makes one commit or none, so no row is "
+        "lost.\n"
+        "  To fix: run ip_maintain again if another commit interfered. Otherwise, fix the cause that the error names."
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,16 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from dbt.cli import params
-from dbt_common.exceptions import DbtBaseException
+from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
+from iceberg_incremental.durations import EXAMPLES, duration
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.quantities import counted
 
 from ..__version__ import version
+from ..profile.credentials import Method, SparkIcebergCredentials
 from ..spark.as_dbt import of_dbt
 from .backoff import Backoff
 from .batching import Batching
-from .durations import Seconds
 from .metrics import LOOPBACK
 from .project import DbtOptions, Project
 
@@ -48,6 +51,24 @@ _DBT_OPTIONS = (
 )
 _SELECTING = ("select", "exclude", "selector")
 _ERROR = 1
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration, or a number of seconds. 0 is valid if ``may_be_zero``."""
+
+    name = "duration"
+
+    def __init__(self, *, may_be_zero: bool = False) -> None:
+        self._may_be_zero = may_be_zero
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Convert a value to seconds. Raises click.BadParameter for an invalid one."""
+        text = str(value).strip()
+        found = duration(f"{text}s" if re.fullmatch(r"\d+(\.\d+)?", text) else text)
+        if found is None or not (found or self._may_be_zero):
+            above = "" if self._may_be_zero else " above 0"
+            self.fail(f"{text!r}: expected a duration{above}, {EXAMPLES}, or a number of seconds.", param, ctx)
+        return found.total_seconds()
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -186,7 +207,6 @@ def warm_up(**given: Any) -> None:
     from iceberg_incremental.jvm.training import warm_up as make
 
     from ..spark.in_process.session import wanted_confs
-    from .session_profile import session_credentials
 
     with _errors_shown():
         try:
@@ -287,3 +307,30 @@ def _colors(given: bool | None) -> bool | None:
 
 def _text(value: object) -> str:
     return json.dumps(value) if isinstance(value, dict) else str(value)
+
+
+def session_credentials(given: Mapping[str, Any]) -> SparkIcebergCredentials:
+    """The profile with which ``method: session`` starts Spark. ``given``: dbt's options.
+
+    Outside of a dbt project, this is the profile of an embedded lakehouse. Raises DbtRuntimeError for a profile that
+    cannot be used, or with another method.
+    """
+    folder = Path(given["project_dir"])
+    if not (folder / "dbt_project.yml").exists():
+        return SparkIcebergCredentials(warehouse=".", schema="default")
+    from dbt.cli.resolvers import default_profiles_dir
+    from dbt.config.runtime import load_profile
+    from dbt.flags import set_from_args
+
+    options = {**given, "profiles_dir": given["profiles_dir"] or default_profiles_dir()}
+    set_from_args(Namespace(**options), None)
+    found = load_profile(str(folder), {}, given["profile"], given["target"]).credentials
+    if not isinstance(found, SparkIcebergCredentials) or found.method != Method.SESSION:
+        method = getattr(found, "method", found.type)
+        raise DbtRuntimeError(
+            "Spark runs outside of dbt's process, so there is nothing to warm up.\n"
+            "  Expected: a target with `method: session`.\n"
+            f"  Found: {method}.\n"
+            "  To fix: choose another target with --target, or run this command outside of the dbt project."
+        )
+    return found

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from itertools import accumulate
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -15,12 +18,12 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
+from ..project.graph import Node
 from ..project.jinja_scope import JinjaScope
 from . import watch_errors
 from .definitions import definitions
 from .due import Dag, Reach
 from .files import ProjectFiles, Stamps
-from .selectors import terms
 
 if TYPE_CHECKING:
     from dbt.config.runtime import RuntimeConfig
@@ -212,3 +215,26 @@ def _runtime_config() -> RuntimeConfig:
     profile = load_profile(flags.PROJECT_DIR, flags.VARS, flags.PROFILE, flags.TARGET)
     loaded = load_project(flags.PROJECT_DIR, flags.VERSION_CHECK, profile, flags.VARS)
     return RuntimeConfig.from_parts(loaded, profile, flags)
+
+
+_SPECIAL = re.compile(r"[^\w.\-]")
+"""Characters that separate the terms of a selection or have a special meaning. They are replaced by a wildcard."""
+
+
+def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
+    """The terms for these nodes. ``nodes``: all nodes of dbt's graph, by unique id. ``names``: unique ids."""
+    paths = Counter(
+        path for node in nodes.values() for path in accumulate(_parts(node), lambda up, part: f"{up}.{part}")
+    )
+    return [_term(nodes[name], is_unique=paths[".".join(_parts(nodes[name]))] == 1) for name in sorted(names)]
+
+
+def _term(node: Node, *, is_unique: bool) -> str:
+    """The dotted path of a node. If another node or a folder has the same path, its file name is added."""
+    term = _SPECIAL.sub("?", ".".join(_parts(node)))
+    return term if is_unique else f"{term},file:{_SPECIAL.sub('?', PurePath(node['original_file_path']).name)}"
+
+
+def _parts(node: Node) -> list[str]:
+    """The parts of a node's path, as dbt compares them. Names are also split at dots."""
+    return ".".join(node["fqn"]).split(".")

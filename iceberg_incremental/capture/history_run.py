@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from ..errors import CheckpointError
 from ..explain import history_errors
+from ..metadata import MetadataReader
 from ..plan.history_config import HistoryConfig
 from ..plan.policy import OnRewrite
 from ..plan.ranges import PerCommit, Range
 from ..sql import plain_name
-from ..table.checkpoint import Checkpoint
-from ..table.history import TableName
+from ..table.checkpoint import KEY, Checkpoint
+from ..table.checkpoint_state import checkpoint_state
+from ..table.history import History, TableName
 from ..table.recorded_history import RecordedHistory
+from ..table.unreadable import UnreadableCheckpoint
 from .run_plan import Action, Read, RunPlan
+from .target_checkpoint import target_checkpoint
 
 _CHECK_COLS, _KEY, _SEQUENCE = "check_cols", "unique_key", "sequence_by"
 _CURRENT_END = "the value of dbt_valid_to_current"
@@ -170,3 +175,20 @@ def _recorded_ms(plan: RunPlan) -> int:
 
 def _lower(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(plain_name(name).lower() for name in names))
+
+
+def holds_history(target: History, reader: MetadataReader, has_its_columns: Callable[[], bool]) -> bool:
+    """Whether a table's checkpoint shows that its rows are the versions of a history.
+
+    If the current metadata has no checkpoint, older metadata files are read. This is skipped for tables that have
+    neither a checkpoint in a property nor, by ``has_its_columns``, the columns of a history.
+    """
+    try:
+        found = checkpoint_state(target)
+        is_known = found.checkpoint or found.partial or found.has_whole_history
+        if not is_known and (KEY in target.properties or has_its_columns()):
+            found = target_checkpoint(target, reader)
+    except (UnreadableCheckpoint, CheckpointError):
+        return has_its_columns()
+    # An unproven checkpoint in the property does not count, because it survives CREATE OR REPLACE TABLE.
+    return found.checkpoint is not None and found.checkpoint.history is not None

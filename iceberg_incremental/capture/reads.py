@@ -8,10 +8,9 @@ from dataclasses import replace
 from ..errors import NotIcebergError
 from ..explain import group_errors, model_errors, source_errors, target_errors, window_errors
 from ..plan.breaks import Break
-from ..plan.changes import plan_as_of, plan_changes, plan_whole, plan_window
+from ..plan.changes import limited, plan_as_of, plan_changes, plan_whole, plan_window
 from ..plan.event_window import WindowOf
 from ..plan.groups import ChangedGroups, Changes
-from ..plan.limits import limited
 from ..plan.policy import Strategy
 from ..plan.ranges import Appends, NetChanges, Range
 from ..plan.refusals import Refusal

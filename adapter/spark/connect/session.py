@@ -7,24 +7,24 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from traceback import FrameSummary
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dbt_common.exceptions import DbtDatabaseError
 
 from ...__version__ import version
 from ...profile.remote import Remote
+from ...progress import Work
+from ...progress.jobs import Stage, total
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
 from . import errors
-from .reports import work_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ...profile.credentials import SparkIcebergCredentials
     from ...progress import Work
-    from .reports import StageReport
 
 _lock = threading.Lock()
 _USER_AGENT = f"dbt-spark-iceberg/{version}"
@@ -135,3 +135,25 @@ class ConnectSession(OwnSession):
         from . import client
 
         client.close(self.session)
+
+
+class StageReport(Protocol):
+    """A stage of a statement's job, as in Spark's client: ``StageInfo`` in pyspark/sql/connect/shell/progress.py."""
+
+    stage_id: int
+    num_tasks: int
+    num_completed_tasks: int
+    num_bytes_read: int
+    done: bool
+
+
+def work_of(reports: Iterable[StageReport]) -> Work | None:
+    """The progress of a statement. None if no job has started."""
+    return total([_stage(each) for each in sorted(reports, key=lambda each: each.stage_id)])
+
+
+def _stage(report: StageReport) -> Stage:
+    """Convert a stage. The server counts every attempt of a task, and does not report whether a stage has started."""
+    done = min(report.num_completed_tasks, report.num_tasks)
+    status = "COMPLETE" if report.done else "ACTIVE" if done else "PENDING"
+    return Stage(status, done, report.num_tasks, bytes=report.num_bytes_read)

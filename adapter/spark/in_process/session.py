@@ -24,16 +24,17 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from iceberg_incremental.jvm import jars, workload
 from iceberg_incremental.jvm.launch import active_context, open_gateway
-from iceberg_incremental.spark.java import java_class
+from iceberg_incremental.spark.java import iceberg_table, java_class
 from iceberg_incremental.spark.one_partition import known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.spark.table_commits import TableCommits
+from iceberg_incremental.table.history import TableName
 
 from ...progress.jobs import work_of
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
-from . import catalog_file, not_null
+from . import catalog_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -231,7 +232,7 @@ class SessionConnection(OwnSession):
     def require_columns(self, table: TableName, columns: Collection[str]) -> None:
         """Make columns of a new table NOT NULL. Raises DbtDatabaseError."""
         try:
-            not_null.require_columns(self.session, table, columns)
+            require_columns(self.session, table, columns)
         except Exception as error:  # noqa: BLE001 (raised as dbt's own)
             raise DbtDatabaseError(describe(error)) from cause(error)
 
@@ -273,3 +274,19 @@ def _close_catalogs(session: SparkSession) -> None:
     except (Py4JError, OSError) as error:
         # If dbt is interrupted, the JVM may have ended. There is then nothing to close.
         logger.debug(f"A catalog of the session could not be closed: {describe(error)}")
+
+
+def require_columns(session: SparkSession, table: TableName, columns: Collection[str]) -> None:
+    """Make columns NOT NULL in a table whose current snapshot is the one that created it.
+
+    A table with a later snapshot is not changed, because another writer may have added a NULL. Iceberg refuses the
+    commit if there is another commit in between. Raises Py4JJavaError.
+    """
+    loaded = iceberg_table(session, table)
+    current = loaded.currentSnapshot()
+    if current is not None and current.parentId() is not None:
+        return
+    update = loaded.updateSchema().allowIncompatibleChanges().caseSensitive(False)
+    for column in sorted(columns):
+        update.requireColumn(column)
+    update.commit()

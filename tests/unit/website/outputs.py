@@ -17,7 +17,7 @@ from dbt.adapters.spark_iceberg.watch import command_line, loop
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.pending import Pending
 from dbt.adapters.spark_iceberg.watch.pending import as_text as pending
-from dbt.adapters.spark_iceberg.watch.selectors import terms
+from dbt.adapters.spark_iceberg.watch.project import terms
 from iceberg_incremental.explain import wording
 from iceberg_incremental.explain.plain_sql_errors import not_incremental
 from iceberg_incremental.expose.parts import Reading

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pyspark.sql.connect.shell.progress import StageInfo
 
 from dbt.adapters.spark_iceberg.progress import Work
-from dbt.adapters.spark_iceberg.spark.connect.reports import work_of
+from dbt.adapters.spark_iceberg.spark.connect.session import work_of
 
 
 def test_stages_may_arrive_in_any_order():

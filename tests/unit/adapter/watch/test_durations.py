@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from dbt.adapters.spark_iceberg.watch.durations import Seconds
+from dbt.adapters.spark_iceberg.watch.command_line import Seconds
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from dbt.graph import cli, selector_spec
 from dbt.graph.selector_methods import is_selected_node
 
-from dbt.adapters.spark_iceberg.watch.selectors import terms
+from dbt.adapters.spark_iceberg.watch.project import terms
 
 
 def node(path, *fqn, kind="model"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.plan.limits import limited
+from iceberg_incremental.plan.changes import limited
 from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.table.commits import PART_KEY
 from tests.unit.incremental.histories import APPEND, DELETE, NO_CHANGE, OVERWRITE, at, chain, history, snapshot

@@ -6,9 +6,8 @@ import pytest
 
 from iceberg_incremental.write.apply_changes import merge_changes_sql
 from iceberg_incremental.write.columns import Column
-from iceberg_incremental.write.delete_insert import delete_insert_sql
+from iceberg_incremental.write.dbt_strategies import delete_insert_sql, microbatch_sql
 from iceberg_incremental.write.merge import merge_sql
-from iceberg_incremental.write.microbatch import microbatch_sql
 
 COLUMNS = [Column("id", "int"), Column("t", "timestamp")]
 PREDICATES = ["a or b", "c or d -- e"]
