@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 
@@ -10,7 +9,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.errors import IncrementalError, NotIcebergError, StatementError
+from iceberg_incremental.errors import IncrementalError, NotIcebergError
 from iceberg_incremental.explain import column_errors, target_errors
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.spark.port import under
@@ -18,6 +17,7 @@ from iceberg_incremental.sql import statements
 from iceberg_incremental.table import partitions
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.own_names import BEGUN_KEY
+from iceberg_incremental.write.versioned import require_end
 
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
@@ -28,12 +28,6 @@ logger = AdapterLogger("SparkIceberg")
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
 """The types of values that Spark does not combine with a timestamp in one column."""
-
-_TIMES = ("date", "timestamp", "string", "void")
-"""The types of the ends of valid versions: texts are converted, and NULL is dbt's default."""
-
-_ERROR_CLASS = re.compile(r"\[[A-Z_]+(\.[A-Z_]+)*\].*")
-"""Spark's message for SQL that it rejects."""
 
 
 class DbtModelHooks(Room):
@@ -55,28 +49,15 @@ class DbtModelHooks(Room):
         Also if ``updated_at`` cannot contain a time and deletions are recorded. ``hard_deletes``: how the snapshot
         treats deleted rows. ``exists``: whether its table exists.
         """
-        if not exists:
-            self._require_end(node)
+        end = node["config"].get("dbt_valid_to_current")
+        if end and not exists:
+            require_end(self._adapter.spark, node["unique_id"], str(end))
         updated_at = node["config"].get("updated_at")
         if not updated_at or hard_deletes == "ignore":
             return
         ((_, type_),) = self._adapter.spark.columns(f"select {updated_at} as updated_at from (\n{query}\n)")
         if type_.startswith(_NUMBERS):
             raise column_errors.no_time_of_deletion(node["unique_id"], updated_at, type_, hard_deletes)
-
-    def _require_end(self, node: Node) -> None:
-        """Raise ConfigError if ``dbt_valid_to_current`` is not the SQL of a time, for example a date without quotes."""
-        end = node["config"].get("dbt_valid_to_current")
-        if not end:
-            return
-        try:
-            types = [type_ for _, type_ in self._adapter.spark.columns(f"select {end} as valid_to")]
-        except StatementError as error:
-            if (found := _ERROR_CLASS.search(error.msg)) is None:  # such as a lost connection
-                raise
-            raise column_errors.no_end(node["unique_id"], end, found[0]) from error
-        if len(types) != 1 or not types[0].startswith(_TIMES):
-            raise column_errors.no_end(node["unique_id"], end, f"a value of type {', '.join(types)}")
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:
         """Raise ConfigError for an insert_overwrite into a table with data files that it would not replace.

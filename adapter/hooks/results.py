@@ -9,6 +9,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from iceberg_incremental.capture.run_plan import Read, RunPlan
 from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import OnAggregates, Strategy
+from iceberg_incremental.plan.ranges import CHANGE_TYPE
 
 from ..project import result_errors
 from ..project.captured import SIGNED, Captured
@@ -36,6 +37,7 @@ def require_lasting_results(
     is_judged = is_judged or len({each.table for each in captures if each.is_changes}) > 1
     compiled = str(node.get("compiled_code")).lower()
     is_judged = is_judged or "limit" in compiled or ("max(" in compiled and reads_itself(node, plan.name))
+    is_judged = is_judged or (policy.strategy is Strategy.APPLY_CHANGES and CHANGE_TYPE in compiled)
     if not is_judged or node.get("language") == "python":
         return
     if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
@@ -50,6 +52,8 @@ def require_lasting_results(
         logger.warning(wording.joins_changes(plan.model, list(map(str, use.joined))))
     if use.limited:
         logger.warning(wording.limits_changes(plan.model, list(map(str, use.limited))))
+    if use.filters_type and policy.strategy is Strategy.APPLY_CHANGES:
+        logger.warning(wording.keeps_deleted(plan.model))
     if use.watermark:
         logger.warning(wording.skips_below_maximum(plan.model))
     if use.unsigned:
@@ -59,9 +63,9 @@ def require_lasting_results(
 
 
 def doubtful_result(plan: RunPlan, node: Node) -> str | None:
-    """The warning for a model that appends whole tables in each run, or replaces partitions with new rows only.
+    """The warning for a model that appends or merges whole tables in each run, or replaces partitions with new rows.
 
-    None if neither applies. Both are correct in some models, which metadata cannot distinguish.
+    None if none applies. Each is correct in some models, which metadata cannot distinguish.
     """
     if plan.passes_through or reads_itself(node, plan.name):
         return None
@@ -69,6 +73,8 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     only_whole = captured == plan.only_pinned and not any(map(plan.reads.include, captured))
     if strategy is Strategy.APPEND and only_whole:
         return wording.appends_whole_tables(plan.model)
+    if strategy is Strategy.MERGE and only_whole:
+        return wording.merges_whole_tables(plan.model)
     only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
     if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):
         return wording.overwrites_by_new_rows(plan.model)

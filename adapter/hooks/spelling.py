@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from iceberg_incremental.explain import wording
-from iceberg_incremental.plan.policy import MATERIALIZATION
+from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.spelling import near_misses
 
 from ..operations.arguments import ARGUMENTS
-from ..project.configs import CONFIGS, FURTHER, ONLY_HERE
+from ..project.configs import CONFIGS, FURTHER, NOT_AUTO, ONLY_AUTO, ONLY_HERE
 
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _MATERIALIZATION = re.compile(r"materialization_(?P<name>\w+)_(?:spark_iceberg|spark|default)")
@@ -33,14 +33,18 @@ def warnings(nodes: Sequence[Any], macros: Collection[str], own: Collection[str]
         if similar := _similar_materialization(node, macros):
             materialized = node.config.materialized
             yield f"{node.unique_id} has materialized='{materialized}', which does not exist: did you mean '{similar}'?"
-    for config in ONLY_HERE:
-        if named := [str(node.unique_id) for node in nodes if _is_passed_over(config, node)]:
-            yield wording.config_without_effect(config, named)
-
-
-def _is_passed_over(config: str, node: Any) -> bool:
-    """Whether a model of another materialization sets a config of this package."""
-    return not _is_ours(node) and node.resource_type == "model" and bool(node.config.get(config))
+    ours = [node for node in nodes if _is_ours(node)]
+    auto = [node for node in ours if node.config.get("incremental_strategy") == Strategy.AUTO.value]
+    others = [node for node in ours if node not in auto]
+    passed_over = [node for node in nodes if not _is_ours(node) and node.resource_type == "model"]
+    for configs, ignoring, reader in (
+        (ONLY_HERE, passed_over, f"materialized: {MATERIALIZATION}"),
+        (ONLY_AUTO, others, "incremental_strategy: auto"),
+        (NOT_AUTO, auto, "another incremental_strategy"),
+    ):
+        for config in configs:
+            if named := [str(node.unique_id) for node in ignoring if node.config.get(config)]:
+                yield wording.config_without_effect(config, named, reader)
 
 
 def _misspelt_configs(node: Any) -> dict[str, str]:

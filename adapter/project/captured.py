@@ -42,7 +42,8 @@ class Use:
     ``reads_own_table``: whether the SQL returns or sums rows of the model's own table. ``unsigned``: the signed changes
     that are written to the table although the SQL ignores their sign. ``joined``: changes of different tables that are
     joined with each other. ``limited``: changes of which LIMIT returns only some rows. ``watermark``: whether
-    only changes above a maximum in the model's own table are read.
+    only changes above a maximum in the model's own table are read. ``filters_type``: whether a condition on the type of
+    change leaves deletions out.
     """
 
     totals: tuple[Total, ...] = ()
@@ -51,3 +52,4 @@ class Use:
     joined: tuple[Captured, ...] = ()
     limited: tuple[Captured, ...] = ()
     watermark: bool = False
+    filters_type: bool = False

@@ -16,7 +16,7 @@ from functools import cache
 
 from sqlglot import exp
 
-from iceberg_incremental.plan.ranges import CHANGE_SIGN
+from iceberg_incremental.plan.ranges import CHANGE_SIGN, CHANGE_TYPE
 from iceberg_incremental.table.history import TableName
 
 from .aggregates import is_aggregate, own_nodes, sums_up, window_of
@@ -52,6 +52,7 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
         tuple(reader.joined),
         tuple(reader.limited),
         reader.watermark,
+        reader.filters_type,
     )
 
 
@@ -110,6 +111,11 @@ class _Relation:
         )
 
 
+_PLACES = (
+    exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead,
+)  # fmt: skip
+"""Window functions whose values depend on the place of a row among all rows."""
+
 _ByName = Mapping[str, Callable[[], _Relation]]
 """The relations of WITH clauses, by name."""
 
@@ -122,6 +128,7 @@ class _QueryReader:
         self._captured = captured
         self._own = own
         self.watermark = False
+        self.filters_type = False
         self.joined: dict[Captured, None] = {}
         self.limited: dict[Captured, None] = {}
         clauses = [*query.find_all(exp.Where, exp.Having, exp.Qualify)]
@@ -142,8 +149,11 @@ class _QueryReader:
         if isinstance(query, exp.Select):
             return self._selected(query, names)
         if isinstance(query, exp.SetOperation):
-            left = self.relation(query.this, names)
-            return left.union(self.relation(query.expression, names)) if isinstance(query, exp.Union) else left
+            left, right = self.relation(query.this, names), self.relation(query.expression, names)
+            if isinstance(query, exp.Union):
+                return left.union(right)
+            self._note_compared(left.changes, right.changes)
+            return left
         return self.relation(query.this, names)
 
     def _with(self, query: exp.Query, names: _ByName) -> _ByName:
@@ -161,6 +171,9 @@ class _QueryReader:
     def _selected(self, select: exp.Select, names: _ByName) -> _Relation:
         scope = _Scope(list(self._sources(select, names)))
         self.joined |= dict.fromkeys(scope.joined)
+        for each in self._filters(select, names):
+            self._note_compared(scope.changes, each.changes)
+        self.filters_type = self.filters_type or any(map(_leaves_deletions_out, select.find_all(exp.Where)))
         self.watermark = self.watermark or any(
             scope.is_changed(greater) and self._is_own_maximum(lesser) for greater, lesser in _ordered(select)
         )
@@ -182,6 +195,24 @@ class _QueryReader:
             frozenset(each for _, _, complete in found for each in complete),
             None if _ANY in listed else listed,
         )
+
+    def _note_compared(self, changes: frozenset[Captured], others: frozenset[Captured]) -> None:
+        """Note changes of which only those of other tables decide whether they become rows."""
+        tables = {_key(each.table) for each in changes}
+        others = frozenset(each for each in others if _key(each.table) not in tables)
+        if changes and others:
+            self.joined |= dict.fromkeys(sorted(changes | others, key=str))
+
+    def _filters(self, select: exp.Select, names: _ByName) -> Iterator[_Relation]:
+        """The relations that only filter the rows of a SELECT: in conditions, and of semi and anti joins."""
+        joins = select.args.get("joins") or ()
+        conditions = [each.args.get("on") for each in joins] + [select.args.get("where"), select.args.get("having")]
+        for condition in conditions:
+            for inner in [] if condition is None else condition.find_all(exp.Select):
+                yield self.relation(inner, names)
+        for each in joins:
+            if each.kind in ("SEMI", "ANTI"):
+                yield from (found for _, found in self._source(each.this, names))
 
     def _is_own_maximum(self, value: exp.Expr) -> bool:
         """Whether a value is a maximum of the whole of the model's table, or another value if the table is empty."""
@@ -255,13 +286,16 @@ class _QueryReader:
             elif is_aggregate(node) and sums_up(node, groups) and not self._only_filters(part, node):
                 captured = scope.captured_by(node)
                 found = None if captured is None else Total(_shown(window_of(node) or node), captured)
+            elif isinstance(node, exp.Window) and isinstance(node.this, _PLACES) and not self._only_filters(part, node):
+                captured = scope.captured_by(node)
+                found = None if captured is None else Total(_shown(node), captured)
             if found is not None:
                 return found
         return None
 
     def _only_filters(self, part: exp.Expr, node: exp.Expr) -> bool:
         """Whether a window function only selects rows, because its alias is the column of a condition."""
-        return window_of(node) is not None and part.alias.lower() in self._filtering
+        return (isinstance(node, exp.Window) or window_of(node) is not None) and part.alias.lower() in self._filtering
 
 
 class _Scope:
@@ -325,6 +359,20 @@ class _Scope:
         """The relations that may contain a column."""
         named = [each for name, each in self._sources if name == column.parts[0].name.lower() and len(column.parts) > 1]
         return named or [each for _, each in self._sources]
+
+
+def _leaves_deletions_out(where: exp.Where) -> bool:
+    """Whether a condition on ``_change_type`` is false for deletions."""
+    for each in where.find_all(exp.EQ, exp.NEQ, exp.In):
+        is_alternative = each.find_ancestor(exp.Or, exp.Case) is not None
+        if is_alternative or not isinstance(each.this, exp.Column) or each.this.name.lower() != CHANGE_TYPE:
+            continue
+        values = each.expressions if isinstance(each, exp.In) else [each.expression]
+        listed = any(isinstance(value, exp.Literal) and value.name.upper() == "DELETE" for value in values)
+        negated = isinstance(each, exp.NEQ) != isinstance(each.parent, exp.Not)
+        if bool(values) and listed is negated:
+            return True
+    return False
 
 
 def _named(table: exp.Table) -> str:

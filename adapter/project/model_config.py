@@ -141,6 +141,13 @@ def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
         wrong.append(f"tblproperties is {properties!r}: expected a mapping from names of table properties to values")
     elif own := [str(name) for name in properties if str(name).startswith("ip.")]:
         wrong.append(f"tblproperties has {', '.join(own)}: remove it, since names that start with ip. are reserved")
+    else:
+        names = [f"write.{kind}.mode" for kind in ("delete", "update", "merge")]
+        wrong += [
+            f"tblproperties has {name} {properties[name]!r}: expected 'copy-on-write' or 'merge-on-read'"
+            for name in names
+            if name in properties and properties[name] not in ("copy-on-write", "merge-on-read")
+        ]
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":
         wrong.append(f"file_format is {file_format!r}: omit it, or set it to 'iceberg'")

@@ -43,4 +43,6 @@ def _wrong(field: str) -> str | None:
     wanted = 1 if name in _OF_NUMBERS else 0
     if (len(numbers), len(columns), len(arguments)) != (wanted, 1, wanted + 1) or "0" in numbers:
         return f"but {match[1]}() takes {'a whole number above 0 and a column' if wanted else 'exactly one column'}"
+    if name == "bucket" and columns[0] == arguments[0]:
+        return f"the column before the number of buckets; write bucket({numbers[0]}, {columns[0]})"
     return None

@@ -8,6 +8,7 @@ from typing import Any
 
 from dbt.adapters.base.column import Column
 
+from iceberg_incremental.explain import model_errors
 from iceberg_incremental.explain import snapshot_reasons as reasons
 from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_constant
@@ -67,13 +68,21 @@ def table_columns(node: Node, names: Mapping[str, str]) -> Columns:
     )
 
 
+def _may_be_incremental(node: Node) -> bool:
+    found = node["config"].get("ip_incremental")
+    if not isinstance(found, (bool, type(None))):
+        wrong = f"ip_incremental is {found!r}: expected true or false"
+        raise model_errors.invalid_config(node["unique_id"], [wrong])
+    return found is not False
+
+
 def reason_of_config(node: Node, macros: Iterable[Any]) -> str | None:
     """The reason why a snapshot must compare whole tables because of its configs or macros. None without one.
 
-    ``macros``: all macros in dbt's manifest.
+    ``macros``: all macros in dbt's manifest. Raises ConfigError.
     """
     config = node["config"]
-    if config.get("ip_incremental") is False:
+    if not _may_be_incremental(node):
         return reasons.SWITCHED_OFF
     if config.get("strategy") not in STRATEGIES:
         return reasons.strategy(config.get("strategy"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from dbt.cli import params
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
@@ -176,6 +177,12 @@ def watch(**given: Any) -> None:
         )
     if given["metrics_address"] != LOOPBACK and given["metrics_port"] is None:
         raise click.UsageError("--metrics-address needs --metrics-port.")
+    if not given["debounce"]:
+        source = click.get_current_context().get_parameter_source("max_wait")
+        useless = ["--max-wait"] if source is ParameterSource.COMMANDLINE else []
+        useless += [] if given["max_batch"] is None else ["--max-batch"]
+        if useless:
+            raise click.UsageError(f"{' and '.join(useless)} without --debounce has no effect: set --debounce.")
     batching = Batching(given["debounce"], given["max_batch"], given["max_wait"])
     settings = Settings(given["interval"], batching, Backoff(given["retry_after"], given["retry_at_most"]))
     file, port, stop = given["metrics_file"], given["metrics_port"], Stop()

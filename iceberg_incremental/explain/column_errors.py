@@ -233,7 +233,7 @@ def _listed(types: Sequence[tuple[str, str, str]]) -> str:
 
 @indexed
 def no_end(model: str, config: str, found: str) -> ConfigError:
-    """The config ``dbt_valid_to_current`` of a dbt snapshot is not the SQL of a time."""
+    """The config ``dbt_valid_to_current`` of a history or a dbt snapshot is not the SQL of a time."""
     return ConfigError(
         f"{model}: dbt_valid_to_current is {config}, which is not a time.\n"
         "  Expected: a SQL expression of a date or a timestamp, as a text in the YAML or Jinja of the config.\n"

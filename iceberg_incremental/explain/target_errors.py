@@ -221,8 +221,8 @@ def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> Checkp
     return CheckpointError(
         f"The checkpoint of {target} does not belong to {model}.\n"
         f"  Expected: a table that {model} built.\n"
-        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}. The {who} was renamed, or the table "
-        f"is a clone of the table of {checkpoint.model}.\n"
+        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}. The {who} was renamed, the table is a "
+        f"clone of the table of {checkpoint.model}, or another project writes this table too.\n"
         f"  To fix: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
     )
 

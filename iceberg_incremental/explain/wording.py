@@ -263,10 +263,10 @@ def appends_whole_tables(model: str) -> str:
 
 
 def joins_changes(model: str, captured: Sequence[str]) -> str:
-    """The warning that a model joins the changes of several tables with each other."""
+    """The warning that a model joins or compares the changes of several tables with each other."""
     return (
         f"{model} joins {' with '.join(captured)}. A row and its partner must arrive in the same run: if one of them "
-        "arrives later, no run joins them. To join new rows with all rows of the other table, read it with ip_as_of(). "
+        "arrives later, no run finds both. To join new rows with all rows of the other table, read it with ip_as_of(). "
         "To follow changes of both tables, use ip_changed_groups() with changes_of, or incremental_strategy: auto."
     )
 
@@ -287,6 +287,24 @@ def skips_below_maximum(model: str) -> str:
     )
 
 
+def merges_whole_tables(model: str) -> str:
+    """The warning that rows of a model's table remain although they were deleted in its sources."""
+    return (
+        f"{model} reads its sources only with ip_as_of(), and incremental_strategy is merge. Rows that are deleted in "
+        "the sources remain in its table. To follow deletions, use incremental_strategy: auto without macros, or "
+        "materialized: table."
+    )
+
+
+def keeps_deleted(model: str) -> str:
+    """The warning that deletions of a changelog are not applied."""
+    return (
+        f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes needs "
+        "all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
+        "incremental_strategy: merge and on_source_rewrite: upserts."
+    )
+
+
 def overwrites_by_new_rows(model: str) -> str:
     """The warning that new rows replace whole partitions."""
     return (
@@ -296,13 +314,10 @@ def overwrites_by_new_rows(model: str) -> str:
     )
 
 
-def config_without_effect(config: str, models: Sequence[str]) -> str:
-    """The warning that models with other materializations set a config of this package."""
+def config_without_effect(config: str, models: Sequence[str], reader: str) -> str:
+    """The warning that models set a config that they do not read. ``reader``: the config of the models that read it."""
     more = f" and {len(models) - 5} more" if len(models) > 5 else ""
-    return (
-        f"{config} has no effect on {', '.join(models[:5])}{more}: only materialized: iceberg_incremental_snapshot "
-        "reads it."
-    )
+    return f"{config} has no effect on {', '.join(models[:5])}{more}: only {reader} reads it."
 
 
 def reason_text(broken: Break) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..capture.history_run import require_same_end
 from ..capture.run import Run
+from ..errors import StatementError
+from ..explain import column_errors
 from ..expose.same_key import same_key
 from ..plan.history_config import HardDeletes, HistoryConfig
 from ..spark.port import Spark
@@ -16,6 +19,11 @@ from .columns import Typed, key_columns
 from .comparable import comparable_sql
 from .merge import SOURCE, TARGET
 from .sequence import JSON_OPTIONS
+
+_TIMES = ("date", "timestamp", "string", "void")
+"""The types of the ends of valid versions: texts are converted, and NULL is dbt's default."""
+_ERROR_CLASS = re.compile(r"\[[A-Z_]+(\.[A-Z_]+)*\].*")
+"""Spark's message for SQL that it rejects."""
 
 
 @dataclass(frozen=True)
@@ -119,12 +127,26 @@ def current_end_sql(rows: VersionedRows) -> str:
     return f"select string({rows.current_end})"
 
 
+def require_end(spark: Spark, model: str, end: str) -> None:
+    """Raise ConfigError if ``dbt_valid_to_current`` is not the SQL of a time, for example a date without quotes."""
+    try:
+        types = [type_ for _, type_ in spark.columns(f"select {end} as valid_to")]
+    except StatementError as error:
+        if (found := _ERROR_CLASS.search(error.msg)) is None:  # such as a lost connection
+            raise
+        raise column_errors.no_end(model, end, found[0]) from error
+    if len(types) != 1 or not types[0].startswith(_TIMES):
+        raise column_errors.no_end(model, end, f"a value of type {', '.join(types)}")
+
+
 def note_end(run: Run, spark: Spark, rows: VersionedRows) -> None:
     """Record in the checkpoint the end of valid versions, if they have one.
 
     Raises ConfigError if it differs from earlier runs.
     """
     if rows.config.valid_to_current is not None and run.state.current_end is None:
+        if run.plan.is_rebuild and rows.time_type.startswith(("date", "timestamp")):  # a log may have other sequences
+            require_end(spark, run.plan.model, rows.config.valid_to_current)
         ((end,),) = spark.rows(current_end_sql(rows))
         run.state.current_end = str(end)
         require_same_end(run.plan, str(end))

@@ -388,7 +388,12 @@ def test_values_cannot_inject_sql(shop):
 
 def test_configs_that_another_materialization_ignores(shop):
     for name in ("audited", "ordered", "plain"):
-        shop.model(name, "select 1 as id", materialized="table", **{"audited": {"audit": True}}.get(name, {}))
+        shop.model(
+            name,
+            "select 1 as id",
+            materialized="table",
+            **{"audited": {"audit": True, "hold_source": "3 days"}}.get(name, {}),
+        )
     shop.model("ordered", "select 1 as id", materialized="incremental", sequence_by="id", on_source_rewrites="ignore")
     shop.model("similar", "select 1 as id", materialized="iceberg_incremental")
     shop.write("macros/sql.sql", "{% macro sql(query) %}{{ query }}{% endmacro %}")
@@ -398,4 +403,5 @@ def test_configs_that_another_materialization_ignores(shop):
     assert f"model.shop.similar has materialized='iceberg_incremental', which does not exist: {meant}" in printed
     assert "model.shop.ordered sets on_source_rewrites, which has no effect: did you mean on_source_rewrite?" in printed
     assert "audit has no effect on model.shop.audited: only" in printed
+    assert "hold_source has no effect on model.shop.audited: only" in printed
     assert "sequence_by has no effect on model.shop.ordered: only" in printed

@@ -467,6 +467,11 @@ def test_a_snapshot_of_dbt_is_continued(shop):
     assert not shop.sql(f"select * from {shop.built('kept')} where dbt_valid_to < dbt_valid_from")
 
 
+def test_the_end_of_valid_versions_is_a_time(shop, customers):
+    shop.model("kept", SOURCE, **HISTORY, dbt_valid_to_current="9999-12-31")
+    assert "dbt_valid_to_current is 9999-12-31, which is not a time" in shop.fails("--full-refresh", *DROP)
+
+
 def test_valid_versions_are_known_in_another_time_zone(shop, customers):
     """Their end would be another time there. No valid version would match, and a change would add a second one."""
     end = "to_date('9999-12-31')"

@@ -44,3 +44,9 @@ def test_conflicting_options(options, said):
     found = CliRunner().invoke(command_line.cli, ["watch", "--profiles-dir", ".", *options])
     assert found.exit_code == 2
     assert said in found.output
+
+
+@pytest.mark.parametrize("options", [("--max-wait", "10s"), ("--max-batch", "5")])
+def test_options_of_debounce_need_it(options):
+    outcome = CliRunner().invoke(command_line.cli, ["watch", "--profiles-dir", ".", *options])
+    assert outcome.exit_code == 2 and f"{options[0]} without --debounce has no effect" in outcome.output

@@ -51,6 +51,8 @@ def totals(sql):
         (f"select k, max_by(v, ts) as v, count(*) as n from {NEW} group by k", ["count(*)"]),
         (f"select k, sum(v) as v from {LOG} group by k", ["sum(v)"]),
         (f"select k, sum(v * _change_sign) as v from {SIGNED} group by k", ["sum(v * _change_sign)"]),
+        (f"select k, rank() over (order by v) as place from {NEW}", ["rank() OVER (ORDER BY v)"]),
+        (f"select k, v - lag(v) over (order by ts) as more from {NEW}", ["lag(v) OVER (ORDER BY ts)"]),
         # through subqueries, CTEs, ephemeral models, unions
         (f"select * from (select k, n + 1 as m from (select k, count(*) as n from {NEW} group by k))", ["count(*)"]),
         (
@@ -215,6 +217,14 @@ def test_sql_that_cannot_be_parsed_is_ignored(sql):
         (f"select k, v from {NEW} union all select k, v from {NEW_PLANS}", False),
         (f"select a.k from {NEW} a join {NEW} b on a.k = b.k", False),
         (f"select w.k from {WHOLE} w left semi join {NEW_PLANS} p on w.k = p.k", False),
+        (f"select n.k from {NEW} n where n.k not in (select k from {NEW_PLANS})", True),
+        (f"select n.k from {NEW} n where v > 1 and exists (select 1 from {NEW_PLANS} p where p.k = n.k)", True),
+        (f"select n.k from {NEW} n left anti join {NEW_PLANS} p on n.k = p.k", True),
+        (f"select k from {NEW} except select k from {NEW_PLANS}", True),
+        (f"with p as (select k from {NEW_PLANS}) select k from {NEW} intersect select k from p", True),
+        (f"select n.k from {NEW} n where n.k in (select k from {DIM})", False),
+        (f"select w.k from {WHOLE} w where w.k in (select k from {NEW_PLANS})", False),
+        (f"select k from {NEW} where k in (select k from {NEW} where v > 1)", False),
         (f"select n.k, p.v from {NEW} n join {NEW_PLANS} c on n.k = c.k join {DIM} p on p.k = c.k", False),
     ],
 )
@@ -264,3 +274,21 @@ OF_OWN = "lake.`ops`.`sums`"
 )
 def test_a_maximum_of_the_models_own_table(sql, has_watermark):
     assert found(sql).watermark is has_watermark
+
+
+@pytest.mark.parametrize(
+    ("condition", "leaves_out"),
+    [
+        ("_change_type <> 'DELETE'", True),
+        ("v > 1 and c._change_type = 'INSERT'", True),
+        ("_change_type in ('INSERT', 'UPDATE_AFTER')", True),
+        ("_change_type not in ('DELETE', 'UPDATE_BEFORE')", True),
+        ("_change_type <> 'UPDATE_BEFORE'", False),
+        ("_change_type in ('INSERT', 'UPDATE_AFTER', 'DELETE')", False),
+        ("_change_type not in ('UPDATE_BEFORE')", False),
+        ("_change_type = 'INSERT' or _change_type = 'DELETE'", False),
+        ("v <> 'DELETE'", False),
+    ],
+)
+def test_deletions_that_a_condition_leaves_out(condition, leaves_out):
+    assert found(f"select k, v, _change_type from {LOG} c where {condition}").filters_type is leaves_out

@@ -121,6 +121,12 @@ def test_an_empty_file_format_is_ignored():
     assert policy_of({"file_format": ""}, "model.shop.m") == policy_of({}, "model.shop.m")
 
 
+@pytest.mark.parametrize("mode", ["merge_on_read", "copyonwrite", None])
+def test_tblproperties_name_a_mode_that_iceberg_knows(mode):
+    with pytest.raises(ConfigError, match=r"write\.delete\.mode .*: expected 'copy-on-write' or 'merge-on-read'"):
+        policy_of({"tblproperties": {"write.delete.mode": mode}}, "m")
+
+
 def test_tblproperties_must_be_a_mapping():
     with pytest.raises(ConfigError, match=r"tblproperties is \['a'\]: expected a mapping"):
         policy_of({"tblproperties": ["a"]}, "m")

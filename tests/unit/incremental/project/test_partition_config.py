@@ -38,6 +38,7 @@ def test_no_fields():
         ("a b", "neither a column name .* nor a transform of a column"),
         ("week(d)", "an unknown transform, week"),
         ("bucket(id)", "bucket\\(\\) takes a whole number above 0 and a column"),
+        ("bucket(id, 4)", "write bucket\\(4, id\\)"),
         ("bucket(0, id)", "bucket\\(\\) takes a whole number above 0 and a column"),
         ("days(a, b)", "but days\\(\\) takes exactly one column"),
         (["region", 7], "a int"),
