@@ -345,6 +345,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "strategy_of_another_materialization": {"strategy": "apply_changes"},
     "other_key": {"wanted": ("flight_id",), "found": ("carrier", "flight_no")},
     "not_a_table_name": {"what": "source", "text": "flights"},
+    "wrong_argument": {"name": "full_refresh", "found": "false", "expected": "true or false, as a boolean of Python"},
     "wrong_option": {"name": "on_source_rewrite", "found": "upsert", "expected": ("fail", "upserts", "ignore")},
     "nothing_written": {"job": _JOB, "sources": (FLIGHTS,)},
     "nothing_captured": {"job": _JOB},

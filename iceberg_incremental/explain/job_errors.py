@@ -10,7 +10,7 @@ from .entries import indexed
 
 
 @indexed
-def not_a_table_name(what: str, text: str) -> ConfigError:
+def not_a_table_name(what: str, text: object) -> ConfigError:
     """The name of a source or target does not have three parts."""
     return ConfigError(
         f"{what} is {text!r}.\n"
@@ -24,6 +24,17 @@ def wrong_option(name: str, found: object, expected: Sequence[str]) -> ConfigErr
     """An option of a job has an unknown value."""
     return ConfigError(
         f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  To fix: correct the option."
+    )
+
+
+@indexed
+def wrong_argument(name: str, found: object, expected: str) -> ConfigError:
+    """An argument of a job or of its run has a value of a wrong kind."""
+    return ConfigError(
+        f"{name} is {found!r}.\n"
+        f"  Expected: {expected}.\n"
+        f"  Found: a value of the type {type(found).__name__}.\n"
+        "  To fix: correct the argument."
     )
 
 

@@ -47,7 +47,7 @@ class Job:
         on_schema_change: str = "fail",
         max_snapshots_per_run: int | None = None,
         max_bytes_per_run: int | None = None,
-        hold_source: timedelta | None = None,
+        hold_source: timedelta | str | None = None,
         partitioned_by: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         metadata_reader: str = "auto",
@@ -94,10 +94,11 @@ class Job:
         checkpoint. Raises the errors of ``open_run``, and of the run's methods.
         """
         with called_by(Caller.JOB):
+            rebuilds = options.flag("full_refresh", full_refresh)
             cuts = Cuts(lambda: self._reader)
-            given = [options.table("source", each) for each in sources]
+            given = options.sources(sources)
             cuts.take_together(lambda: {*self._known_sources(), *given})
-            plan = self._opened(cuts, full_refresh=full_refresh)
+            plan = self._opened(cuts, full_refresh=rebuilds)
             if plan.target is not None:
                 self._spark.refresh(self._target)
             run = JobRun(plan, cuts, self._session, self._spark, self._reader, self._layout)
