@@ -347,6 +347,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_a_table_name": {"what": "source", "text": "flights"},
     "wrong_argument": {"name": "full_refresh", "found": "false", "expected": "true or false, as a boolean of Python"},
     "wrong_option": {"name": "on_source_rewrite", "found": "upsert", "expected": ("fail", "upserts", "ignore")},
+    "not_a_frame": {"method": "append", "found": str},
     "nothing_written": {"job": _JOB, "sources": (FLIGHTS,)},
     "nothing_captured": {"job": _JOB},
     "written_twice": {"job": _JOB, "first": "append", "second": "merge"},

@@ -39,6 +39,19 @@ def wrong_argument(name: str, found: object, expected: str) -> ConfigError:
 
 
 @indexed
+def not_a_frame(method: str, found: type) -> ConfigError:
+    """A run is to write something other than a DataFrame of PySpark."""
+    package = found.__module__.partition(".")[0]
+    kind = found.__name__ if package == "builtins" else f"a {found.__name__} of {package}"
+    return ConfigError(
+        f"{method}() was called without a DataFrame.\n"
+        "  Expected: a DataFrame of PySpark.\n"
+        f"  Found: {kind}.\n"
+        "  To fix: pass rows as spark.sql(…) for a query, or as spark.createDataFrame(…) for rows in Python."
+    )
+
+
+@indexed
 def nothing_written(job: str, sources: Collection[TableName]) -> StagingError:
     """A run captured rows, but ended without writing any."""
     return StagingError(

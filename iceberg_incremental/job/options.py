@@ -11,6 +11,7 @@ from ..durations import EXAMPLES, duration
 from ..explain import job_errors
 from ..plan.policy import DEFAULT_ON_BREAK, ON_SCHEMA_CHANGE, Cause, OnBreak, OnRewrite, Policy
 from ..plan.ranges import PER_COMMIT, PER_RANGE
+from ..sql import plain_name
 from ..table.history import TableName
 
 _Option = TypeVar("_Option", bound=Enum)
@@ -41,6 +42,39 @@ def table(what: str, text: object) -> TableName:
     if found is None:
         raise job_errors.not_a_table_name(what, text)
     return found
+
+
+def columns(name: str, given: object) -> list[str]:
+    """The plain names of one or several columns. Raises ConfigError for any other value."""
+    listed = [given] if isinstance(given, str) else given
+    found = None if isinstance(listed, (bytes, Mapping)) or not isinstance(listed, Collection) else list(listed)
+    if found is None or not all(isinstance(each, str) and each.strip() for each in found):
+        raise job_errors.wrong_argument(name, given, "the name of a column, or a list of names")
+    return [plain_name(each) for each in found]
+
+
+def column(name: str, given: object) -> str:
+    """The plain name of a column. Raises ConfigError for any other value."""
+    if not isinstance(given, str) or not given.strip():
+        raise job_errors.wrong_argument(name, given, "the name of a column")
+    return plain_name(given)
+
+
+def tables(name: str, given: object) -> list[TableName]:
+    """Parse the names of one or several tables. Raises ConfigError for any other value."""
+    if isinstance(given, str):
+        return [table("source", given)]
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Collection):
+        raise job_errors.wrong_argument(name, given, "the name of a table, or a list of names")
+    return [table("source", each) for each in given]
+
+
+def require_frame(method: str, given: object) -> None:
+    """Raise ConfigError unless rows to write are a DataFrame of PySpark."""
+    from pyspark.sql import DataFrame
+
+    if not isinstance(given, DataFrame):
+        raise job_errors.not_a_frame(method, type(given))
 
 
 def sources(given: object) -> list[TableName]:

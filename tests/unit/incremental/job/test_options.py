@@ -38,3 +38,26 @@ def test_sources_are_a_list() -> None:
         options.sources(None)
     with pytest.raises(ConfigError, match="source is 7"):
         options.sources([7])
+
+
+def test_columns_are_names() -> None:
+    assert options.columns("key", "`a`") == ["a"]
+    assert options.columns("key", ("a", "b")) == ["a", "b"]
+    assert options.columns("key", ()) == []
+    for wrong in (0, None, ["a", 1], {"a": 1}, [""]):
+        with pytest.raises(ConfigError, match=r"key is .*\n  Expected: the name of a column, or a list of names"):
+            options.columns("key", wrong)
+    with pytest.raises(ConfigError, match=r"column is None.\n  Expected: the name of a column"):
+        options.column("column", None)
+
+
+def test_one_or_more_tables() -> None:
+    assert options.tables("changes_of", "lake.ops.o2") == options.tables("changes_of", ["lake.ops.o2"])
+    with pytest.raises(ConfigError, match=r"changes_of is None.\n  Expected: the name of a table, or a list of names"):
+        options.tables("changes_of", None)
+
+
+def test_rows_are_a_dataframe() -> None:
+    for wrong, found in (("select 1", "str"), (None, "NoneType"), (timedelta(1), "a timedelta of datetime")):
+        with pytest.raises(ConfigError, match=rf"Expected: a DataFrame of PySpark.\n  Found: {found}\.\n"):
+            options.require_frame("append", wrong)
