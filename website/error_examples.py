@@ -351,6 +351,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "nothing_written": {"job": _JOB, "sources": (FLIGHTS,)},
     "nothing_captured": {"job": _JOB},
     "written_twice": {"job": _JOB, "first": "append", "second": "merge"},
+    "run_without_block": {"name": "append"},
     "run_has_ended": {"job": _JOB},
     "not_partitioned": {"job": _JOB},
     "columns_changed": {"name": _JOB},

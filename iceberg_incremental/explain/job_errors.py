@@ -94,6 +94,16 @@ def run_has_ended(job: str) -> ConfigError:
 
 
 @indexed
+def run_without_block(name: str) -> ConfigError:
+    """A method of a run is called outside of a ``with`` block."""
+    return ConfigError(
+        f"{name} was used on job.run() without a `with` block.\n"
+        "  Expected: `with job.run() as run:`. The run begins with this block, and publishes at its end.\n"
+        f"  To fix: write `with job.run() as run:`, and use run.{name} in the block."
+    )
+
+
+@indexed
 def not_partitioned(job: str, target: TableName) -> ConfigError:
     """A job overwrites partitions of a table that is not partitioned."""
     return ConfigError(
