@@ -66,8 +66,7 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     if plan.passes_through or reads_itself(node, plan.name):
         return None
     strategy, captured = plan.policy.strategy, plan.captured.keys()
-    only_whole = captured == plan.only_pinned and not any(map(plan.reads.include, captured))
-    if strategy is Strategy.APPEND and only_whole:
+    if plan.appends_whole_tables:
         return wording.appends_whole_tables(plan.model)
     only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
     if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from ..capture.cuts import Cuts
 from ..capture.open import require_same_order
 from ..capture.run import Run
 from ..capture.run_plan import Action, RunPlan
-from ..explain import job_errors
+from ..explain import job_errors, wording
 from ..expose.captures import Captures
 from ..expose.value_range import ValueRange
 from ..metadata import MetadataReader
@@ -28,6 +29,8 @@ from .output import Output, TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+logger = logging.getLogger(__name__)
 
 Columns = str | Sequence[str]
 """The name of a column, or several names."""
@@ -165,6 +168,8 @@ class JobRun:
             return
         if self._write is None and plan.action in (Action.APPLY, Action.REBUILD):
             raise job_errors.nothing_written(plan.model, plan.captured.keys())
+        if self._write is not None and plan.appends_whole_tables and not self._reads_target(self._write.frame):
+            logger.warning(wording.appends_whole_tables(plan.model))
         require_settings(self._spark, plan.model)
         holds = SourceHolds(self._run, self._spark, self._reader)
         holds.hold()
