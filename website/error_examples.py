@@ -247,6 +247,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_a_time": {"found": "yesterday"},
     "not_a_whole_number": {"name": "snapshot_id", "found": "latest"},
     "launcher_failed": {"output": "Error: Invalid memory size 2x"},
+    "no_spark_home": {"folder": "/opt/spark-3"},
     "no_java": {"rejected": ["Java 11 in /usr/lib/jvm/java-11 (PATH) cannot run Spark 4"], "versions": "17 to 22"},
     "nothing_to_watch": {"selected": 4},
     "not_built_by": {"found": "delta"},
