@@ -8,8 +8,8 @@ from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.job.job import _Block
 
 
-def test_methods_need_the_block() -> None:
-    block = _Block(nullcontext("run"))  # type: ignore[arg-type]
+def test_methods_need_the_block():
+    block = _Block(nullcontext("run"))
     with pytest.raises(ConfigError, match=r"`with job.run\(\) as run:`, and use run.append in the block"):
         block.append(None)
     with pytest.raises(AttributeError):

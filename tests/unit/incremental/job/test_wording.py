@@ -29,7 +29,7 @@ def test_a_warning_about_appends_of_whole_tables_names_the_calls_of_a_job() -> N
     assert "ip_changes()" in wording.appends_whole_tables("model.shop.staged")
 
 
-def test_a_run_that_appends_only_whole_tables() -> None:
+def test_a_run_that_appends_only_whole_tables():
     reader = Reader(source=hist(SOURCE, snap(1, None)))
     plan = opened(reader, config={"incremental_strategy": "append"})
     cuts = Cuts(lambda: reader)
