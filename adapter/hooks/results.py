@@ -70,8 +70,7 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     if plan.passes_through or reads_itself(node, plan.name):
         return None
     strategy, captured = plan.policy.strategy, plan.captured.keys()
-    only_whole = captured == plan.only_pinned and not any(map(plan.reads.include, captured))
-    if strategy is Strategy.APPEND and only_whole:
+    if plan.appends_whole_tables:
         return wording.appends_whole_tables(plan.model)
     if strategy is Strategy.MERGE and only_whole:
         return wording.merges_whole_tables(plan.model)

@@ -110,6 +110,7 @@ class SparkIcebergCredentials(SparkCredentials):
             lines = (f"  - `{name}`: did you mean `{meant}`?" for name, meant in wrong.items())
             listing = "\n".join(lines)
             raise DbtRuntimeError(f"The profile has unknown fields:\n{listing}")
+        _require_method(data)
         if data.get("method") == Method.CONNECT:
             if data.get("remote") and (twice := sorted(_IN_REMOTE & data.keys())):
                 raise DbtRuntimeError(
@@ -162,6 +163,7 @@ class SparkIcebergCredentials(SparkCredentials):
             # The error names an extra of dbt-spark. This package has extras with the same names.
             raise DbtRuntimeError(error.msg.replace("dbt-spark[", "dbt-spark-iceberg[")) from error.__cause__
         self.database = catalog
+        self._require_other_catalog()
         if session:
             self.host = host
         if ansi is not None:
@@ -177,6 +179,16 @@ class SparkIcebergCredentials(SparkCredentials):
                 f"`warehouse` is {mask(self.warehouse)!r}: expected the path of a folder on this machine, such as "
                 "./lakehouse, for the catalog's SQLite file and the tables. For tables in object storage, remove "
                 "`warehouse`, and configure your own catalog in server_side_parameters."
+            )
+
+    def _require_other_catalog(self) -> None:
+        """Raise DbtRuntimeError if the embedded lakehouse has the name of Spark's own catalog."""
+        if self.catalog_file is not None and self.catalog.lower() == "spark_catalog":
+            raise DbtRuntimeError(
+                f"`catalog` is {self.catalog!r}, and `warehouse` is set.\n"
+                "  Expected: a name of its own for the catalog of the embedded lakehouse, since Spark has a catalog "
+                "with this name already.\n"
+                f"  To fix: set another name, such as `catalog: {lakehouse.DEFAULT_CATALOG}`, or remove `catalog`."
             )
 
     def _take_remote(self) -> None:
@@ -288,6 +300,22 @@ class SparkIcebergCredentials(SparkCredentials):
             Method.CONNECT: databricks | {"warehouse"},
         }.get(self.method, {"warehouse", "use_ssl"})
         return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)
+
+
+def _require_method(data: Mapping[str, Any]) -> None:
+    """Raise DbtRuntimeError for a profile with a server but without ``method``, whose default starts a local Spark.
+
+    With an explicit ``method: session``, a host is accepted, because dbt-spark requires one.
+    """
+    given = [name for name in ("host", "port") if data.get(name) is not None]
+    if data.get("method") is None and given:
+        raise DbtRuntimeError(
+            f"The profile has {_names(given)}, but no `method`.\n"
+            "  Expected: the method by which dbt connects to this server.\n"
+            "  Found: the default, `method: session`, which starts Spark on this machine and connects to no server.\n"
+            "  To fix: set `method: thrift` for a Thrift server or Kyuubi, `method: connect` for Spark Connect, or "
+            f"`method: http`; or remove {_names(given)}."
+        )
 
 
 def _names(names: Sequence[str]) -> str:

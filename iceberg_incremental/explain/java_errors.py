@@ -1,4 +1,4 @@
-"""The error for a computer without a Java that can run Spark."""
+"""The errors of computers that cannot start Spark: without a suitable Java, or with wrong settings."""
 
 from __future__ import annotations
 
@@ -28,4 +28,15 @@ def launcher_failed(output: str) -> IncrementalError:
         "  Expected: settings as for spark-submit, such as spark.driver.memory=2g.\n"
         f"  Found: {output or 'no output'}\n"
         "  To fix: correct the setting in the profile's server_side_parameters or in Spark's own configuration."
+    )
+
+
+@indexed
+def no_spark_home(folder: str) -> IncrementalError:
+    """SPARK_HOME is not the folder of a Spark."""
+    return IncrementalError(
+        "SPARK_HOME is not the folder of a Spark.\n"
+        "  Expected: a folder with bin/spark-submit; or no such variable, with which the Spark in PySpark is used.\n"
+        f"  Found: SPARK_HOME={folder}.\n"
+        "  To fix: unset SPARK_HOME, or set it to the folder of a Spark installation."
     )

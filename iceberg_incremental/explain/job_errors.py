@@ -10,7 +10,7 @@ from .entries import indexed
 
 
 @indexed
-def not_a_table_name(what: str, text: str) -> ConfigError:
+def not_a_table_name(what: str, text: object) -> ConfigError:
     """The name of a source or target does not have three parts."""
     return ConfigError(
         f"{what} is {text!r}.\n"
@@ -24,6 +24,30 @@ def wrong_option(name: str, found: object, expected: Sequence[str]) -> ConfigErr
     """An option of a job has an unknown value."""
     return ConfigError(
         f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  To fix: correct the option."
+    )
+
+
+@indexed
+def wrong_argument(name: str, found: object, expected: str) -> ConfigError:
+    """An argument of a job or of its run has a value of a wrong kind."""
+    return ConfigError(
+        f"{name} is {found!r}.\n"
+        f"  Expected: {expected}.\n"
+        f"  Found: a value of the type {type(found).__name__}.\n"
+        "  To fix: correct the argument."
+    )
+
+
+@indexed
+def not_a_frame(method: str, found: type) -> ConfigError:
+    """A run is to write something other than a DataFrame of PySpark."""
+    package = found.__module__.partition(".")[0]
+    kind = found.__name__ if package == "builtins" else f"a {found.__name__} of {package}"
+    return ConfigError(
+        f"{method}() was called without a DataFrame.\n"
+        "  Expected: a DataFrame of PySpark.\n"
+        f"  Found: {kind}.\n"
+        "  To fix: pass rows as spark.sql(…) for a query, or as spark.createDataFrame(…) for rows in Python."
     )
 
 
@@ -66,6 +90,16 @@ def run_has_ended(job: str) -> ConfigError:
         f"The run of {job} has ended.\n"
         "  Expected: calls within the block of `with job.run() as run`.\n"
         "  To fix: start another run. It continues where this run ended."
+    )
+
+
+@indexed
+def run_without_block(name: str) -> ConfigError:
+    """A method of a run is called outside of a ``with`` block."""
+    return ConfigError(
+        f"{name} was used on job.run() without a `with` block.\n"
+        "  Expected: `with job.run() as run:`. The run begins with this block, and publishes at its end.\n"
+        f"  To fix: write `with job.run() as run:`, and use run.{name} in the block."
     )
 
 

@@ -13,6 +13,7 @@ from ..quantities import counted
 from ..table.changed_files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
+from .caller import by_caller
 from .entries import indexed
 from .wording import DETERMINISTIC, argument, calls, full_refresh
 
@@ -163,10 +164,16 @@ def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigEr
 @indexed
 def reads_itself(macro: str, model: str) -> ConfigError:
     """A model captures its own table, so each run would read the previous run's commit as new rows."""
+    who = by_caller("model", "job", "job")
+    fix = by_caller(
+        "write {{ this }} without the macro",
+        f"read the table with spark.table() instead of run.{macro}()",
+        "name another table with --source",
+    )
     return ConfigError(
-        f"{macro}() was called in {model} on the model's own table.\n"
-        "  Expected: another table, whose commits drive the model.\n"
-        "  To fix: write {{ this }} without the macro."
+        f"{macro}() was called in {model} on the {who}'s own table.\n"
+        f"  Expected: another table, whose commits drive the {who}.\n"
+        f"  To fix: {fix}."
     )
 
 

@@ -254,11 +254,13 @@ def ignores_change_type(model: str) -> str:
 
 
 def appends_whole_tables(model: str) -> str:
-    """The warning that a model appends all rows of its sources in each run."""
+    """The warning that a model or job appends all rows of its sources in each run."""
+    in_job = "as_of(), and appends", "run.changes()", "start it with job.run(full_refresh=True)"
+    in_dbt = "ip_as_of(), and incremental_strategy is append", "ip_changes()", "use materialized: table"
+    how, new, whole = in_dbt if is_dbt() else in_job
     return (
-        f"{model} reads its sources only with ip_as_of(), and incremental_strategy is append. Each run with new "
-        "commits appends all rows of the sources again. To append only the new rows, read the source with "
-        "ip_changes(). To replace all rows in each run, use materialized: table."
+        f"{model} reads its sources only with {how}. Each run with new commits appends all rows of the sources again. "
+        f"To append only the new rows, read the source with {new}. To replace all rows in each run, {whole}."
     )
 
 

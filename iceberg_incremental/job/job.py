@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..capture.cuts import Cuts
@@ -14,6 +15,7 @@ from ..capture.open import open_run
 from ..capture.run_plan import RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import IncrementalError
+from ..explain import job_errors
 from ..explain.caller import Caller, called_by
 from ..metadata import MetadataReader
 from ..metadata.open import open_reader
@@ -47,7 +49,7 @@ class Job:
         on_schema_change: str = "fail",
         max_snapshots_per_run: int | None = None,
         max_bytes_per_run: int | None = None,
-        hold_source: timedelta | None = None,
+        hold_source: timedelta | str | None = None,
         partitioned_by: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         metadata_reader: str = "auto",
@@ -85,19 +87,25 @@ class Job:
             beside_spark=self._spark.is_in_process,
         )
 
-    @contextmanager
-    def run(self, *, full_refresh: bool = False, sources: Sequence[str] = ()) -> Iterator[JobRun]:
-        """One run. The rows written in the block are published at its end, unless the block raises an error.
+    def run(self, *, full_refresh: bool = False, sources: Sequence[str] = ()) -> AbstractContextManager[JobRun]:
+        """One run, as ``with job.run() as run:``.
+
+        The rows written in the block are published at its end, unless the block raises an error.
 
         ``full_refresh``: whether to rebuild the table from all rows of the sources. ``sources``: the tables to read.
         The first run needs this list to read all tables as of the same time. Later runs find the tables in the
-        checkpoint. Raises the errors of ``open_run``, and of the run's methods.
+        checkpoint. The block raises the errors of ``open_run``, and of the run's methods.
         """
+        return _Block(self._run(full_refresh, sources))
+
+    @contextmanager
+    def _run(self, full_refresh: object, sources: object) -> Iterator[JobRun]:
         with called_by(Caller.JOB):
+            rebuilds = options.flag("full_refresh", full_refresh)
             cuts = Cuts(lambda: self._reader)
-            given = [options.table("source", each) for each in sources]
+            given = options.sources(sources)
             cuts.take_together(lambda: {*self._known_sources(), *given})
-            plan = self._opened(cuts, full_refresh=full_refresh)
+            plan = self._opened(cuts, full_refresh=rebuilds)
             if plan.target is not None:
                 self._spark.refresh(self._target)
             run = JobRun(plan, cuts, self._session, self._spark, self._reader, self._layout)
@@ -134,3 +142,23 @@ class Job:
             return []  # opening the run reports the error
         names = () if checkpoint is None else checkpoint.sources
         return [table for name in names if (table := TableName.parse(name)) is not None]
+
+
+class _Block(AbstractContextManager[JobRun]):
+    """A run that begins with its ``with`` block. Without one, its methods raise an error that says so."""
+
+    def __init__(self, run: AbstractContextManager[JobRun]) -> None:
+        self._run = run
+
+    def __enter__(self) -> JobRun:
+        return self._run.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._run.__exit__(kind, error, trace)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(JobRun, name):
+            raise job_errors.run_without_block(name)
+        raise AttributeError(name)

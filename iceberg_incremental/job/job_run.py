@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from ..capture.cuts import Cuts
 from ..capture.open import require_same_order
 from ..capture.run import Run
 from ..capture.run_plan import Action, RunPlan
-from ..explain import job_errors
+from ..explain import job_errors, wording
 from ..expose.captures import Captures
 from ..expose.value_range import ValueRange
 from ..metadata import MetadataReader
@@ -21,7 +22,6 @@ from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
 from ..spark.port import require_settings
 from ..spark.session import SessionSpark
-from ..sql import plain_name
 from ..table.history import TableName
 from ..write.writer import Writer
 from . import options
@@ -29,6 +29,8 @@ from .output import Output, TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+logger = logging.getLogger(__name__)
 
 Columns = str | Sequence[str]
 """The name of a column, or several names."""
@@ -97,7 +99,9 @@ class JobRun:
         ``_commit_snapshot_id``, ``_commit_timestamp`` and ``_commit_order``. Raises ConfigError for another value.
         """
         options.require_per(per)
-        return self._frame(self._captures("changelog").changelog(self._table(source), _names(unique_key), per))
+        return self._frame(
+            self._captures("changelog").changelog(self._table(source), options.columns("unique_key", unique_key), per)
+        )
 
     def signed_changes(self, source: str) -> DataFrame:
         """The added and removed rows, with ``_change_sign`` 1 and -1, as returned by ``ip_signed_changes``."""
@@ -112,17 +116,17 @@ class JobRun:
 
         The run replaces whole groups, so it must ``merge`` by a key that contains these columns.
         """
-        names, table = _names(keys), self._table(source)
-        changing = [changes_of] if isinstance(changes_of, str) else list(changes_of)
+        names, table = options.columns("keys", keys), self._table(source)
+        changing = self._tables("changes_of", changes_of) or [table]
         policy = replace(self.plan.policy, strategy=Strategy.MERGE, unique_key=tuple(names), replaces_rows=True)
         self._run.plan = replace(self.plan, policy=policy)
         captures = self._captures("changed_groups")
-        return self._frame(captures.changed_groups(table, names, [*map(self._table, changing)] or [table]))
+        return self._frame(captures.changed_groups(table, names, changing))
 
     def value_range(self, source: str | Sequence[str], column: str) -> ValueRange:
         """The bounds of a column in the changes of one or more sources, as returned by the macro ``ip_range``."""
-        sources = [source] if isinstance(source, str) else list(source)
-        return self._captures("value_range").value_range([*map(self._table, sources)], plain_name(column))
+        sources, name = self._tables("source", source), options.column("column", column)
+        return self._captures("value_range").value_range(sources, name)
 
     # Writing
 
@@ -164,6 +168,8 @@ class JobRun:
             return
         if self._write is None and plan.action in (Action.APPLY, Action.REBUILD):
             raise job_errors.nothing_written(plan.model, plan.captured.keys())
+        if self._write is not None and plan.appends_whole_tables and not self._reads_target(self._write.frame):
+            logger.warning(wording.appends_whole_tables(plan.model))
         require_settings(self._spark, plan.model)
         holds = SourceHolds(self._run, self._spark, self._reader)
         holds.hold()
@@ -199,8 +205,10 @@ class JobRun:
         self, method: str, frame: DataFrame, strategy: Strategy, key: Columns = (), sequence_by: Columns = ()
     ) -> None:
         """Store the rows to write, and set the strategy. Raises ConfigError if the call is not allowed in this run."""
-        plan, names = self.plan, _names(key)
+        plan = self.plan
         self._require_open()
+        options.require_frame(method, frame)
+        names, order = options.columns("key", key), options.columns("sequence_by", sequence_by)
         if self._write is not None:
             raise job_errors.written_twice(plan.model, self._write.method, method)
         if strategy.is_keyed and not names:
@@ -213,7 +221,7 @@ class JobRun:
             plan.policy,
             strategy=strategy,
             unique_key=tuple(names),
-            sequence_by=tuple(_names(sequence_by)),
+            sequence_by=tuple(order),
             replaces_rows=strategy.is_keyed,
         )
         self._run.plan = replace(plan, policy=policy)
@@ -233,7 +241,12 @@ class JobRun:
         return self._session.sql(f"select * from {relation}")
 
     def _table(self, name: str) -> TableName:
-        table = options.table("source", name)
+        return self._current(options.table("source", name))
+
+    def _tables(self, argument: str, names: object) -> list[TableName]:
+        return [*map(self._current, options.tables(argument, names))]
+
+    def _current(self, table: TableName) -> TableName:
         if table not in self._refreshed:
             self._refreshed.add(table)
             self._spark.refresh(table)
@@ -242,9 +255,3 @@ class JobRun:
     def _require_open(self) -> None:
         if self._has_ended:
             raise job_errors.run_has_ended(self.plan.model)
-
-
-def _names(columns: Columns) -> list[str]:
-    listed: Sequence[str] = [columns] if isinstance(columns, str) else columns
-    plain: Callable[[str], str] = plain_name
-    return [*map(plain, listed)]

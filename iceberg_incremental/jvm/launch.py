@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..errors import IncrementalError
+from ..explain.java_errors import no_spark_home
 from . import jars, java
 from .archive import Archive, archive_of, refusal
 from .command import environment, spark_command
@@ -122,6 +123,7 @@ def open_gateway(
         return gateway
     if _PORT in os.environ:
         return _launched_by_pyspark()
+    require_spark_home(os.environ)
     other = other_start(os.environ)
     try:
         found, rejected = java.find()
@@ -199,6 +201,13 @@ def spark_home() -> Path:
     if found is None or found.origin is None:
         raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
     return Path(found.origin).parent
+
+
+def require_spark_home(environment: Mapping[str, str]) -> None:
+    """Raise IncrementalError if SPARK_HOME is set, but does not contain Spark's scripts, by which PySpark starts it."""
+    home = environment.get("SPARK_HOME")
+    if home and not (Path(home) / "bin" / "spark-submit").exists():
+        raise no_spark_home(home)
 
 
 def other_start(environment: Mapping[str, str]) -> str | None:

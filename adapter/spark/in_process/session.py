@@ -37,6 +37,7 @@ from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
 from . import catalog_file
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
     from pyspark.sql import DataFrame, SparkSession
 
     from iceberg_incremental.table.history import TableName
@@ -177,12 +178,30 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
         gateway = open_gateway(settings, output, logger, workload.expected(file))
         from pyspark import SparkConf, SparkContext
 
-        context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=gateway)
+        conf = SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
+        for key in of_sessions(confs, gateway):
+            conf._jconf.remove(key)  # type: ignore[union-attr]
+        context = SparkContext(conf=conf, gateway=gateway)
         if file is not None:
             workload.note_at_exit(file, context)
     logger.info(
         f"Spark is up after {time.monotonic() - began:.0f} seconds; opening the catalog `{credentials.catalog}`"
     )
+
+
+def of_sessions(settings: Mapping[str, str], gateway: JavaGateway) -> list[str]:
+    """The settings that Spark checks when it opens a session, and that each session can change.
+
+    ``configure`` sets them in each session, and names one whose value is invalid. If Spark started with an invalid
+    value, no session could open, and PySpark would not end: to convert the exception, it reads a setting, which fails
+    with the same exception.
+    """
+    known = gateway.jvm.org.apache.spark.sql.internal.SQLConf()
+    return [
+        key
+        for key in settings
+        if key.startswith("spark.sql.") and not key.startswith("spark.sql.catalog.") and known.isModifiable(key)
+    ]
 
 
 def _waiting_for(version: str, fetched: Sequence[str], log: Path | None) -> str:

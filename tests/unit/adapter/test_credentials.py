@@ -120,6 +120,9 @@ def test_ansi_is_off_unless_the_profile_turns_it_on(given, kept):
             for url in ("s3://bucket/lake", "file:///srv/lake", "hdfs:/lake", "", " ")
         ),
         ({"method": "thrift", "catalog": "lake"}, "needs a `host`"),
+        ({"host": "h", "port": 10000, "catalog": "lake"}, "has `host`, `port`, but no `method`"),
+        ({"port": 10000, "warehouse": "w"}, "has `port`, but no `method`"),
+        ({"catalog": "spark_catalog", "warehouse": "w"}, "`catalog` is 'spark_catalog', and `warehouse` is set"),
         ({"method": "thrift", "host": "h", "warehouse": "w"}, "needs `method: session`"),
         ({"method": "connect", "catalog": "lake"}, "needs a `host`.*or set `remote` to Spark's connection string"),
         ({"method": "connect", "catalog": "lake", "remote": "h:15002"}, "`remote` cannot be read: .* Expected: sc://"),
