@@ -70,9 +70,9 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     if plan.passes_through or reads_itself(node, plan.name):
         return None
     strategy, captured = plan.policy.strategy, plan.captured.keys()
-    if plan.appends_whole_tables:
+    if strategy is Strategy.APPEND and plan.reads_whole_tables:
         return wording.appends_whole_tables(plan.model)
-    if strategy is Strategy.MERGE and only_whole:
+    if strategy is Strategy.MERGE and plan.reads_whole_tables:
         return wording.merges_whole_tables(plan.model)
     only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
     if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from ..plan.conditional_reads import ConditionalReads
 from ..plan.event_window import EventWindow
 from ..plan.groups import ChangedGroups
-from ..plan.policy import Policy, Strategy
+from ..plan.policy import Policy
 from ..plan.ranges import Range
 from ..sql import plain_name
 from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, RowOrder
@@ -223,11 +223,10 @@ class RunPlan:
         return self.read_as(Read.AS_OF).keys() - self.read_as(Read.CHANGES).keys() - self.net.keys()
 
     @property
-    def appends_whole_tables(self) -> bool:
-        """Whether the run appends, and all runs read all of their sources only as a whole."""
+    def reads_whole_tables(self) -> bool:
+        """Whether all runs read all of their sources only as a whole."""
         captured = self.captured.keys()
-        only_whole = captured == self.only_pinned and not any(map(self.reads.include, captured))
-        return self.policy.strategy is Strategy.APPEND and only_whole
+        return captured == self.only_pinned and not any(map(self.reads.include, captured))
 
     def next_checkpoint(
         self,

@@ -168,7 +168,8 @@ class JobRun:
             return
         if self._write is None and plan.action in (Action.APPLY, Action.REBUILD):
             raise job_errors.nothing_written(plan.model, plan.captured.keys())
-        if self._write is not None and plan.appends_whole_tables and not self._reads_target(self._write.frame):
+        appends = plan.policy.strategy is Strategy.APPEND and plan.reads_whole_tables
+        if self._write is not None and appends and not self._reads_target(self._write.frame):
             logger.warning(wording.appends_whole_tables(plan.model))
         require_settings(self._spark, plan.model)
         holds = SourceHolds(self._run, self._spark, self._reader)
