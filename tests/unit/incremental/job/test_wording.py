@@ -1,13 +1,11 @@
 """Errors and warnings that jobs share with models, in the words of jobs."""
 
-from dataclasses import replace
 
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture
 from iceberg_incremental.capture.run_plan import Read
 from iceberg_incremental.explain import model_errors, wording
 from iceberg_incremental.explain.caller import Caller, called_by
-from iceberg_incremental.plan.policy import Strategy
 
 from ..runs import SOURCE, Reader, hist, opened, snap
 
@@ -29,12 +27,10 @@ def test_a_warning_about_appends_of_whole_tables_names_the_calls_of_a_job() -> N
     assert "ip_changes()" in wording.appends_whole_tables("model.shop.staged")
 
 
-def test_a_run_that_appends_only_whole_tables():
+def test_a_run_that_reads_only_whole_tables():
     reader = Reader(source=hist(SOURCE, snap(1, None)))
     plan = opened(reader, config={"incremental_strategy": "append"})
     cuts = Cuts(lambda: reader)
     whole = capture(plan, cuts, SOURCE, Read.AS_OF)
-    assert whole.appends_whole_tables
-    assert not capture(whole, cuts, SOURCE, Read.CHANGES).appends_whole_tables
-    merges = replace(whole, policy=replace(whole.policy, strategy=Strategy.MERGE))
-    assert not merges.appends_whole_tables
+    assert whole.reads_whole_tables
+    assert not capture(whole, cuts, SOURCE, Read.CHANGES).reads_whole_tables
