@@ -41,7 +41,7 @@ def one_of_equal(select: exp.Select, types: Types) -> Iterator[exp.Expr]:
             is_computed = is_aggregate(node) or window_of(node) is not None
             ordered = node.parent.find_all(exp.Ordered) if isinstance(node.parent, exp.WithinGroup) else ()
             values = [*node.expressions, *(each.this for each in ordered)]
-            if is_computed and any(_may_differ(each, types) for each in values):
+            if is_computed and any(may_differ(each, types) for each in values):
                 yield node
 
 
@@ -74,7 +74,7 @@ def _keeps_equal(node: exp.Expr) -> bool:
     return isinstance(node, (*_CLAUSES, *_OPERATORS))
 
 
-def _may_differ(value: exp.Expr, types: Types) -> bool:
+def may_differ(value: exp.Expr, types: Types) -> bool:
     """Whether equal values of an expression may differ, as far as its type or those of its columns are known."""
     type_ = types.of(value)
     if type_ is not None:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from sqlglot import exp
 
-from .supported import is_aggregate
+from .supported import is_aggregate, is_of_row
 from .types import tells_apart
 
 _FIRST_VALUE = ("coalesce", "ifnull", "nvl")
@@ -65,7 +65,7 @@ def measure_of(column: str, node: exp.Expr, type_: str) -> Measure | None:
     if not is_aggregate(node) or len(node.expressions) != 1:
         return None
     name, value = node.name.lower(), node.expressions[0]
-    if any(each is not None and each.find(exp.Query, exp.Distinct) for each in (value, condition)):
+    if any(each is not None and (each.find(exp.Distinct) or not is_of_row(each)) for each in (value, condition)):
         return None
     counts_rows = isinstance(value, (exp.Star, exp.Literal))
     if not counts_rows and value.find(exp.Star) is not None:

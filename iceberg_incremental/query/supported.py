@@ -206,5 +206,9 @@ def is_generator(node: exp.Expr) -> bool:
 def is_of_row(value: exp.Expr) -> bool:
     """Whether a value is computed from one row of FROM alone."""
     return not any(
-        is_aggregate(node) or is_generator(node) or isinstance(node, (exp.Window, exp.Query)) for node in value.walk()
+        is_aggregate(node)
+        or is_generator(node)
+        or isinstance(node, (exp.Window, exp.Query))
+        or (isinstance(node, exp.Column) and node.table == "ip_sub")
+        for node in value.walk()
     )

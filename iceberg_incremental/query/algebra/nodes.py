@@ -1,0 +1,426 @@
+"""The operators of a query. Scalar expressions are sqlglot's, with resolved names.
+
+An operator for rows has columns with an alias, which is unique in the query: those of a FROM clause. An operator for
+results, such as a SELECT, has named columns. ``Alias`` reads a result as rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from ...names import sql_name
+from ..states import State
+
+Column: TypeAlias = tuple[str, str]
+"""The alias and the name of a column of rows."""
+
+SUBQUERY = "ip_sub"
+"""The alias of columns that stand for subqueries in expressions."""
+
+JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
+
+
+@dataclass(frozen=True, eq=False)
+class One:
+    """A single row without columns: a SELECT without FROM."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """A base table. ``table``: its name in the query."""
+
+    table: str
+    alias: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Constant rows."""
+
+    rows: exp.Values
+    alias: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Alias:
+    """A result as rows: a derived table or a CTE."""
+
+    child: Result
+    alias: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return names_of(self.child)
+
+
+@dataclass(frozen=True, eq=False)
+class Filter:
+    """The rows for which a condition is true: WHERE, or HAVING above a group."""
+
+    child: Rows
+    condition: exp.Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """A join. ``on``: None for all pairs of rows."""
+
+    kind: JoinKind
+    left: Rows
+    right: Rows
+    on: exp.Expr | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Generate:
+    """Several rows for each row: LATERAL VIEW."""
+
+    child: Rows
+    call: exp.Expr
+    alias: str
+    names: tuple[str, ...]
+    outer: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One row for each group. ``keys`` are its columns ``g0``, ``g1`` and so on, ``measures`` are ``m0`` and so on.
+
+    ``sets``: the grouping sets, as positions of keys. None for one set of all keys.
+    """
+
+    child: Rows
+    alias: str
+    keys: tuple[exp.Expr, ...]
+    measures: tuple[exp.Expr, ...]
+    sets: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def common(self) -> list[int]:
+        """The positions of the keys that are in all grouping sets."""
+        places = range(len(self.keys))
+        return [place for place in places if self.sets is None or all(place in each for each in self.sets)]
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The rows with the values of window functions, as its columns ``w0``, ``w1`` and so on."""
+
+    child: Rows
+    alias: str
+    functions: tuple[exp.Window, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A view of keys of a run."""
+
+    name: str
+    alias: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Keyed:
+    """The rows with some keys. ``pairs``: columns of the view with the expressions whose values they hold."""
+
+    child: Rows
+    keys: Keys
+    pairs: tuple[tuple[str, exp.Expr], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Delta:
+    """The changed rows of a base table."""
+
+    scan: Scan
+    state: State
+
+
+@dataclass(frozen=True, eq=False)
+class Project:
+    """A SELECT list. ``outputs``: its expressions, by name. ``hint``: the hint of the SELECT."""
+
+    child: Rows
+    outputs: tuple[tuple[str, exp.Expr], ...]
+    hint: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct rows."""
+
+    child: Result
+
+
+@dataclass(frozen=True, eq=False)
+class Union:
+    """All rows of several results, with the names of the first one."""
+
+    children: tuple[Result, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SetOperation:
+    """INTERSECT or EXCEPT, with the names of the left side."""
+
+    kind: Literal["intersect", "except"]
+    left: Result
+    right: Result
+    all: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Sort:
+    """A result in an order. ``by``: clauses with their expressions, which may also read the rows below a SELECT."""
+
+    child: Result
+    by: tuple[tuple[str, tuple[exp.Expr, ...]], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """The first rows of a result."""
+
+    child: Result
+    count: exp.Expr | None
+    offset: exp.Expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class Differing:
+    """The values of which a result has more rows in one state than in the other. ``state``: REMOVED, ADDED or BOTH."""
+
+    child: Result
+    state: State
+
+
+@dataclass(frozen=True, eq=False)
+class InState:
+    """An operator whose tables and clock are in a state."""
+
+    child: Rows | Result
+    state: State
+
+
+Rows: TypeAlias = (
+    One | Scan | Values | Alias | Filter | Join | Generate | Group | Window | View | Keyed | Delta | InState
+)
+Result: TypeAlias = Project | Distinct | Union | SetOperation | Sort | Limit | Differing | InState
+Node: TypeAlias = Rows | Result
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A view of keys. ``columns``: the names of its columns. ``nulls``: whether a key may be NULL.
+
+    ``bound``: returns a condition on a column of a source by which Iceberg can skip files, or None, given the key
+    column, the source's name and the column. ``hint``: the hint for the join.
+    """
+
+    view: str
+    columns: tuple[str, ...] = ()
+    nulls: bool = True
+    bound: Callable[[str, str, str], str | None] = lambda key, source, column: None
+    hint: str = ""
+
+    def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
+        """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
+        sign = "<=>" if self.nulls else "="
+        same = " and ".join(f"ip_keys.{sql_name(key)} {sign} {value}" for key, value in pairs)
+        return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """A subquery in an expression. ``values``: those that IN compares with its rows.
+
+    ``outer``: the columns of the query around it that it reads, without those of ``values``.
+    """
+
+    kind: Literal["exists", "in", "scalar"]
+    values: tuple[exp.Expr, ...]
+    query: Result
+    outer: frozenset[Column] = field(default_factory=frozenset)
+
+
+def names_of(node: Result) -> tuple[str, ...]:
+    """The names of the columns of a result."""
+    while not isinstance(node, Project):
+        node = node.children[0] if isinstance(node, Union) else children_of(node)[0]  # type: ignore[assignment]
+    return tuple(name for name, _ in node.outputs)
+
+
+def columns_of(node: Rows) -> list[Column]:
+    """The columns of rows."""
+    match node:
+        case One():
+            return []
+        case Scan() | Values() | Alias() | View():
+            return [(node.alias, name) for name in node.names]
+        case Delta():
+            return columns_of(node.scan)
+        case Filter() | Keyed() | InState():
+            return columns_of(node.child)  # type: ignore[arg-type] # of rows
+        case Join():
+            right = [] if node.kind in ("semi", "anti") else columns_of(node.right)
+            return [*columns_of(node.left), *right]
+        case Generate():
+            return [*columns_of(node.child), *((node.alias, name) for name in node.names)]
+        case Group():
+            groups = [(node.alias, f"g{place}") for place in range(len(node.keys))]
+            return [*groups, *((node.alias, f"m{place}") for place in range(len(node.measures)))]
+        case Window():
+            return [*columns_of(node.child), *((node.alias, f"w{place}") for place in range(len(node.functions)))]
+
+
+def children_of(node: Node) -> tuple[Node, ...]:
+    """The operators that an operator reads, without those in subqueries of its expressions."""
+    match node:
+        case Join() | SetOperation():
+            return (node.left, node.right)
+        case Union():
+            return node.children
+        case One() | Scan() | Values() | View() | Delta():
+            return ()
+        case _:
+            return (node.child,)
+
+
+def expressions_of(node: Node) -> list[exp.Expr]:
+    """The expressions of an operator."""
+    match node:
+        case Filter():
+            return [node.condition]
+        case Join():
+            return [] if node.on is None else [node.on]
+        case Generate():
+            return [node.call]
+        case Group():
+            return [*node.keys, *node.measures]
+        case Window():
+            return list(node.functions)
+        case Keyed():
+            return [each for _, each in node.pairs]
+        case Project():
+            return [each for _, each in node.outputs]
+        case Sort():
+            return [each for _, listed in node.by for each in listed]
+        case Values():
+            return [node.rows]
+        case _:
+            return []
+
+
+def with_children(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The operator with other operators in the place of those that it reads."""
+    if isinstance(node, (Delta, View)):
+        return node
+    if isinstance(node, Union):
+        return replace(node, children=tuple(map(change, node.children)))  # type: ignore[arg-type]
+    names = [each.name for each in fields(node) if each.name in ("child", "left", "right")]
+    return replace(node, **{name: change(getattr(node, name)) for name in names}) if names else node
+
+
+def read_columns(node: exp.Expr, subqueries: Mapping[str, Subquery]) -> set[Column]:
+    """The columns that an expression reads, including those that its subqueries read from the query around them."""
+    found: set[Column] = set()
+    for column in node.find_all(exp.Column):
+        if column.table == SUBQUERY:
+            inner = subqueries[column.name]
+            found |= inner.outer.union(*(read_columns(each, subqueries) for each in inner.values))
+        elif column.table:
+            found.add((column.table, column.name))
+    return found
+
+
+def subqueries_in(node: exp.Expr) -> list[str]:
+    """The names of the subqueries in an expression."""
+    return [column.name for column in node.find_all(exp.Column) if column.table == SUBQUERY]
+
+
+def all_nodes(node: Node, subqueries: Mapping[str, Subquery]) -> Iterator[Node]:
+    """An operator and all below it, each after those that it reads, including those in subqueries."""
+    for child in children_of(node):
+        yield from all_nodes(child, subqueries)
+    for each in expressions_of(node):
+        for name in subqueries_in(each):
+            yield from all_nodes(subqueries[name].query, subqueries)
+    yield node
+
+
+def column(found: Column) -> exp.Column:
+    """A column as an expression."""
+    return exp.column(found[1], found[0], quoted=True)
+
+
+def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """The conditions that a condition combines with AND."""
+    if condition is None:
+        return []
+    inner = condition.unnest()
+    if isinstance(inner, exp.And):
+        return [*conjuncts(inner.this), *conjuncts(inner.expression)]
+    return [inner]
+
+
+def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
+    """The condition that all of some conditions are true. None without conditions."""
+    return exp.and_(*(each.copy() for each in conditions)) if conditions else None
+
+
+def filtered(node: Rows, *conditions: exp.Expr) -> Rows:
+    """The rows for which some conditions are true."""
+    condition = all_of(conditions)
+    return node if condition is None else Filter(node, condition)
+
+
+def with_expressions(node: Node, change: Callable[[exp.Expr], exp.Expr]) -> Node:
+    """The operator with other expressions in the place of its own."""
+    match node:
+        case Filter():
+            return replace(node, condition=change(node.condition))
+        case Join():
+            return node if node.on is None else replace(node, on=change(node.on))
+        case Generate():
+            return replace(node, call=change(node.call))
+        case Group():
+            return replace(node, keys=tuple(map(change, node.keys)), measures=tuple(map(change, node.measures)))
+        case Window():
+            return replace(node, functions=tuple(map(change, node.functions)))  # type: ignore[arg-type]
+        case Keyed():
+            return replace(node, pairs=tuple((key, change(each)) for key, each in node.pairs))
+        case Project():
+            return replace(node, outputs=tuple((name, change(each)) for name, each in node.outputs))
+        case Sort():
+            return replace(node, by=tuple((clause, tuple(map(change, listed))) for clause, listed in node.by))
+        case _:
+            return node
+
+
+def rewritten(node: Node, change: Callable[[exp.Expr], exp.Expr]) -> Node:
+    """The tree with other expressions in the place of its own, in all of its operators."""
+    return with_expressions(with_children(node, lambda each: rewritten(each, change)), change)
+
+
+def outer_aliases(node: Node, subqueries: Mapping[str, Subquery]) -> frozenset[Column]:
+    """The columns of queries around it that a tree reads."""
+    own: set[str] = set()
+    read: set[Column] = set()
+    for each in all_nodes(node, subqueries):
+        own.add(getattr(each, "alias", ""))
+        for part in expressions_of(each):
+            read |= read_columns(part, subqueries)
+    return frozenset(found for found in read if found[0] not in own)
+
+
+def is_numbered(node: exp.Expr) -> bool:
+    """Whether an expression is the number of a grouping set: ``grouping()`` or ``grouping_id()``."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")

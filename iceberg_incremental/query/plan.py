@@ -1,0 +1,423 @@
+"""A query that is updated incrementally: the columns by which rows of its result are replaced, and a run's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sqlglot import exp
+
+from ..names import sql_name
+from ..table.history import TableName
+from .algebra.build import Tree, build
+from .algebra.nodes import (
+    Alias, Distinct, Group, Keyed, Keys, Limit, Project, Result, Scan, SetOperation, Sort, Union, Window, all_nodes,
+    column, expressions_of, names_of,
+)  # fmt: skip
+from .algebra.sql import Writer
+from .clock import ClockStates
+from .listed_values import listed_values_sql
+from .moments import require_no_moment
+from .reading import Columns, complete_text, mentions, parsed, relations_of, replaced
+from .refusal import NotAFunction, Refusal, not_a_function, refused
+from .rules.changed import Changes
+from .rules.choices import keys_of_choices
+from .rules.context import partitions
+from .rules.cost import scans
+from .rules.delta import added
+from .rules.restrict import above_groups, only, restricted
+from .rules.sources import SourceRows, rows_for_keys
+from .rules.steady import Stability
+from .rules.summary import SummaryDelta, summary_delta
+from .states import Broadcast, KeyView, State, TableStates
+from .supported import is_of_row, require_columns, require_function, require_supported
+
+_KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
+"""Types whose values are compared exactly, including by Iceberg's column bounds."""
+
+
+@dataclass(frozen=True)
+class Scans:
+    """The number of views that a run creates, and of times that they read each table as a whole."""
+
+    views: int
+    tables: Mapping[TableName, int]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query as Spark and as this package read it. ``text``: for Spark, with views replaced by their definitions.
+
+    ``qualified``: the tree as SQL, which Spark must interpret like ``text``, and ``names``: those of its columns.
+    ``tables``: its base tables, by their names in the tree. ``values``: the values in VALUES of ``text`` and of
+    ``qualified``, as in ``listed_values_sql``. ``catalog``: the default catalog of names in ``text``.
+    """
+
+    text: str
+    qualified: str
+    names: Sequence[str]
+    tables: Mapping[str, TableName]
+    values: tuple[str, str]
+    catalog: str
+
+    def on(self, relations: Mapping[TableName, str]) -> tuple[str, str]:
+        """``text`` and ``qualified`` with other relations in the place of some tables."""
+        if not relations:
+            return self.text, self.qualified
+        texts = []
+        for sql in (self.text, self.qualified):
+            found = [each for each in mentions(sql, self.catalog) if each.relation in relations]
+            texts.append(replaced(sql, found, [relations[each.relation] for each in found]))
+        return texts[0], texts[1]
+
+
+@dataclass(frozen=True)
+class IncrementalQuery:
+    """How a query is updated incrementally.
+
+    ``types``: those of its tables' columns, by the tables' names in the tree. ``columns``: the names of the result's
+    columns. ``key``: the columns by which rows are replaced; if empty, any change replaces all rows. ``of_rows``:
+    whether the values of the key can be computed from the rows that the query reads. Otherwise, they are read from the
+    result. ``alone``: the columns of the key that could be a key on their own. ``chooses``: whether the query may
+    return other rows or values each time, although no source has changed. ``summary``: how groups are updated from
+    added and removed rows; None if they cannot be. ``choosing``: the SELECTs on whose choices other parts depend.
+    ``whole``: the construct because of which any change of a source replaces all rows, and nothing but the names of the
+    sources is known. None for all other queries.
+    """
+
+    reading: Reading
+    tree: Tree | None
+    types: Mapping[str, Mapping[str, str]]
+    key: tuple[str, ...]
+    of_rows: bool
+    columns: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+    chooses: bool = False
+    summary: SummaryDelta | None = None
+    choosing: frozenset[Project] = frozenset()
+    whole: Refusal | None = None
+
+    @cached_property
+    def sorted_tables(self) -> frozenset[TableName]:
+        """The tables whose rows are sorted for windows, or multiplied for aggregates of distinct values."""
+        found: set[str] = set()
+        if self.tree is not None:
+            for node in all_nodes(self.tree.root, self.tree.subqueries):
+                is_distinct = isinstance(node, Group) and any(each.find(exp.Distinct) for each in node.measures)
+                if isinstance(node, Window) or is_distinct:
+                    below = all_nodes(node, self.tree.subqueries)
+                    found |= {each.table for each in below if isinstance(each, Scan)}
+        return frozenset(self.reading.tables[name] for name in found)
+
+    def as_whole(self, because: Refusal) -> IncrementalQuery:
+        """The query, with all rows replaced after each change."""
+        return replace(self, key=(), alone=(), chooses=True, summary=None, whole=because)
+
+    def changes(
+        self,
+        states: Mapping[TableName, TableStates],
+        prefix: str,
+        broadcast: Broadcast = lambda alias, rows, types: "",
+        clock: ClockStates | None = None,
+    ) -> Changes:
+        """The changes of a run. ``prefix``, ``broadcast``, ``clock``: as in ``Changes``."""
+        assert self.tree is not None
+        tables = {name: states[table] for name, table in self.reading.tables.items()}
+        return Changes(self.tree, tables, prefix, broadcast, clock)
+
+    def narrower(self) -> list[IncrementalQuery]:
+        """The query with each narrower key that may be cheaper: first single columns, then columns of one source."""
+        if len(self.key) < 2:
+            return []
+        keys: list[tuple[str, ...]] = [(name,) for name in self.alone]
+        if self.of_rows:
+            by_source: dict[str, list[str]] = {}
+            for name, value in self._expressions().items():
+                if name in self.alone and isinstance(value, exp.Column):
+                    by_source.setdefault(value.table, []).append(name)
+            keys += [tuple(names) for names in by_source.values() if 1 < len(names) < len(self.key)]
+        return [replace(self, key=key, alone=()) for key in keys]
+
+    def keyed_by(self, columns: Collection[str]) -> IncrementalQuery:
+        """The query with those columns of its key that are among some columns, such as those of the table."""
+        known = {name.lower() for name in columns}
+        key, alone = (tuple(name for name in names if name.lower() in known) for names in (self.key, self.alone))
+        return replace(self, key=key, alone=alone)
+
+    def _expressions(self) -> dict[str, exp.Expr]:
+        """The expressions of the key columns."""
+        select = _select_of(self._root)
+        assert select is not None
+        found = {name.lower(): each for name, each in select.outputs}
+        return {name: found[name.lower()] for name in self.key}
+
+    @property
+    def _root(self) -> Result:
+        assert self.tree is not None
+        return self.tree.root
+
+    def source_rows(self) -> list[SourceRows]:
+        """The rows of the sources that are read for some keys."""
+        if self.tree is None:
+            return [SourceRows(table) for table in self.reading.tables.values()]
+        return rows_for_keys(self.tree, {each: each for each in self.key})
+
+    def affected(self, changes: Changes, name: str) -> list[KeyView]:
+        """The views of a run, in the order of their creation. The last view, ``name``, has the affected keys."""
+        found = self._affected(changes)
+        listed = ", ".join(map(sql_name, self.key))
+        selects = [f"select {listed} from ({changes.sql(each)})" for each in found]
+        nothing = f"select {', '.join(f'null as {sql_name(each)}' for each in self.key)} where false"
+        sql = "\nunion all\n".join(selects) or nothing
+        view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
+        return [*changes.views, view]
+
+    def _affected(self, changes: Changes) -> list[Result]:
+        """The queries that return the affected keys."""
+        wanted = {each: each for each in self.key}
+        if self.choosing:
+            return keys_of_choices(self._root, wanted, changes, self.choosing) or []
+        if self.of_rows:
+            select = _select_of(self._root)
+            assert select is not None
+            keys = changes.keys_of(select, self._expressions())
+            return [] if keys is None else [keys]
+        found = [changes.changed(self._root, each) for each in (State.OLD, State.NEW)]
+        return [each for each in found if each is not None]
+
+    def finds_keys(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> bool:
+        """Whether the keys that a change of some tables affects can be determined. If not, any row may be affected."""
+        if not self.key:
+            return False
+        wanted = {each: each for each in self.key}
+        if not self.choosing:
+            return True
+        return keys_of_choices(self._root, wanted, self._estimated(changed, clock), self.choosing) is not None
+
+    def added(self, changes: Changes) -> str | None:
+        """The exact rows that were added to the result, as a relation. None if the query chooses among rows.
+
+        New rows would otherwise depend on other choices than the existing rows.
+        """
+        found = None if self.chooses else added(changes, self._root)
+        return None if found is None else f"({changes.sql(found)})"
+
+    def scans(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans:
+        """How many times the views of the affected keys read each table as a whole.
+
+        ``changed``: the changed tables, each with whether it only gained rows.
+        """
+        changes = self._estimated(changed, clock)
+        found = self._affected(changes)
+        return self._scans(changes, 1 + len(changes.view_queries), [*changes.view_queries, *found])
+
+    def scans_to_continue(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
+        """How many times the changes of groups read each table as a whole. None if groups cannot be updated."""
+        changes = self._estimated(changed, clock)
+        found = None if self.summary is None else self.summary.delta(changes)
+        return None if found is None else self._scans(changes, 1, [each for _, each in found])
+
+    def _scans(self, changes: Changes, views: int, nodes: Sequence[Result]) -> Scans:
+        found = scans(nodes, changes.tree.subqueries)
+        return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
+
+    def _estimated(self, changed: Mapping[TableName, bool], clock: ClockStates | None) -> Changes:
+        """The changes of a run of which only the changed tables are known."""
+        states = {
+            table: TableStates("t", "t", "t" if table in changed else None, changed.get(table, False))
+            for table in self.reading.tables.values()
+        }
+        return self.changes(states, "", clock=clock)
+
+    def rows_sql(self, changes: Changes, keys: Keys) -> str:
+        """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
+        root, select = self._root, _select_of(self._root)
+        if self.of_rows and select is not None:
+            wanted = [(each, name) for name, each in self._expressions().items()]
+            kept: Result = replace(select, child=only(select.child, wanted, keys, changes.tree))
+            return changes.sql(Distinct(kept) if _is_distinct(root) else kept)
+        rows = restricted(root, {each: each for each in self.key}, keys, changes.tree)
+        alias = "ip_rows"
+        listed = tuple((name, column((alias, name))) for name in names_of(root))
+        pairs = tuple((name, column((alias, name))) for name in self.key)
+        return changes.sql(Project(Keyed(Alias(rows, alias), keys, pairs), listed))
+
+
+def _select_of(root: Result) -> Project | None:
+    """The SELECT of a query. None for a set operation or LIMIT."""
+    while isinstance(root, (Sort, Distinct)):
+        root = root.child
+    return root if isinstance(root, Project) else None
+
+
+def _is_distinct(root: Result) -> bool:
+    while isinstance(root, Sort):
+        root = root.child
+    return isinstance(root, Distinct)
+
+
+def incremental_query(
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    unique_key: Sequence[str] = (),
+) -> IncrementalQuery:
+    """Determine how a query is updated incrementally.
+
+    ``columns``: the columns of each relation that it may read. ``catalog``: the default for names without a catalog.
+    ``types``: the types of the result's columns, by name, as Spark returns them. ``unique_key``: the columns by which
+    rows are replaced, if possible. Raises NotAFunction for a query whose result does not depend on these relations
+    alone, and Refusal for one that cannot be parsed.
+    """
+    try:
+        return _of_parts(sql, columns, catalog, types, unique_key)
+    except NotAFunction:
+        raise
+    except Refusal as refusal:
+        return _of_whole(sql, columns, catalog, types, refusal)
+
+
+def _of_whole(
+    sql: str, columns: Mapping[TableName, Columns], catalog: str, types: Mapping[str, str], refusal: Refusal
+) -> IncrementalQuery:
+    """A query all of whose rows are replaced when a source has changed. ``refusal``: why."""
+    parsed_sql = parsed(sql)
+    require_function(parsed_sql)
+    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    require_no_moment(parsed_sql)
+    tables = {f"ip_table_{number}": table for number, table in enumerate(relations_of(sql, columns, catalog))}
+    try:
+        text = complete_text(sql, columns, catalog)
+    except NotAFunction:
+        raise
+    except Refusal as error:
+        raise not_a_function(f"LIMIT with {error.construct}", parsed_sql, error.instead) from error
+    reading = Reading(text, "", tuple(types), tables, ("", ""), catalog)
+    known = {name: columns[table] for name, table in tables.items()}
+    return IncrementalQuery(reading, None, known, (), True, tuple(types), chooses=True, whole=refusal)
+
+
+def _of_parts(
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    unique_key: Sequence[str],
+) -> IncrementalQuery:
+    text = complete_text(sql, columns, catalog)
+    parsed_sql = parsed(text)
+    require_supported(parsed_sql)
+    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    tree = build(parsed_sql, columns, catalog, list(types))
+    _require_known(tree)
+    stability = Stability(tree)
+    key, of_rows = _key(tree, types, stability, unique_key, parsed_sql)
+    if (found := stability.refusal(key)) is not None and key:
+        raise found
+    alone = tuple(name for name in key if stability.refusal([name]) is None)
+    unstable, chooses = stability.columns, stability.chooses
+    summary = None if chooses else summary_delta(tree.root, types, _usable(types, unstable), unstable)
+    reading = _reading(text, tree, catalog)
+    return IncrementalQuery(
+        reading, tree, tree.schema, key, of_rows, tuple(types), alone, chooses, summary, stability.choosing
+    )
+
+
+def _reading(text: str, tree: Tree, catalog: str) -> Reading:
+    writer = Writer(tree.subqueries, lambda name, state: ".".join(map(sql_name, _parts(tree.tables[name]))))
+    qualified = writer.result(tree.root)
+    has_values = "values" in text.lower()
+    values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
+    return Reading(text, qualified, names_of(tree.root), tree.tables, values, catalog)
+
+
+def _parts(table: TableName) -> tuple[str, str, str]:
+    return table.catalog, table.namespace, table.name
+
+
+def _require_known(tree: Tree) -> None:
+    """Raise Refusal for values that cannot be compared, or that stand for a time."""
+    for node in all_nodes(tree.root, tree.subqueries):
+        together: list[exp.Expr] = []
+        if isinstance(node, Group):
+            together = list(node.keys)
+        elif isinstance(node, Window):
+            together = [part for each in node.functions for part in each.args.get("partition_by") or ()]
+        elif isinstance(node, (Distinct, SetOperation)):
+            maps = [type_ for type_ in tree.types.of_result(node) if (type_ or "").startswith("map<")]
+            if maps:
+                raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", None, "use array_sort(map_entries(…))")
+        for each in together:
+            if (tree.types.of(each) or "").startswith("map<"):
+                raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", each, "use array_sort(map_entries(…))")
+            if not is_of_row(each):
+                raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
+        require_no_moment(*expressions_of(node), types=tree.types)
+    for found in tree.subqueries.values():
+        require_no_moment(*found.values, types=tree.types)
+
+
+def _key(
+    tree: Tree, types: Mapping[str, str], stability: Stability, unique_key: Sequence[str], parsed_sql: exp.Query
+) -> tuple[tuple[str, ...], bool]:
+    """The columns by which rows are replaced, and whether their values can be computed from the rows that are read."""
+    usable = _usable(types, stability.columns)
+    select = _select_of(tree.root)
+    values = {} if select is None else {name: each for name, each in select.outputs if name in usable}
+    together = None if select is None else _together(select, is_distinct=_is_distinct(tree.root))
+    direct = [name for name, each in values.items() if (is_of_row(each) if together is None else each in together)]
+    by_name = {name.lower(): name for name in types}
+    wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
+    if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
+        return tuple(wanted), set(wanted) <= set(direct)
+    if (total := _total(tree.root, parsed_sql)) is not None:
+        if total.construct:
+            raise total
+        return (), True
+    if together is not None and direct:
+        return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
+    if together is None and values:
+        plain = [name for name in direct if isinstance(values[name], exp.Column)]
+        for chosen in (plain or direct, stability.covered(direct)):
+            if chosen and stability.refusal(chosen) is None:
+                return tuple(chosen), True
+    if stability.refusal(usable) is not None and (covered := stability.covered(usable)):
+        return tuple(covered), False
+    return tuple(usable), False
+
+
+def _together(select: Project, *, is_distinct: bool) -> list[exp.Expr] | None:
+    """The expressions of a SELECT whose values are equal in rows that belong together. None if rows are independent."""
+    inner = above_groups(select.child)
+    if isinstance(inner, Window):
+        listed = partitions(inner)
+        return listed[0] if len(listed) == 1 else []
+    if isinstance(inner, Group):
+        return [inner.keys[at] if inner.keys[at].find(exp.Column) is None else column((inner.alias, f"g{at}"))
+                for at in inner.common]  # fmt: skip
+    return [each for _, each in select.outputs if is_of_row(each)] if is_distinct else None
+
+
+def _total(root: Result, parsed_sql: exp.Query) -> Refusal | None:
+    """Whether all rows of a query belong together, so that any change can affect all of them, and why.
+
+    The construct is empty for a total, which can be continued.
+    """
+    while isinstance(root, Sort):
+        root = root.child
+    if isinstance(root, Limit):
+        advice = "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY"
+        return refused("LIMIT", parsed_sql, advice)
+    select = _select_of(root)
+    inner = None if select is None else above_groups(select.child)
+    if isinstance(inner, Window) and not all(partitions(inner)):
+        return refused("a window without PARTITION BY", inner.functions[0], "partition all windows by columns")
+    is_total = isinstance(inner, Group) and not inner.keys
+    return Refusal("") if is_total else None
+
+
+def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:
+    """The columns that can be part of a key."""
+    return [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
