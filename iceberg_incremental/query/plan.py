@@ -11,16 +11,26 @@ from sqlglot import exp
 from ..names import sql_name
 from ..table.history import TableName
 from .algebra.build import Tree, build
+from .algebra.complete import complete_text
 from .algebra.nodes import (
-    Alias, Distinct, Group, Keyed, Keys, Limit, Project, Result, Scan, SetOperation, Sort, Union, Window, all_nodes,
-    column, expressions_of, names_of,
+    Alias,
+    Distinct,
+    Group,
+    Keyed,
+    Keys,
+    Limit,
+    Project,
+    Result,
+    Scan,
+    SetOperation,
+    Sort,
+    Window,
+    all_nodes,
+    column,
+    expressions_of,
+    names_of,
 )  # fmt: skip
 from .algebra.sql import Writer
-from .clock import ClockStates
-from .listed_values import listed_values_sql
-from .moments import require_no_moment
-from .reading import Columns, complete_text, mentions, parsed, relations_of, replaced
-from .refusal import NotAFunction, Refusal, not_a_function, refused
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.context import partitions
@@ -31,7 +41,12 @@ from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta
 from .states import Broadcast, KeyView, State, TableStates
-from .supported import is_of_row, require_columns, require_function, require_supported
+from .text.clauses import listed_values_sql
+from .text.clock import ClockStates
+from .text.moments import require_no_moment
+from .text.parsing import Columns, mentions, parsed, relations_of, replaced
+from .text.refusal import NotAFunction, Refusal, not_a_function, refused
+from .text.supported import is_of_row, require_columns, require_function, require_supported
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
 """Types whose values are compared exactly, including by Iceberg's column bounds."""

@@ -6,22 +6,47 @@ A mistake here cannot give wrong data: Spark's plan of the tree's SQL is compare
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 
 from sqlglot import exp
 
 from ...table.history import TableName
-from ..dialect import PlainSpark
-from ..refusal import line_of, other_relation, refused
-from ..relations import is_nested
-from ..supported import is_aggregate, is_generator
+from ..text.dialect import PlainSpark
+from ..text.refusal import line_of, other_relation, refused
+from ..text.supported import is_aggregate, is_generator, is_nested
 from .names import Frame, Names, Scope, Source, is_struct
 from .nodes import (
-    SUBQUERY, Alias, Column, Distinct, Filter, Generate, Group, Join, JoinKind, Limit, Node, One, Project, Result, Rows,
-    Scan, SetOperation, Sort, Subquery, Union, Values, Window, all_nodes, column, columns_of, conjuncts, expressions_of,
-    is_numbered, names_of, outer_aliases, read_columns, rewritten, subqueries_in,
+    SUBQUERY,
+    Alias,
+    Distinct,
+    Filter,
+    Generate,
+    Group,
+    Join,
+    JoinKind,
+    Limit,
+    One,
+    Project,
+    Result,
+    Rows,
+    Scan,
+    SetOperation,
+    Sort,
+    Subquery,
+    Union,
+    Values,
+    Window,
+    all_nodes,
+    column,
+    columns_of,
+    expressions_of,
+    is_numbered,
+    names_of,
+    outer_aliases,
+    read_columns,
+    rewritten,
 )  # fmt: skip
 from .types import ColumnTypes
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from ..refusal import Refusal, refused
-from ..supported import is_aggregate
+from ..text.refusal import Refusal, refused
+from ..text.supported import is_aggregate
 from .nodes import Alias, Result, Scan, Values, column
 
 _COMPARED = (

@@ -9,11 +9,38 @@ from itertools import count
 from sqlglot import exp
 
 from ...names import sql_name
-from ..dialect import PlainSpark
 from ..states import State
+from ..text.dialect import PlainSpark
 from .nodes import (
-    SUBQUERY, Alias, Column, Delta, Differing, Distinct, Filter, Generate, Group, InState, Join, Keyed, Limit, Node, One,
-    Project, Result, Rows, Scan, SetOperation, Sort, Subquery, Union, Values, View, Window, column, columns_of, is_numbered,
+    SUBQUERY,
+    Alias,
+    Column,
+    Delta,
+    Differing,
+    Distinct,
+    Filter,
+    Generate,
+    Group,
+    InState,
+    Join,
+    Keyed,
+    Limit,
+    Node,
+    One,
+    Project,
+    Result,
+    Rows,
+    Scan,
+    SetOperation,
+    Sort,
+    Subquery,
+    Union,
+    Values,
+    View,
+    Window,
+    column,
+    columns_of,
+    is_numbered,
     names_of,
 )  # fmt: skip
 

@@ -15,18 +15,50 @@ from sqlglot import exp
 from ...table.clock import DATE, TIME
 from ..algebra.build import Tree
 from ..algebra.nodes import (
-    Alias, Column, Delta, Differing, Distinct, Filter, Generate, Group, InState, Join, Keyed, Keys, Limit, Node, One,
-    Project, Result, Rows, Scan, SetOperation, Sort, Subquery, Union, Values, View, Window, children_of, column,
-    all_nodes, conjuncts, expressions_of, filtered, names_of, outer_aliases, subqueries_in,
+    Alias,
+    Column,
+    Delta,
+    Differing,
+    Distinct,
+    Filter,
+    Generate,
+    Group,
+    InState,
+    Join,
+    Keyed,
+    Keys,
+    Limit,
+    Node,
+    One,
+    Project,
+    Result,
+    Rows,
+    Scan,
+    SetOperation,
+    Sort,
+    Subquery,
+    Union,
+    Values,
+    View,
+    Window,
+    all_nodes,
+    children_of,
+    column,
+    conjuncts,
+    expressions_of,
+    filtered,
+    names_of,
+    outer_aliases,
+    subqueries_in,
 )  # fmt: skip
 from ..algebra.sql import Writer
-from ..clock import ClockStates, at_checkpoint, compared_parts, reads
 from ..states import Broadcast, KeyView, State, TableStates
-from ..supported import is_of_row
-from ..types import tells_apart
+from ..text.clock import ClockStates, at_checkpoint, compared_parts, reads
+from ..text.supported import is_of_row
+from ..text.types import tells_apart
 from .context import now, of_values, partitions, whole_states
 from .keys import Match, fewer_relations
-from .restrict import Wanted, above_groups, below, into, only, restricted, restricted_rows
+from .restrict import Wanted, above_groups, into, only, restricted
 
 Variant = tuple[State, Rows]
 """Changed rows, and the state of the rest of what they are computed from.

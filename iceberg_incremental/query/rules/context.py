@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ..algebra.nodes import Rows, Window
-from ..clock import marks_in
 from ..states import State
-from ..supported import is_of_row
-from ..types import Types, have_one_type
+from ..text.clock import marks_in
+from ..text.supported import is_of_row
+from ..text.types import Types, have_one_type
 
 
 def whole_states(node: Rows, state: State) -> list[tuple[State, Rows]]:

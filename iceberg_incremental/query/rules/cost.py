@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ..algebra.nodes import (
-    Delta, Differing, Node, Scan, Subquery, children_of, expressions_of, subqueries_in,
+    Delta,
+    Differing,
+    Node,
+    Scan,
+    Subquery,
+    children_of,
+    expressions_of,
+    subqueries_in,
 )  # fmt: skip
 
 

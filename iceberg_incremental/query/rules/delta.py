@@ -8,11 +8,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from ..algebra.nodes import (
-    Alias, Delta, Differing, Distinct, Filter, Generate, Group, InState, Join, Keyed, Limit, One, Project, Result, Rows,
-    Scan, SetOperation, Sort, Union, Values, View, Window, names_of,
+    Alias,
+    Delta,
+    Differing,
+    Distinct,
+    Filter,
+    Generate,
+    Group,
+    InState,
+    Join,
+    Keyed,
+    Limit,
+    One,
+    Project,
+    Result,
+    Rows,
+    Scan,
+    SetOperation,
+    Sort,
+    Union,
+    Values,
+    View,
+    Window,
+    names_of,
 )  # fmt: skip
 from ..states import State
 from .changed import Changes

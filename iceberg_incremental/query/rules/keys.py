@@ -11,13 +11,26 @@ can only add rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ..algebra.nodes import (
-    Alias, Column, Filter, Generate, Join, JoinKind, Rows, Scan, Subquery, all_of, columns_of, conjuncts, filtered,
-    read_columns, subqueries_in,
+    Alias,
+    Column,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Rows,
+    Scan,
+    Subquery,
+    all_of,
+    columns_of,
+    conjuncts,
+    filtered,
+    read_columns,
+    subqueries_in,
 )  # fmt: skip
 
 

@@ -17,11 +17,38 @@ from sqlglot import exp
 
 from ..algebra.build import Tree
 from ..algebra.nodes import (
-    SUBQUERY, Alias, Column, Delta, Distinct, Filter, Generate, Group, InState, Join, Keyed, Keys, Limit, Node, Project,
-    Result, Rows, Scan, SetOperation, Sort, Union, Window, children_of, column, columns_of, conjuncts, expressions_of,
-    subqueries_in, with_children, with_expressions,
+    SUBQUERY,
+    Alias,
+    Column,
+    Delta,
+    Distinct,
+    Filter,
+    Generate,
+    Group,
+    InState,
+    Join,
+    Keyed,
+    Keys,
+    Limit,
+    Node,
+    Project,
+    Result,
+    Rows,
+    Scan,
+    SetOperation,
+    Sort,
+    Union,
+    Window,
+    children_of,
+    column,
+    columns_of,
+    conjuncts,
+    expressions_of,
+    subqueries_in,
+    with_children,
+    with_expressions,
 )  # fmt: skip
-from ..types import have_one_type
+from ..text.types import have_one_type
 
 Leaf: TypeAlias = "Scan | Alias"
 Wanted = Sequence[tuple[exp.Expr, str]]
@@ -61,7 +88,7 @@ def selects(node: Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[tup
             yield node, [(by_name[name.lower()], key) for name, key in wanted.items() if name.lower() in by_name]
         case Union() | SetOperation():
             sides = children_of(node)
-            listed = [tree.types._of_result(side) for side in sides]  # type: ignore[arg-type] # results
+            listed = [tree.types.of_branch(side) for side in sides]  # type: ignore[arg-type] # results
             names = [name.lower() for name, _ in _first(node).outputs]
             kept = {}
             for name, key in wanted.items():

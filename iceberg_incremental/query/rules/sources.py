@@ -10,9 +10,19 @@ from sqlglot import exp
 from ...table.history import TableName
 from ..algebra.build import Tree
 from ..algebra.nodes import (
-    SUBQUERY, Alias, Column, Node, Project, Result, Scan, all_nodes, children_of, expressions_of, subqueries_in,
+    SUBQUERY,
+    Alias,
+    Column,
+    Node,
+    Project,
+    Result,
+    Scan,
+    all_nodes,
+    children_of,
+    expressions_of,
+    subqueries_in,
 )  # fmt: skip
-from .restrict import Wanted, selects, sources
+from .restrict import Wanted, below, selects, sources
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,8 @@ class _Restrictions:
         self, select: Project, wanted: Wanted, outer: Mapping[str, str], converted: tuple[str, ...]
     ) -> Iterator[SourceRows]:
         found = sources(select, wanted, self._tree, converted)
-        own = {(each.table, each.name) for each, _ in wanted if isinstance(each, exp.Column)}
+        inner = below(select.child, wanted)[1]
+        own = {(each.table, each.name) for each, _ in inner if isinstance(each, exp.Column)}
         known = {(leaf.alias, name) for leaf, held in found for name in held.all}
         equal = list(self._equalities(select))
         for leaf, held in found:
@@ -76,8 +87,8 @@ class _Restrictions:
                 by = (Restriction(name, key, through[name]) for name, key in held.all.items())
                 yield SourceRows(self._tree.tables[leaf.table], tuple(by))
             else:
-                inner = {key: through[name] for name, key in held.all.items()}
-                yield from self.of(leaf.child, held.all, inner, tuple(held.converted))
+                of_keys = {key: through[name] for name, key in held.all.items()}
+                yield from self.of(leaf.child, held.all, of_keys, tuple(held.converted))
 
     def _equalities(self, node: Node) -> Iterator[tuple[Column, Column]]:
         """The pairs of columns that conditions of a SELECT and its subqueries equate."""
@@ -121,7 +132,6 @@ class _Restrictions:
 
     def _group_key(self, select: Project, value: exp.Expr | None) -> Column | None:
         """The column below groups that a column of groups has the values of."""
-        from ..algebra.nodes import column
         from .restrict import below
 
         found = [] if value is None else below(select.child, [(value, "")])[1]

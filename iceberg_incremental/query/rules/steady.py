@@ -13,16 +13,35 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from .. import functions
 from ..algebra.build import Tree
 from ..algebra.nodes import (
-    SUBQUERY, Alias, Column, Distinct, Filter, Generate, Group, Join, Limit, Project, Result, Rows, SetOperation, Sort,
-    Union, Window, children_of, column, expressions_of, names_of, read_columns,
+    SUBQUERY,
+    Alias,
+    Column,
+    Distinct,
+    Filter,
+    Generate,
+    Group,
+    Join,
+    Limit,
+    Project,
+    Result,
+    Rows,
+    SetOperation,
+    Sort,
+    Union,
+    Window,
+    children_of,
+    column,
+    expressions_of,
+    names_of,
+    read_columns,
 )  # fmt: skip
-from ..equal_values import Shown, may_differ, shown
-from ..refusal import Refusal, refused
-from ..supported import is_generator, window_of
-from ..types import tells_apart
+from ..text import functions
+from ..text.refusal import Refusal, refused
+from ..text.supported import is_generator, window_of
+from ..text.types import tells_apart
+from .equal_values import Shown, may_differ, shown
 from .restrict import below, selects, sources
 
 _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")

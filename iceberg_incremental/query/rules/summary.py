@@ -16,13 +16,13 @@ from sqlglot import exp
 
 from ...names import sql_name
 from ..algebra.nodes import Group, InState, Project, Result, column
-from ..dialect import PlainSpark
-from ..measures import Kind, Measure, measure_of
 from ..states import State
-from ..supported import is_aggregate, is_generator
-from ..types import tells_apart
+from ..text.dialect import PlainSpark
+from ..text.supported import is_aggregate, is_generator
+from ..text.types import tells_apart
 from .changed import Changes
 from .delta import row_difference
+from .measures import Kind, Measure, measure_of
 
 _RESERVED = "ip_"
 _ROWS, _SIGN, _OLD = "ip_rows", "ip_sign", "ip_old"

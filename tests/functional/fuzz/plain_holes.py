@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-_CHANGES = "iceberg_incremental.query.changed"
+_CHANGES = "iceberg_incremental.query.rules.changed"
 
 
 def _changes() -> Any:
@@ -69,7 +69,7 @@ def rows_of_the_new_state_do_not_count(monkeypatch):
 
 def groups_in_doubt_are_updated(monkeypatch):
     """A group that lost rows and whose sums are 0 keeps its row, and a sum that lost all its values is 0."""
-    summary = import_module("iceberg_incremental.query.summary_delta").SummaryDelta
+    summary = import_module("iceberg_incremental.query.rules.summary").SummaryDelta
     monkeypatch.setattr(summary, "doubtful_sql", lambda *_: None)
 
 

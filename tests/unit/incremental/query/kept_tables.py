@@ -15,10 +15,10 @@ from sqlglot.dialects.spark import Spark
 
 from iceberg_incremental.names import sql_name
 from iceberg_incremental.query.algebra.nodes import Keys
-from iceberg_incremental.query.clock import ClockStates, with_marks
 from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
-from iceberg_incremental.query.reading import mentions, replaced
 from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.text.clock import ClockStates, with_marks
+from iceberg_incremental.query.text.parsing import mentions, replaced
 from iceberg_incremental.table.clock import Clock
 from iceberg_incremental.table.history import TableName
 

@@ -6,9 +6,9 @@ import zlib
 
 import pytest
 
-from iceberg_incremental.query.clock import ClockStates
-from iceberg_incremental.query.incremental_query import incremental_query
+from iceberg_incremental.query.plan import incremental_query
 from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.text.clock import ClockStates
 
 from .kept_tables import COLUMNS, Tables
 from .test_exact import QUERIES

@@ -14,7 +14,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from iceberg_incremental.query.incremental_query import IncrementalQuery
+from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Row, Tables

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from iceberg_incremental.query.fewer_relations import Match, fewer_relations
+from iceberg_incremental.query.normal import clauses
 from sqlglot import exp
 
-from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.fewer_relations import Match, fewer_relations
-from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.query.normal import clauses
+from iceberg_incremental.query.plan import incremental_query
+from iceberg_incremental.query.text.dialect import PlainSpark
 from iceberg_incremental.table.history import TableName
 
 COLUMNS = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
 from iceberg_incremental.query.blocks import blocks_of
-from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.reading import mentions, read, replaced, spark_text
+
+from iceberg_incremental.query.text.dialect import PlainSpark
+from iceberg_incremental.query.text.parsing import mentions, read, replaced, spark_text
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import COLUMNS, SCHEMA

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.measures import measure_of
+from iceberg_incremental.query.rules.measures import measure_of
 from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.text.dialect import PlainSpark
 
 from .kept_tables import COLUMNS, SCHEMA, Row, Tables
 from .test_added import Growing

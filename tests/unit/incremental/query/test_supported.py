@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.query.reading import parsed
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.plan import incremental_query
+from iceberg_incremental.query.text.parsing import parsed
+from iceberg_incremental.query.text.refusal import Refusal
 
 from .kept_tables import COLUMNS
 

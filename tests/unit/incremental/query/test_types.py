@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from iceberg_incremental.query.blocks import blocks_of
 from sqlglot import exp
 
-from iceberg_incremental.query.blocks import blocks_of
-from iceberg_incremental.query.reading import read
-from iceberg_incremental.query.types import Types, tells_apart
+from iceberg_incremental.query.text.parsing import read
+from iceberg_incremental.query.text.types import Types, tells_apart
 from iceberg_incremental.table.history import TableName
 
 COLUMNS = {

@@ -7,23 +7,19 @@ SQL describes the state at the checkpoint, it replaces them by the value at that
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlglot import Token, TokenType, exp
 
-from ..table.clock import DATE, TIME, Clock
-from ..table.history import TableName
-from .blocks import blocks_of
+from ...table.clock import DATE, TIME, Clock
 from .dialect import PlainSpark
 from .functions import CLOCK_MARKS
 from .moments import may_be_moment
-from .reading import Columns, own_nodes, parsed, read
-from .refusal import Refusal, not_a_function
-from .subqueries import subqueries, within_sets
+from .parsing import Columns, parsed
+from .refusal import not_a_function
 from .supported import is_of_row, window_of
-from .types import Types
 
 _DATE, _TIME, _LOCAL = "ip_clock_date", "ip_clock_timestamp", "ip_clock_local"
 _TEXT = "ip_clock_text_"
@@ -39,9 +35,9 @@ _CALLS = {
 _WITHOUT_PARENTHESES = ("current_date", "current_timestamp", "localtimestamp")
 _SELF_NAMED = re.compile(rf"\b({'|'.join(_WITHOUT_PARENTHESES)})\s+as\s+`?\1`?(?!\w)", re.IGNORECASE)
 """The clock as a column of the same name, which is the clock."""
-_DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _MARK = re.compile(rf"\b({_DATE}|{_TIME}|{_LOCAL}|{_TEXT}\w+?)({_OLD})?\(\)", re.IGNORECASE)
-_MAY_READ = re.compile("|".join((*_CALLS, *_DAYS)), re.IGNORECASE)
+_MAY_READ = re.compile("|".join((*_CALLS, *DAYS)), re.IGNORECASE)
 _BEFORE_NAMES = (TokenType.DOT, TokenType.ALIAS)
 
 
@@ -101,63 +97,25 @@ def with_marks(sql: str) -> str:
     return sql
 
 
-def with_marks_of_texts(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> str:
-    """The text with marks in the places of texts such as ``'today'``, if Spark certainly casts all of them to times.
-
-    ``columns``: those of each relation. ``catalog``: the default catalog.
-    """
-    tokens = PlainSpark().tokenize(sql)
-    places = [at for at, each in enumerate(tokens) if each.token_type is TokenType.STRING and may_be_moment(each.text)]
-    words = {at: tokens[at].text.strip().lower() for at in places}
-    if not places or not set(words.values()) <= {*_DAYS, "now"}:
-        return sql
-    try:
-        reading = read(sql, columns, catalog)
-        tables = {name: {c.lower(): t for c, t in columns[table].items()} for name, table in reading.tables.items()}
-        blocks = blocks_of(reading.tree, {name: list(found) for name, found in tables.items()})
-    except Refusal:
-        return sql
-    type_of = Types(blocks, tables).of
-    texts = [each for block in blocks for each in block.query.find_all(exp.Literal) if may_be_moment(each.name)]
-    if not all(_is_cast(each, type_of) for each in texts if each.is_string):
-        return sql
-    for at in reversed(places):
-        start, mark = tokens[at].start, f"{_TEXT}{words[at]}()"
-        before = tokens[at - 1] if at else None
-        if before is not None and before.text.lower() in _TYPES:  # date 'today'
-            start, mark = before.start, f"cast({mark} as {before.text})"
-        sql = f"{sql[:start]}{mark}{sql[tokens[at].end + 1 :]}"
-    return sql
-
-
-_TYPES = ("date", "timestamp", "timestamp_ntz", "timestamp_ltz")
-_CASTS = (*_TYPES, "to_date", "to_timestamp", "try_to_date", "try_to_timestamp")
-_COMPARED = (
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
-)  # fmt: skip
-
-
-def _is_cast(text: exp.Literal, type_of: Callable[[exp.Expr], str | None]) -> bool:
-    """Whether Spark casts a text to a time."""
-    above = text.parent
-    if isinstance(above, (exp.Cast, exp.TryCast)):
-        return str(above.to.sql(PlainSpark)).lower().startswith(_TYPES)
-    if isinstance(above, exp.Anonymous):
-        return above.name.lower() in _CASTS and len(above.expressions) == 1
-    if not isinstance(above, _COMPARED):
-        return False
-    others = [each for each in above.iter_expressions() if not isinstance(each, exp.Literal)]
-    return bool(others) and all((type_of(each) or "").startswith(_TYPES) for each in others)
-
-
 def require_names(tree: exp.Query) -> None:
     """Raise NotAFunction for a column that reads the clock and has no alias, because Spark names it by its value."""
-    selects = list(tree.find_all(exp.Select))
-    inside = {id(each) for select in selects for _, inner in subqueries(select) for each in within_sets(inner)}
-    for select in selects:
-        for each in select.expressions if id(select) not in inside else ():
+    for select in tree.find_all(exp.Select):
+        for each in select.expressions if _has_names(select) else ():
             if not isinstance(each, (exp.Alias, exp.Aliases)) and marks_in(each):
                 raise not_a_function("a column that reads the clock and has no alias", each, "add an alias")
+
+
+def _has_names(select: exp.Select) -> bool:
+    """Whether the names of a SELECT's columns matter, because it is not in an expression."""
+    above = select.parent
+    while isinstance(above, (exp.Subquery, exp.SetOperation)):
+        above = above.parent
+    return above is None or isinstance(above, (exp.From, exp.Join, exp.CTE))
+
+
+def text_mark(word: str) -> str:
+    """The mark in the place of a text such as ``'today'``."""
+    return f"{_TEXT}{word}()"
 
 
 def parts_of(sql: str) -> frozenset[str]:
@@ -166,7 +124,7 @@ def parts_of(sql: str) -> frozenset[str]:
 
 
 def _part(mark: str) -> str:
-    return DATE if mark == _DATE or mark.removeprefix(_TEXT) in _DAYS else TIME
+    return DATE if mark == _DATE or mark.removeprefix(_TEXT) in DAYS else TIME
 
 
 def marks_in(node: exp.Expr) -> list[exp.Anonymous]:
@@ -204,12 +162,6 @@ def compared_parts(node: exp.Expr, parts: Collection[str]) -> Iterator[exp.Expr]
         yield from compared_parts(each, parts)
 
 
-def is_in_subquery(node: exp.Expr, parts: Collection[str]) -> bool:
-    """Whether a subquery within an expression reads the clock."""
-    mine = {id(each) for each in own_nodes(node)}
-    return any(id(each) not in mine for each in marks_in(node) if _part(each.name.lower()) in parts)
-
-
 def _value(mark: str, clock: Clock) -> str:
     local = clock.local
     if mark == _DATE:
@@ -219,8 +171,8 @@ def _value(mark: str, clock: Clock) -> str:
     if mark == _LOCAL:
         return f"timestamp_ntz'{local.replace(tzinfo=None).isoformat(' ', 'microseconds')}'"
     word = mark.removeprefix(_TEXT)
-    if word in _DAYS:
-        return f"'{(local.date() + timedelta(days=_DAYS[word])).isoformat()}'"
+    if word in DAYS:
+        return f"'{(local.date() + timedelta(days=DAYS[word])).isoformat()}'"
     return f"'{local.isoformat(' ', 'microseconds')}'"
 
 

@@ -7,8 +7,8 @@ from enum import Enum
 
 from sqlglot import exp
 
-from .supported import is_aggregate, is_of_row
-from .types import tells_apart
+from ..text.supported import is_aggregate, is_of_row
+from ..text.types import tells_apart
 
 _FIRST_VALUE = ("coalesce", "ifnull", "nvl")
 _WITH_INT = 38 - 10

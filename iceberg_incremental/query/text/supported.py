@@ -10,7 +10,6 @@ from sqlglot import exp
 from . import functions
 from .dialect import PlainSpark
 from .refusal import NotAFunction, Refusal, not_a_function, refused
-from .relations import is_nested
 
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     # clauses
@@ -179,6 +178,16 @@ _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.Table: _relation,
     exp.Subquery: _relation,
 }
+
+
+def is_nested(relation: exp.Expr) -> bool:
+    """Whether a relation of a FROM clause is a join or a table in parentheses."""
+    if not isinstance(relation, exp.Subquery):
+        return False
+    inner = relation.this
+    return not isinstance(inner, exp.Query) or (
+        isinstance(inner, exp.Subquery) and (bool(inner.args.get("joins")) or is_nested(inner))
+    )
 
 
 def is_aggregate(node: exp.Expr) -> bool:

@@ -10,9 +10,9 @@ from enum import Enum
 
 from sqlglot import exp
 
-from . import functions
-from .supported import is_aggregate, window_of
-from .types import Types, tells_apart
+from ..text import functions
+from ..text.supported import is_aggregate, window_of
+from ..text.types import Types, tells_apart
 
 _BINARY = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is)
 _CLAUSES = (

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from . import normal
-from .blocks import Block
 from .dialect import PlainSpark
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -71,11 +69,10 @@ def have_one_type(type_: str | None, other: str | None) -> bool:
 
 
 class Types:
-    """The types of the values in a query's blocks. ``tables``: those of its tables' columns, by lower-case name."""
+    """The types of expressions. ``columns``: those of columns, by the alias and the name; None if unknown."""
 
-    def __init__(self, blocks: Sequence[Block], tables: Mapping[str, Mapping[str, str]]) -> None:
-        self._blocks = {block.name: block for block in blocks}
-        self._tables = tables
+    def __init__(self) -> None:
+        self.columns: dict[tuple[str, str], str | None] = {}
 
     def of(self, node: exp.Expr) -> str | None:
         """The type of an expression, in lower case. A decimal may lack its precision."""
@@ -84,7 +81,7 @@ class Types:
         if isinstance(node, _OF_INNER):
             return self.of(node.this)
         if isinstance(node, _NUMERIC):
-            return _common([self.of(node.this), self.of(node.expression)], numbers=True)
+            return common_type([self.of(node.this), self.of(node.expression)], numbers=True)
         rule = self._rules.get(type(node))
         return None if rule is None else rule(node)
 
@@ -101,14 +98,14 @@ class Types:
             exp.Extract: lambda node: "int" if node.name.lower() in _PARTS else None,
             exp.IntDiv: lambda _: "bigint",
             exp.Literal: _of_literal,
-            exp.Neg: lambda node: _common([self.of(node.this)], numbers=True),  # of text, it is a double
+            exp.Neg: lambda node: common_type([self.of(node.this)], numbers=True),  # of text, it is a double
             exp.Substring: self._of_text,
             exp.Trim: self._of_text,
             exp.TryCast: _of_cast,
         }
 
     def _of_quotient(self, node: exp.Div) -> str | None:
-        found = _common([self.of(node.this), self.of(node.expression)], numbers=True)
+        found = common_type([self.of(node.this), self.of(node.expression)], numbers=True)
         return "decimal" if found == "decimal" else None if found is None else "double"
 
     def _of_text(self, node: exp.Expr, key: str = "this") -> str | None:
@@ -140,46 +137,10 @@ class Types:
 
     def _of_values(self, values: Sequence[exp.Expr]) -> str | None:
         """The common type of several values."""
-        return _common([self.of(each) for each in values if not isinstance(each.unnest(), exp.Null)])
+        return common_type([self.of(each) for each in values if not isinstance(each.unnest(), exp.Null)])
 
     def _of_column(self, column: exp.Column) -> str | None:
-        select = column.find_ancestor(exp.Select)
-        while select is not None:
-            for alias, relation, _ in normal.clauses(select):
-                if alias == column.table:
-                    return self._of_relation(relation, column.name)
-            for lateral in select.args.get("laterals") or ():
-                if lateral.alias_or_name == column.table:
-                    return self._of_generated(lateral, column.name)
-            select = select.find_ancestor(exp.Select)
-        return None
-
-    def _of_relation(self, relation: exp.Expr, name: str) -> str | None:
-        if not isinstance(relation, exp.Table):
-            return None
-        if relation.name in self._tables:
-            found = self._tables[relation.name].get(name.lower())
-            return None if found is None else found.lower()
-        block = self._blocks.get(relation.name)
-        if block is None:
-            return None
-        places = [each.lower() for each in block.columns]
-        if name.lower() not in places:
-            return None
-        values = [select.expressions[places.index(name.lower())].unalias() for select in block.selects]
-        return self._of_values(values)
-
-    def _of_generated(self, lateral: exp.Lateral, name: str) -> str | None:
-        """The type of a column of LATERAL VIEW explode(…) or posexplode(…)."""
-        call, names = lateral.this, [each.name.lower() for each in lateral.args["alias"].columns]
-        if not isinstance(call, exp.Anonymous) or name.lower() not in names:
-            return None
-        given = self.of(call.expressions[0])
-        types: list[str | None] = ["int"] if call.name.lower() == "posexplode" else []
-        if call.name.lower() in ("explode", "posexplode") and given is not None and given.startswith("array<"):
-            types.append(given[len("array<") : -1])
-        at = names.index(name.lower())
-        return types[at] if len(types) == len(names) else None
+        return self.columns.get((column.table, column.name))
 
 
 def _of_cast(node: exp.Cast | exp.TryCast) -> str | None:
@@ -194,7 +155,7 @@ def _of_literal(node: exp.Literal) -> str | None:
     return "decimal" if re.fullmatch(r"[\d.]+", node.name) else None
 
 
-def _common(types: Sequence[str | None], *, numbers: bool = False) -> str | None:
+def common_type(types: Sequence[str | None], *, numbers: bool = False) -> str | None:
     """The common type of several types. ``numbers``: whether the values are used in arithmetic."""
     known = [each for each in types if each is not None]
     if not known or len(known) < len(types):

@@ -69,7 +69,7 @@ def moment_in(tree: exp.Expr, types: Types | None = None) -> exp.Expr | None:
 
     ``types``: the types of the tree's values. Without them, only the types of functions and casts are known.
     """
-    known = (types or Types((), {})).of
+    known = (types or Types()).of
     return next((node for node in tree.walk(bfs=False) if _may_be_moment(node, known)), None)
 
 
