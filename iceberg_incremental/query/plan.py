@@ -13,24 +13,11 @@ from ..table.history import TableName
 from .algebra.build import Tree, build
 from .algebra.complete import complete_text
 from .algebra.nodes import (
-    Alias,
-    Distinct,
-    Group,
-    Keyed,
-    Keys,
-    Limit,
-    Project,
-    Result,
-    Scan,
-    SetOperation,
-    Sort,
-    Window,
-    all_nodes,
-    column,
-    expressions_of,
-    names_of,
+    Alias, Distinct, Group, Keyed, Keys, Limit, One, Project, Result, Scan, SetOperation, Sort, Window, all_nodes,
+    column, expressions_of, names_of,
 )  # fmt: skip
 from .algebra.sql import Writer
+from .algebra.types import ColumnTypes
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.context import partitions
@@ -102,7 +89,7 @@ class IncrementalQuery:
     """
 
     reading: Reading
-    tree: Tree | None
+    tree: Tree
     types: Mapping[str, Mapping[str, str]]
     key: tuple[str, ...]
     of_rows: bool
@@ -117,12 +104,11 @@ class IncrementalQuery:
     def sorted_tables(self) -> frozenset[TableName]:
         """The tables whose rows are sorted for windows, or multiplied for aggregates of distinct values."""
         found: set[str] = set()
-        if self.tree is not None:
-            for node in all_nodes(self.tree.root, self.tree.subqueries):
-                is_distinct = isinstance(node, Group) and any(each.find(exp.Distinct) for each in node.measures)
-                if isinstance(node, Window) or is_distinct:
-                    below = all_nodes(node, self.tree.subqueries)
-                    found |= {each.table for each in below if isinstance(each, Scan)}
+        for node in all_nodes(self.tree.root, self.tree.subqueries):
+            is_distinct = isinstance(node, Group) and any(each.find(exp.Distinct) for each in node.measures)
+            if isinstance(node, Window) or is_distinct:
+                below = all_nodes(node, self.tree.subqueries)
+                found |= {each.table for each in below if isinstance(each, Scan)}
         return frozenset(self.reading.tables[name] for name in found)
 
     def as_whole(self, because: Refusal) -> IncrementalQuery:
@@ -137,7 +123,6 @@ class IncrementalQuery:
         clock: ClockStates | None = None,
     ) -> Changes:
         """The changes of a run. ``prefix``, ``broadcast``, ``clock``: as in ``Changes``."""
-        assert self.tree is not None
         tables = {name: states[table] for name, table in self.reading.tables.items()}
         return Changes(self.tree, tables, prefix, broadcast, clock)
 
@@ -162,20 +147,13 @@ class IncrementalQuery:
 
     def _expressions(self) -> dict[str, exp.Expr]:
         """The expressions of the key columns."""
-        select = _select_of(self._root)
+        select = _select_of(self.tree.root)
         assert select is not None
         found = {name.lower(): each for name, each in select.outputs}
         return {name: found[name.lower()] for name in self.key}
 
-    @property
-    def _root(self) -> Result:
-        assert self.tree is not None
-        return self.tree.root
-
     def source_rows(self) -> list[SourceRows]:
         """The rows of the sources that are read for some keys."""
-        if self.tree is None:
-            return [SourceRows(table) for table in self.reading.tables.values()]
         return rows_for_keys(self.tree, {each: each for each in self.key})
 
     def affected(self, changes: Changes, name: str) -> list[KeyView]:
@@ -192,13 +170,13 @@ class IncrementalQuery:
         """The queries that return the affected keys."""
         wanted = {each: each for each in self.key}
         if self.choosing:
-            return keys_of_choices(self._root, wanted, changes, self.choosing) or []
+            return keys_of_choices(self.tree.root, wanted, changes, self.choosing) or []
         if self.of_rows:
-            select = _select_of(self._root)
+            select = _select_of(self.tree.root)
             assert select is not None
             keys = changes.keys_of(select, self._expressions())
             return [] if keys is None else [keys]
-        found = [changes.changed(self._root, each) for each in (State.OLD, State.NEW)]
+        found = [changes.changed(self.tree.root, each) for each in (State.OLD, State.NEW)]
         return [each for each in found if each is not None]
 
     def finds_keys(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> bool:
@@ -208,14 +186,14 @@ class IncrementalQuery:
         wanted = {each: each for each in self.key}
         if not self.choosing:
             return True
-        return keys_of_choices(self._root, wanted, self._estimated(changed, clock), self.choosing) is not None
+        return keys_of_choices(self.tree.root, wanted, self._estimated(changed, clock), self.choosing) is not None
 
     def added(self, changes: Changes) -> str | None:
         """The exact rows that were added to the result, as a relation. None if the query chooses among rows.
 
         New rows would otherwise depend on other choices than the existing rows.
         """
-        found = None if self.chooses else added(changes, self._root)
+        found = None if self.chooses else added(changes, self.tree.root)
         return None if found is None else f"({changes.sql(found)})"
 
     def scans(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans:
@@ -247,7 +225,7 @@ class IncrementalQuery:
 
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
-        root, select = self._root, _select_of(self._root)
+        root, select = self.tree.root, _select_of(self.tree.root)
         if self.of_rows and select is not None:
             wanted = [(each, name) for name, each in self._expressions().items()]
             kept: Result = replace(select, child=only(select.child, wanted, keys, changes.tree))
@@ -311,7 +289,8 @@ def _of_whole(
         raise not_a_function(f"LIMIT with {error.construct}", parsed_sql, error.instead) from error
     reading = Reading(text, "", tuple(types), tables, ("", ""), catalog)
     known = {name: columns[table] for name, table in tables.items()}
-    return IncrementalQuery(reading, None, known, (), True, tuple(types), chooses=True, whole=refusal)
+    tree = Tree(Project(One(), ()), tables, known, ColumnTypes(), {}, {})
+    return IncrementalQuery(reading, tree, known, (), True, tuple(types), chooses=True, whole=refusal)
 
 
 def _of_parts(

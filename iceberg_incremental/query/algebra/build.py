@@ -16,7 +16,7 @@ from ...table.history import TableName
 from ..text.dialect import PlainSpark
 from ..text.refusal import line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested
-from .names import Frame, Names, Scope, Source, is_struct
+from .names import Frame, Scope, Source, is_field_of, is_struct, resolved
 from .nodes import (
     SUBQUERY,
     Alias,
@@ -503,9 +503,11 @@ class _Builder:
         holder = exp.Paren(this=node.copy())
         self._expand_stars(holder, scope)
 
-        def resolved(each: exp.Expr) -> exp.Expr:
+        def value_of(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Column):
-                found = self._names.resolved(each, scope)
+                found = resolved(each, scope)
+                if is_field_of(each, "arrays_zip") and len(scope.frame.named(each.name)) > 1:
+                    raise refused("arrays_zip() in a SELECT whose columns are renamed", each, "compute it in a CTE")
                 return exp.alias_(found, each.name, quoted=True) if is_struct(each) else found
             kind = "exists" if isinstance(each, exp.Exists) else "in" if isinstance(each, exp.In) else "scalar"
             inner = each.args.get("query") if kind == "in" else each.this if kind == "exists" else each
@@ -515,7 +517,7 @@ class _Builder:
                 return each
             return self._subquery(kind, each.this if kind == "in" else None, inner, scope)
 
-        return holder.transform(resolved, copy=False).this.pop()
+        return holder.transform(value_of, copy=False).this.pop()
 
     def _subquery(self, kind: str, value: exp.Expr | None, inner: exp.Expr, scope: Scope) -> exp.Expr:
         query = self.query(inner, scope.ctes, scope)
@@ -548,8 +550,6 @@ class _Builder:
             visible = scope.frame.star(qualifier)
             named = isinstance(call, exp.Anonymous) and call.name.lower() == "struct"
             node.replace([exp.alias_(v.copy(), n, quoted=True) if named else v.copy() for n, v in visible])  # type: ignore[arg-type]
-
-    _names = Names()
 
 
 def _merged(kind: str, mine: exp.Expr, theirs: exp.Expr) -> exp.Expr:

@@ -64,6 +64,10 @@ class Frame:
             raise _unresolved(f"{'.'.join(qualifier)}.*")
         return found[0]
 
+    def named(self, name: str) -> list[exp.Expr]:
+        """The columns of all relations with a name."""
+        return [value for source in self.sources for each, value in source.columns if each.lower() == name.lower()]
+
     def find(self, parts: Sequence[str]) -> exp.Expr | None:
         """The column, or the field of a column, that the parts of a name refer to. None without one."""
         lower = [each.lower() for each in parts]
@@ -99,43 +103,49 @@ class Scope:
     later: Mapping[str, exp.Expr] = field(default_factory=dict)
 
 
-class Names:
-    """Resolves the names of columns."""
-
-    def resolved(self, node: exp.Column, scope: Scope) -> exp.Expr:
-        """The expression that a name refers to. Raises Refusal."""
-        parts, within = [each.name for each in node.parts], scope
-        is_in_aggregate, above = False, node.parent
-        while above is not None:
-            is_in_aggregate, above = is_in_aggregate or is_aggregate(above), above.parent
-        while True:
-            name = parts[0].lower() if len(parts) == 1 else ""
-            if name in within.first and not is_in_aggregate:
-                return within.first[name].copy()
-            found = within.frame.find(parts)
-            if found is not None:
-                return found
-            if name in within.later:
-                value = within.later[name].copy()
-                return exp.paren(value) if isinstance(value, (exp.Binary, exp.Unary)) else value
-            if within.outer is None:
-                raise refused(f"names that cannot be resolved: {'.'.join(parts)}", node)
-            within = within.outer
+def resolved(node: exp.Column, scope: Scope) -> exp.Expr:
+    """The expression that a name refers to. Raises Refusal."""
+    parts, within = [each.name for each in node.parts], scope
+    is_in_aggregate, above = False, node.parent
+    while above is not None:
+        is_in_aggregate, above = is_in_aggregate or is_aggregate(above), above.parent
+    while True:
+        name = parts[0].lower() if len(parts) == 1 else ""
+        if name in within.first and not is_in_aggregate:
+            return within.first[name].copy()
+        found = within.frame.find(parts)
+        if found is not None:
+            return found
+        if name in within.later:
+            value = within.later[name].copy()
+            return exp.paren(value) if isinstance(value, (exp.Binary, exp.Unary)) else value
+        if within.outer is None:
+            raise refused(f"names that cannot be resolved: {'.'.join(parts)}", node)
+        within = within.outer
 
 
 def is_struct(node: exp.Expr) -> bool:
     """Whether a column is a field of ``struct(a, b)`` or ``(a, b)``, which has the name of the column."""
-    call = node.parent
-    while isinstance(call, exp.Paren) and call.parent is not None:
-        call = call.parent
-    if isinstance(call, exp.Anonymous):
-        return call.name.lower() == "struct"
+    call = _call_of(node)
     if not isinstance(call, exp.Tuple):
-        return False
+        return is_field_of(node, "struct")
     above = call.parent
     while isinstance(above, (exp.Tuple, exp.Paren)):
         above = above.parent
     return not isinstance(above, (*_COMPARED, exp.Group))
+
+
+def is_field_of(node: exp.Expr, name: str) -> bool:
+    """Whether a column is an argument of a function with a name."""
+    call = _call_of(node)
+    return isinstance(call, exp.Anonymous) and call.name.lower() == name
+
+
+def _call_of(node: exp.Expr) -> exp.Expr | None:
+    call = node.parent
+    while isinstance(call, exp.Paren) and call.parent is not None:
+        call = call.parent
+    return call
 
 
 def _unresolved(text: str) -> Refusal:
