@@ -56,6 +56,8 @@ _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 _DEFAULTS = {"posexplode": ("pos", "col"), "posexplode_outer": ("pos", "col")}
 """The names of the columns of generators that return several, if the text gives none."""
+_RESOLVED = "ip_resolved"
+"""The mark of columns whose names are resolved."""
 _CLAUSES = ("order", "sort", "cluster", "distribute")
 
 
@@ -504,6 +506,8 @@ class _Builder:
         self._expand_stars(holder, scope)
 
         def value_of(each: exp.Expr) -> exp.Expr:
+            if isinstance(each, exp.Column) and each.meta.get(_RESOLVED):
+                return each
             if isinstance(each, exp.Column):
                 found = resolved(each, scope)
                 if is_field_of(each, "arrays_zip") and len(scope.frame.named(each.name)) > 1:
@@ -517,7 +521,11 @@ class _Builder:
                 return each
             return self._subquery(kind, each.this if kind == "in" else None, inner, scope)
 
-        return holder.transform(value_of, copy=False).this.pop()
+        found = holder.transform(value_of, copy=False)
+        for each in list(found.find_all(exp.Paren)):
+            if isinstance(each.this, exp.Alias):  # the name of a field
+                each.replace(each.this)
+        return found.this.pop()
 
     def _subquery(self, kind: str, value: exp.Expr | None, inner: exp.Expr, scope: Scope) -> exp.Expr:
         query = self.query(inner, scope.ctes, scope)
@@ -547,9 +555,14 @@ class _Builder:
             if any(star.args.values()):
                 raise refused("* EXCEPT as an argument of a function", star, "list the columns")
             qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
-            visible = scope.frame.star(qualifier)
             named = isinstance(call, exp.Anonymous) and call.name.lower() == "struct"
-            node.replace([exp.alias_(v.copy(), n, quoted=True) if named else v.copy() for n, v in visible])  # type: ignore[arg-type]
+            listed: list[exp.Expr] = []
+            for name, value in scope.frame.star(qualifier):
+                found = value.copy()
+                for each in found.find_all(exp.Column):
+                    each.meta[_RESOLVED] = True
+                listed.append(exp.alias_(found, name, quoted=True) if named else found)
+            node.replace(listed)  # type: ignore[arg-type] # in the place of one argument
 
 
 def _merged(kind: str, mine: exp.Expr, theirs: exp.Expr) -> exp.Expr:

@@ -314,6 +314,9 @@ class Writer:
         """An expression over the columns that the SQL has, in a state."""
 
         def by_name(each: exp.Expr) -> exp.Expr:
+            inner = each.this if isinstance(each, exp.Alias) else None
+            if isinstance(inner, exp.Column) and inner.name == each.alias and (inner.table, inner.name) not in names:
+                return inner.copy()  # Spark distinguishes a column from one with its own name as alias
             if not isinstance(each, exp.Column):
                 return each
             if each.table == SUBQUERY:
