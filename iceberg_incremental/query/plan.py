@@ -10,20 +10,36 @@ from sqlglot import exp
 
 from ..names import sql_name
 from ..table.history import TableName
-from .algebra.build import Tree, build
+from .algebra.build import build
 from .algebra.complete import complete_text
 from .algebra.nodes import (
-    Alias, Distinct, Group, Keyed, Keys, Limit, One, Project, Result, Scan, SetOperation, Sort, Window, all_nodes,
-    column, expressions_of, names_of,
+    Alias,
+    Distinct,
+    Group,
+    Keyed,
+    Keys,
+    Limit,
+    One,
+    Project,
+    Result,
+    Scan,
+    SetOperation,
+    Sort,
+    Window,
+    all_nodes,
+    column,
+    expressions_of,
+    names_of,
 )  # fmt: skip
 from .algebra.sql import Writer
+from .algebra.tree import Tree
 from .algebra.types import ColumnTypes
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
-from .rules.context import partitions
 from .rules.cost import scans
 from .rules.delta import added
 from .rules.restrict import above_groups, only, restricted
+from .rules.run import partitions
 from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta

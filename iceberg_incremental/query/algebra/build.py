@@ -5,9 +5,8 @@ A mistake here cannot give wrong data: Spark's plan of the tree's SQL is compare
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from sqlglot import exp
@@ -16,6 +15,7 @@ from ...table.history import TableName
 from ..text.dialect import PlainSpark
 from ..text.refusal import line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested
+from .grouping import grouping, is_measure, without_named_windows
 from .names import Frame, Scope, Source, is_field_of, is_struct, resolved
 from .nodes import (
     SUBQUERY,
@@ -42,39 +42,21 @@ from .nodes import (
     column,
     columns_of,
     expressions_of,
-    is_numbered,
     names_of,
     outer_aliases,
     read_columns,
     rewritten,
 )  # fmt: skip
+from .tree import Tree, with_names
 from .types import ColumnTypes
 
 Columns = Mapping[str, str]
 _PREFIX = "ip_table_"
-_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
-_WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 _DEFAULTS = {"posexplode": ("pos", "col"), "posexplode_outer": ("pos", "col")}
 """The names of the columns of generators that return several, if the text gives none."""
 _RESOLVED = "ip_resolved"
 """The mark of columns whose names are resolved."""
 _CLAUSES = ("order", "sort", "cluster", "distribute")
-
-
-@dataclass(frozen=True)
-class Tree:
-    """A query. ``tables``: its base tables, by their names in the tree, and ``schema``: the types of their columns.
-
-    ``types``: those of all columns, as far as they are known. ``subqueries``: those in expressions, by name.
-    ``limits``: the number of columns of each query with LIMIT, by the number in LIMIT.
-    """
-
-    root: Result
-    tables: Mapping[str, TableName]
-    schema: Mapping[str, Mapping[str, str]]
-    types: ColumnTypes
-    subqueries: dict[str, Subquery]
-    limits: Mapping[str, int]
 
 
 def build(
@@ -90,36 +72,9 @@ def build(
     except (RecursionError, ValueError, IndexError) as error:
         raise refused(f"names that cannot be resolved: {str(error).splitlines()[0]}") from error
     if names is not None:
-        root = _with_names(root, names)
+        root = with_names(root, names)
     schema = {name: {each.lower(): type_ for each, type_ in columns[t].items()} for name, t in builder.tables.items()}
     return Tree(root, builder.tables, schema, builder.types, builder.subqueries, builder.limits)
-
-
-def _with_names(root: Result, names: Sequence[str]) -> Result:
-    """A result with other names."""
-    match root:
-        case Project():
-            if len(root.outputs) != len(names):
-                raise refused("a result whose columns Spark interprets differently")
-            return replace(root, outputs=tuple((name, each) for name, (_, each) in zip(names, root.outputs, strict=True)))
-        case Union():
-            return replace(root, children=(_with_names(root.children[0], names), *root.children[1:]))
-        case SetOperation():
-            return replace(root, left=_with_names(root.left, names))
-        case Sort():
-            old = dict(zip(names_of(root.child), names, strict=False))
-            by = tuple((clause, tuple(_renamed(each, old) for each in listed)) for clause, listed in root.by)
-            return Sort(_with_names(root.child, names), by)
-        case _:
-            return replace(root, child=_with_names(root.child, names))  # type: ignore[arg-type, type-var]
-
-
-def _renamed(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
-    def by_name(each: exp.Expr) -> exp.Expr:
-        is_output = isinstance(each, exp.Column) and not each.table and each.name in names
-        return exp.column(names[each.name], quoted=True) if is_output else each
-
-    return node.transform(by_name)
 
 
 Ctes = Mapping[str, tuple[Result, Sequence[str]]]
@@ -260,9 +215,7 @@ class _Builder:
         self.types.columns |= {(scan.alias, each): type_.lower() for each, type_ in columns.items()}
         return scan, Frame.of(alias or tuple(str(known).lower().split(".")), scan, names or scan.names)
 
-    def _join(
-        self, rows: Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None
-    ) -> tuple[Rows, Frame]:
+    def _join(self, rows: Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
         right, other = self._relation(node.this, ctes, outer)
         kind: JoinKind = node.kind.lower() if node.kind.upper() in ("SEMI", "ANTI") else node.side.lower() or "inner"  # type: ignore[assignment]
         using = [each.name for each in node.args.get("using") or ()]
@@ -270,7 +223,8 @@ class _Builder:
             mine = {name.lower() for name, _ in frame.visible}
             using = [name for name, _ in other.visible if name.lower() in mine]
         both = Frame((*frame.sources, *other.sources), (*frame.visible, *other.visible))
-        on, given = None, node.args.get("on")
+        on: exp.Expr | None = None
+        given = node.args.get("on")
         if using:
             pairs = [(name, frame.only(name), other.only(name)) for name in using]
             on = exp.and_(*(exp.EQ(this=mine.copy(), expression=theirs.copy()) for _, mine, theirs in pairs))
@@ -280,7 +234,7 @@ class _Builder:
             both = replace(both, visible=(*merged, *rest))
         elif given is not None:
             on = self._value(given, Scope(both, outer, ctes))
-        elif kind not in ("inner",):
+        elif kind != "inner":
             on = exp.true()
         if kind in ("semi", "anti"):
             both = frame
@@ -289,12 +243,13 @@ class _Builder:
     # SELECT
 
     def _select(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> Result:
-        _without_named_windows(select)
+        without_named_windows(select)
         rows, frame = self._from(select, ctes, outer)
         for lateral in select.args.get("laterals") or ():
             names = [each.name for each in lateral.args["alias"].columns]
             call = self._value(lateral.this, Scope(frame, outer, ctes))
-            rows, frame = self._generated(rows, frame, call, lateral.alias, names, outer=bool(lateral.args.get("outer")))
+            is_outer = bool(lateral.args.get("outer"))
+            rows, frame = self._generated(rows, frame, call, lateral.alias, names, outer=is_outer)
         rows, frame, listed = self._with_generators(select, rows, frame, ctes, outer)
         scope = Scope(frame, outer, ctes)
         if (where := select.args.get("where")) is not None:
@@ -321,7 +276,7 @@ class _Builder:
                 rows = Filter(rows, each)
         rows, outputs = self._windows(rows, outputs)
         found: Result = Project(rows, tuple(outputs))
-        if (distinct := select.args.get("distinct")) is not None:
+        if select.args.get("distinct") is not None:
             found = Distinct(found)
         return self._limited(select, Sort(found, tuple(by)) if by else found)
 
@@ -388,9 +343,7 @@ class _Builder:
         aggregates = [node for each in (*values, *others) for node in each.walk() if is_aggregate(node)]
         if clause is None and not aggregates and select.args.get("having") is None:
             return None
-        keys, sets = self._grouping(clause, values, scope) if clause is not None else ([], None)
-        if sets is not None and any(each.find(exp.Column) is None for each in keys):
-            raise refused("a constant in ROLLUP, CUBE or GROUPING SETS", select)
+        keys, sets = grouping(clause, values, lambda each: self._value(each, scope))
         alias, measures = self._alias(), dict[exp.Expr, int]()
         # a constant keeps its value everywhere
         known = {each: column((alias, f"g{at}")) for at, each in enumerate(keys) if each.find(exp.Column) is not None}
@@ -399,7 +352,7 @@ class _Builder:
             return node.transform(by_group)
 
         def by_group(node: exp.Expr) -> exp.Expr:
-            if _is_measure(node, has_sets=sets is not None):
+            if is_measure(node, has_sets=sets is not None):
                 return column((alias, f"m{measures.setdefault(node.copy(), len(measures))}"))
             if node in known:
                 return known[node].copy()
@@ -411,10 +364,8 @@ class _Builder:
             over(each)
         listed = tuple(measures)
         group = Group(rows, alias, tuple(keys), listed, sets)
-        for at, each in enumerate(keys):
-            self.types.columns[alias, f"g{at}"] = self.types.of(each)
-        for at, each in enumerate(listed):
-            self.types.columns[alias, f"m{at}"] = self.types.of(each)
+        for found, each in zip(columns_of(group), (*keys, *listed), strict=True):
+            self.types.columns[found] = self.types.of(each)
         return group, over
 
     def _subquery_over(
@@ -442,46 +393,6 @@ class _Builder:
         for each in values:
             if any(alias in below for alias, _ in read_columns(each, self.subqueries)):
                 raise refused("a column that is neither in GROUP BY nor in an aggregate", each)
-
-    def _grouping(
-        self, clause: exp.Group, outputs: Sequence[exp.Expr], scope: Scope
-    ) -> tuple[list[exp.Expr], tuple[tuple[int, ...], ...] | None]:
-        """The expressions of GROUP BY, and its grouping sets."""
-
-        def values(node: exp.Expr) -> list[exp.Expr]:
-            inner = node.unnest()
-            if isinstance(inner, exp.Tuple):
-                return [value for each in inner.expressions for value in values(each)]
-            if isinstance(inner, exp.Literal) and not inner.is_string:
-                return [outputs[int(inner.name) - 1].copy()]
-            return [] if isinstance(inner, _SETS) else [self._value(inner, scope)]
-
-        def sets_of(node: exp.Expr, listed: Sequence[list[exp.Expr]]) -> list[list[exp.Expr]]:
-            if isinstance(node, exp.Rollup):
-                return [list(itertools.chain(*listed[:length])) for length in range(len(listed), -1, -1)]
-            if isinstance(node, exp.Cube):
-                chosen = itertools.product((True, False), repeat=len(listed))
-                return [list(itertools.chain(*itertools.compress(listed, each))) for each in chosen]
-            found: list[list[exp.Expr]] = []
-            for each, those in zip(node.expressions, listed, strict=False):
-                found += sets_of(each, list(map(values, each.expressions))) if isinstance(each, _SETS) else [those]
-            return found
-
-        if clause.args.get("all"):
-            listed = [each for each in outputs if not any(map(is_aggregate, each.walk()))]
-            return [each.copy() for each in listed if not isinstance(each, (exp.Literal, exp.Null, exp.Boolean))], None
-        inline = [each for each in clause.expressions if isinstance(each, _SETS)]
-        later = [each for key in ("rollup", "cube", "grouping_sets") for each in clause.args.get(key) or ()]
-        plain = [value for each in clause.expressions if not isinstance(each, _SETS) for value in values(each)]
-        if not inline and not later:
-            return plain, None
-        factors = [[plain]] if not later else []
-        for each in (*inline, *later):  # GROUP BY a, b WITH ROLLUP has no expressions of its own
-            own = list(map(values, each.expressions)) or [[value] for value in plain]
-            factors.append(sets_of(each, own))
-        sets = [list(dict.fromkeys(itertools.chain(*each))) for each in itertools.product(*factors)]
-        keys = list(dict.fromkeys(itertools.chain(*sets)))
-        return keys, tuple(tuple(map(keys.index, each)) for each in sets)
 
     def _windows(self, rows: Rows, outputs: list[tuple[str, exp.Expr]]) -> tuple[Rows, list[tuple[str, exp.Expr]]]:
         alias, functions = self._alias(), dict[exp.Expr, int]()
@@ -517,15 +428,16 @@ class _Builder:
             inner = each.args.get("query") if kind == "in" else each.this if kind == "exists" else each
             while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery):
                 inner = inner.this
-            if not isinstance(inner, exp.Query) or inner is holder:
+            if not isinstance(inner, exp.Query):
                 return each
             return self._subquery(kind, each.this if kind == "in" else None, inner, scope)
 
-        found = holder.transform(value_of, copy=False)
-        for each in list(found.find_all(exp.Paren)):
-            if isinstance(each.this, exp.Alias):  # the name of a field
-                each.replace(each.this)
-        return found.this.pop()
+        holder.transform(value_of, copy=False)
+        for inner in list(holder.find_all(exp.Paren)):
+            if isinstance(inner.this, exp.Alias):  # the name of a field
+                inner.replace(inner.this)
+        found: exp.Expr = holder.this
+        return found.pop()
 
     def _subquery(self, kind: str, value: exp.Expr | None, inner: exp.Expr, scope: Scope) -> exp.Expr:
         query = self.query(inner, scope.ctes, scope)
@@ -562,7 +474,7 @@ class _Builder:
                 for each in found.find_all(exp.Column):
                     each.meta[_RESOLVED] = True
                 listed.append(exp.alias_(found, name, quoted=True) if named else found)
-            node.replace(listed)  # type: ignore[arg-type] # in the place of one argument
+            node.replace(listed)
 
 
 def _merged(kind: str, mine: exp.Expr, theirs: exp.Expr) -> exp.Expr:
@@ -580,31 +492,3 @@ def _without_alias(node: exp.Subquery) -> exp.Expr:
     found = node.copy()
     found.set("alias", None)
     return found
-
-
-def _is_measure(node: exp.Expr, *, has_sets: bool) -> bool:
-    """Whether a node is an aggregate with its FILTER and WITHIN GROUP, or the number of a grouping set."""
-    inner = node
-    while isinstance(inner, _WRAPPERS):
-        inner = inner.this
-    if has_sets and is_numbered(node):
-        return True
-    return is_aggregate(inner)
-
-
-def _without_named_windows(select: exp.Select) -> None:
-    """Replace named windows by their definitions. Subqueries have names of their own."""
-    named = {each.name.lower(): each for each in select.args.get("windows") or ()}
-    for window in select.find_all(exp.Window) if named else ():
-        reference = window.args.get("alias")
-        if window.arg_key == "windows" or reference is None or window.find_ancestor(exp.Select) is not select:
-            continue
-        found = named.get(reference.name.lower())
-        if found is None:
-            raise refused(f"the window {reference.name}", window)
-        window.set("alias", None)
-        for key in ("partition_by", "order", "spec"):
-            given = found.args.get(key)
-            if given:
-                window.set(key, [each.copy() for each in given] if isinstance(given, list) else given.copy())
-    select.set("windows", None)

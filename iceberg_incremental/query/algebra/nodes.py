@@ -7,7 +7,8 @@ results, such as a SELECT, has named columns. ``Alias`` reads a result as rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -204,14 +205,22 @@ class Differing:
 
 @dataclass(frozen=True, eq=False)
 class InState:
-    """An operator whose tables and clock are in a state."""
+    """A result whose tables and clock are in a state."""
 
-    child: Rows | Result
+    child: Result
+    state: State
+
+
+@dataclass(frozen=True, eq=False)
+class RowsInState:
+    """Rows whose tables and clock are in a state."""
+
+    child: Rows
     state: State
 
 
 Rows: TypeAlias = (
-    One | Scan | Values | Alias | Filter | Join | Generate | Group | Window | View | Keyed | Delta | InState
+    One | Scan | Values | Alias | Filter | Join | Generate | Group | Window | View | Keyed | Delta | RowsInState
 )
 Result: TypeAlias = Project | Distinct | Union | SetOperation | Sort | Limit | Differing | InState
 Node: TypeAlias = Rows | Result
@@ -267,8 +276,8 @@ def columns_of(node: Rows) -> list[Column]:
             return [(node.alias, name) for name in node.names]
         case Delta():
             return columns_of(node.scan)
-        case Filter() | Keyed() | InState():
-            return columns_of(node.child)  # type: ignore[arg-type] # of rows
+        case Filter() | Keyed() | RowsInState():
+            return columns_of(node.child)
         case Join():
             right = [] if node.kind in ("semi", "anti") else columns_of(node.right)
             return [*columns_of(node.left), *right]
@@ -321,12 +330,16 @@ def expressions_of(node: Node) -> list[exp.Expr]:
 
 def with_children(node: Node, change: Callable[[Node], Node]) -> Node:
     """The operator with other operators in the place of those that it reads."""
-    if isinstance(node, (Delta, View)):
+    changed = dict(zip(children_of(node), map(change, children_of(node)), strict=True))
+    if all(each is other for each, other in changed.items()):
         return node
-    if isinstance(node, Union):
-        return replace(node, children=tuple(map(change, node.children)))  # type: ignore[arg-type]
-    names = [each.name for each in fields(node) if each.name in ("child", "left", "right")]
-    return replace(node, **{name: change(getattr(node, name)) for name in names}) if names else node
+    found = copy(node)
+    for name, value in vars(node).items():
+        if isinstance(node, Union) and name == "children":
+            object.__setattr__(found, name, tuple(changed[each] for each in node.children))
+        elif name in ("child", "left", "right"):
+            object.__setattr__(found, name, changed[value])
+    return found
 
 
 def read_columns(node: exp.Expr, subqueries: Mapping[str, Subquery]) -> set[Column]:
@@ -383,24 +396,30 @@ def filtered(node: Rows, *conditions: exp.Expr) -> Rows:
 
 
 def with_expressions(node: Node, change: Callable[[exp.Expr], exp.Expr]) -> Node:
-    """The operator with other expressions in the place of its own."""
+    """The operator with other expressions in the place of its own. The same operator if none differs."""
+    old = expressions_of(node)
+    new = list(map(change, old))
+    if all(each is other for each, other in zip(old, new, strict=True)):
+        return node
+    given = iter(new)
     match node:
         case Filter():
-            return replace(node, condition=change(node.condition))
+            return replace(node, condition=next(given))
         case Join():
-            return node if node.on is None else replace(node, on=change(node.on))
+            return replace(node, on=next(given))
         case Generate():
-            return replace(node, call=change(node.call))
+            return replace(node, call=next(given))
         case Group():
-            return replace(node, keys=tuple(map(change, node.keys)), measures=tuple(map(change, node.measures)))
+            keys = tuple(next(given) for _ in node.keys)
+            return replace(node, keys=keys, measures=tuple(given))
         case Window():
-            return replace(node, functions=tuple(map(change, node.functions)))  # type: ignore[arg-type]
+            return replace(node, functions=tuple(given))  # type: ignore[arg-type] # windows
         case Keyed():
-            return replace(node, pairs=tuple((key, change(each)) for key, each in node.pairs))
+            return replace(node, pairs=tuple((key, next(given)) for key, _ in node.pairs))
         case Project():
-            return replace(node, outputs=tuple((name, change(each)) for name, each in node.outputs))
+            return replace(node, outputs=tuple((name, next(given)) for name, _ in node.outputs))
         case Sort():
-            return replace(node, by=tuple((clause, tuple(map(change, listed))) for clause, listed in node.by))
+            return replace(node, by=tuple((clause, tuple(next(given) for _ in each)) for clause, each in node.by))
         case _:
             return node
 

@@ -30,6 +30,7 @@ from .nodes import (
     Project,
     Result,
     Rows,
+    RowsInState,
     Scan,
     SetOperation,
     Sort,
@@ -42,6 +43,7 @@ from .nodes import (
     columns_of,
     is_numbered,
     names_of,
+    subqueries_in,
 )  # fmt: skip
 
 Relation = Callable[[str, State], str]
@@ -52,7 +54,9 @@ AtCheckpoint = Callable[[exp.Expr], exp.Expr]
 _CLAUSES = {"order": "order by", "sort": "sort by", "cluster": "cluster by", "distribute": "distribute by"}
 _JOINS = {"inner": "join", "left": "left join", "right": "right join", "full": "full join", "semi": "left semi join",
           "anti": "left anti join"}  # fmt: skip
+_Orders = Sequence[tuple[str, Sequence[exp.Expr]]]
 _ONE = "1 as ip_one"
+_OPERATORS = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case)
 _Names = Mapping[Column, exp.Expr]
 """The expressions in the place of columns that the SQL does not have."""
 
@@ -68,6 +72,7 @@ class _Parts:
     aliases: frozenset[str] = frozenset()
     names: _Names = field(default_factory=dict)
     has_windows: bool = False
+    has_sets: bool = False
 
     @property
     def is_source(self) -> bool:
@@ -76,9 +81,9 @@ class _Parts:
 
     def text(self) -> str:
         """The clauses after the SELECT list."""
-        texts = [f"from {self.source}" if self.source else "", f"where {' and '.join(self.where)}" if self.where else ""]
-        texts += [self.group or "", f"having {' and '.join(self.having)}" if self.having else ""]
-        return " ".join(filter(None, texts))
+        where, having = (" and ".join(each) for each in (self.where, self.having))
+        texts = [self.source and f"from {self.source}", where and f"where {where}", self.group]
+        return " ".join(filter(None, [*texts, having and f"having {having}"]))
 
 
 class Writer:
@@ -107,18 +112,18 @@ class Writer:
             self._texts[node, state] = self._result(node, state, {})
         return self._texts[node, state]
 
-    def _result(self, node: Result, state: State, outer: _Names) -> str:
+    def _result(self, node: Result, state: State, outer: _Names) -> str:  # noqa: C901 (one case per operator)
         match node:
             case InState():
-                return self.result(node.child, node.state, outer)  # type: ignore[arg-type] # a result
+                return self.result(node.child, node.state, outer)
             case Project():
                 return self._select(node, state, outer)
             case Distinct(child=Union() as union):
                 return self._operands(union.children, "union", state, outer)
             case Distinct():
-                inner = _unwrapped(node.child)
+                inner, inside = _unwrapped(node.child, state)
                 if isinstance(inner, Project):
-                    return self._select(inner, _state_of(node.child, state), outer, "distinct ")
+                    return self._select(inner, inside, outer, "distinct ")
                 return f"select distinct * from ({self.result(node.child, state, outer)}) as {self._alias()}"
             case Union():
                 return self._operands(node.children, "union all", state, outer)
@@ -137,12 +142,10 @@ class Writer:
 
     def _operands(self, nodes: Sequence[Result], word: str, state: State, outer: _Names) -> str:
         texts = [self.result(each, state, outer) for each in nodes]
-        plain = [isinstance(_unwrapped(each), Project) for each in nodes]
-        return f"\n{word}\n".join(text if is_plain else f"({text})" for text, is_plain in zip(texts, plain, strict=True))
+        plain = [isinstance(_unwrapped(each)[0], Project) for each in nodes]
+        return f"\n{word}\n".join(t if is_plain else f"({t})" for t, is_plain in zip(texts, plain, strict=True))
 
-    def _select(
-        self, node: Project, state: State, outer: _Names, distinct: str = "", by: Sequence[tuple[str, Sequence[exp.Expr]]] = ()
-    ) -> str:  # fmt: skip
+    def _select(self, node: Project, state: State, outer: _Names, distinct: str = "", by: _Orders = ()) -> str:
         parts = self._rows(node.child, state, outer)
         names = _over(parts, outer)
         listed = ", ".join(self._output(name, each, names, state) for name, each in node.outputs) or _ONE
@@ -156,11 +159,11 @@ class Writer:
         return text if is_bare else f"{text} as {sql_name(name)}"
 
     def _sorted(self, node: Sort, state: State, outer: _Names) -> str:
-        inner = _unwrapped(node.child)
+        inner, inside = _unwrapped(node.child, state)
         if isinstance(inner, Project):
-            return self._select(inner, _state_of(node.child, state), outer, "", node.by)
+            return self._select(inner, inside, outer, "", node.by)
         if isinstance(inner, Distinct) and isinstance(inner.child, Project):
-            return self._select(inner.child, _state_of(node.child, state), outer, "distinct ", node.by)
+            return self._select(inner.child, inside, outer, "distinct ", node.by)
         orders = [f"{_CLAUSES[key]} {', '.join(self._text(e, outer, state) for e in those)}" for key, those in node.by]
         text = self.result(node.child, state, outer)
         return " ".join([f"({text})" if isinstance(inner, (Sort, Limit)) else text, *orders])
@@ -174,12 +177,12 @@ class Writer:
 
     # Rows
 
-    def _rows(self, node: Rows, state: State, outer: _Names) -> _Parts:
+    def _rows(self, node: Rows, state: State, outer: _Names) -> _Parts:  # noqa: C901 (one case per operator)
         match node:
             case One():
                 return _Parts()
-            case InState():
-                return self._rows(node.child, node.state, outer)  # type: ignore[arg-type] # of rows
+            case RowsInState():
+                return self._rows(node.child, node.state, outer)
             case Scan():
                 return _named(self._scan(node, state), node.alias)
             case Delta():
@@ -188,14 +191,15 @@ class Writer:
                 return _named(node.name, node.alias)
             case Values():
                 values = node.rows.copy()
-                names = [exp.to_identifier(name, quoted=True) for name in node.names]
-                values.set("alias", exp.TableAlias(this=exp.to_identifier(node.alias, quoted=True), columns=names))
+                listed = [exp.to_identifier(name, quoted=True) for name in node.names]
+                values.set("alias", exp.TableAlias(this=exp.to_identifier(node.alias, quoted=True), columns=listed))
                 return _Parts(self._text(values, outer, state), aliases=frozenset([node.alias]))
             case Alias():
                 return _named(f"({self.result(node.child, state, outer)})", node.alias)
             case Filter():
                 parts = self._rows(node.child, state, outer)
-                if parts.has_windows:
+                # Spark's columns of several grouping sets have other values in subqueries
+                if parts.has_windows or (parts.has_sets and subqueries_in(node.condition)):
                     parts = self._wrapped(node.child, parts, outer, state)
                 text = self._condition(node.condition, _over(parts, outer), state)
                 return _with_condition(parts, text)
@@ -206,9 +210,9 @@ class Writer:
             case Generate():
                 parts = self._source(node.child, state, outer)
                 call = self._text(node.call, _over(parts, outer), state)
-                names = ", ".join(map(sql_name, node.names))
                 word = "lateral view outer" if node.outer else "lateral view"
-                source = f"{parts.source} {word} {call} {sql_name(node.alias)} as {names}"
+                named = f"{sql_name(node.alias)} as {', '.join(map(sql_name, node.names))}"
+                source = f"{parts.source} {word} {call} {named}"
                 return replace(parts, source=source, aliases=parts.aliases | {node.alias})
             case Group():
                 return self._group(node, state, outer)
@@ -233,13 +237,13 @@ class Writer:
     def _keyed(self, node: Keyed, state: State, outer: _Names) -> _Parts:
         """The rows with some keys. In a scan, Iceberg can skip files by bounds of the keys."""
         inner, keys = node.child, node.keys
-        if isinstance(inner, Scan) and all(isinstance(each, exp.Column) and each.table == inner.alias for _, each in node.pairs):
+        if isinstance(inner, Scan) and all(isinstance(each, exp.Column) for _, each in node.pairs):
             pairs = [(key, f"ip_source.{sql_name(each.name)}") for key, each in node.pairs]
             bounds = [keys.bound(key, inner.table, each.name) for key, each in node.pairs]
             where = " and ".join([*filter(None, bounds), keys.exists_sql(pairs)])
             return _named(f"(select * from {self._scan(inner, state)} as ip_source where {where})", inner.alias)
         parts = self._rows(inner, state, outer)
-        if parts.has_windows:
+        if parts.has_windows or parts.group is not None:
             parts = self._wrapped(inner, parts, outer, state)
         names = _over(parts, outer)
         found = [(key, f"({self._text(each, names, state)})") for key, each in node.pairs]
@@ -247,7 +251,7 @@ class Writer:
 
     def _join(self, node: Join, state: State, outer: _Names) -> _Parts:
         left, right = (self._source(each, state, outer) for each in (node.left, node.right))
-        text = f"({right.source})" if isinstance(_unwrapped(node.right), Join) else right.source
+        text = f"({right.source})" if isinstance(node.right, Join) else right.source
         both = _Parts("", aliases=left.aliases | right.aliases, names={**left.names, **right.names})
         word, on = _JOINS[node.kind], ""
         if node.on is not None:
@@ -277,7 +281,7 @@ class Writer:
             group = f"group by grouping sets ({sets})"
         else:
             group = f"group by {', '.join(texts)}" if texts else ""
-        return replace(parts, group=group, names=own)
+        return replace(parts, group=group, names=own, has_sets=node.sets is not None)
 
     def _source(self, node: Rows, state: State, outer: _Names) -> _Parts:
         """Rows that only have a FROM clause, so that they can be joined."""
@@ -325,7 +329,7 @@ class Writer:
             if found is None:
                 return each
             found = found.copy()
-            is_inside = each.parent is not None and isinstance(found, (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case))
+            is_inside = each.parent is not None and isinstance(found, _OPERATORS)
             return exp.paren(found, copy=False) if is_inside else found
 
         found = node.transform(by_name)
@@ -375,13 +379,8 @@ def _grouped_by(key: exp.Expr) -> str:
     return f"cast({text} as int)" if isinstance(key, exp.Literal) and not key.is_string else text
 
 
-def _unwrapped(node: Node) -> Node:
+def _unwrapped(node: Result, state: State = State.NEW) -> tuple[Result, State]:
+    """A result, and its state."""
     while isinstance(node, InState):
-        node = node.child
-    return node
-
-
-def _state_of(node: Node, state: State) -> State:
-    while isinstance(node, InState):
-        node, state = node.child, node.state
-    return state
+        state, node = node.state, node.child
+    return node, state

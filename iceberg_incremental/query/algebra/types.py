@@ -39,7 +39,7 @@ class ColumnTypes(Types):
                 listed = zip(*map(self.of_branch, sides), strict=True)
                 return [self._together([each for each in types if each != ANY]) for types in listed]
             case Distinct() | Sort() | Limit() | Differing() | InState():
-                return self.of_branch(node.child)  # type: ignore[arg-type] # a result
+                return self.of_branch(node.child)
 
     def _together(self, types: list[str | None]) -> str | None:
         return common_type(types) if types else ANY

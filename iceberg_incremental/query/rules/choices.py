@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ..algebra.nodes import Alias, Node, Project, Result, all_nodes, column
-from .changed import Changes
+from .matching import affected_values
 from .restrict import below, selects, sources
+from .run import Run
 
 
 def keys_of_choices(
-    node: Result, columns: Mapping[str, str], changes: Changes, choosing: Collection[Project]
+    node: Result, columns: Mapping[str, str], changes: Run, choosing: Collection[Project]
 ) -> list[Result] | None:
     """The queries for the affected keys of a result. None if a changed relation lacks a column of the key.
 
@@ -44,13 +45,13 @@ def keys_of_choices(
                 if inner is None:
                     return None
                 found += inner
-            elif (rows := changes.affected_values(leaf, list(names.values()))) is not None:
+            elif (rows := affected_values(changes, leaf, list(names.values()))) is not None:
                 alias = f"ip_choice{len(found)}"
                 outputs = tuple((key, column((alias, name))) for key, name in names.items())
                 found.append(Project(Alias(rows, alias), outputs))
     return found
 
 
-def _depends_on_choices(node: Node, changes: Changes, choosing: Collection[Project]) -> bool:
+def _depends_on_choices(node: Node, changes: Run, choosing: Collection[Project]) -> bool:
     """Whether an operator chooses among rows, or reads one that does."""
     return any(each in choosing for each in all_nodes(node, changes.tree.subqueries))

@@ -24,6 +24,7 @@ from ..algebra.nodes import (
     Project,
     Result,
     Rows,
+    RowsInState,
     Scan,
     SetOperation,
     Sort,
@@ -34,10 +35,10 @@ from ..algebra.nodes import (
     names_of,
 )  # fmt: skip
 from ..states import State
-from .changed import Changes
+from .run import Run, none_of, renamed
 
 
-def added(changes: Changes, node: Result) -> Result | None:
+def added(changes: Run, node: Result) -> Result | None:
     """The exact rows that were added to a result.
 
     They are known for a join whose changed sources have only gained rows, and are on an inner or preserved side. None
@@ -47,7 +48,7 @@ def added(changes: Changes, node: Result) -> Result | None:
     return None if removed is None or removed or not found else found[0] if len(found) == 1 else Union(tuple(found))
 
 
-def difference(changes: Changes, node: Result, state: State) -> list[Result] | None:
+def difference(changes: Run, node: Result, state: State) -> list[Result] | None:
     """The added or removed rows of a result. None if they are unknown. A row that is in both results cancels out.
 
     ``state``: ``ADDED`` or ``REMOVED``.
@@ -69,13 +70,15 @@ def difference(changes: Changes, node: Result, state: State) -> list[Result] | N
             types = [changes.types.of_result(child) for child in node.children]
             if not all(None not in each and each == types[0] for each in types):
                 # a branch without such rows is kept if it may determine the types of the columns
-                listed = [each or [changes.none_of(child)] for each, child in zip(listed, node.children, strict=True)]
-            return [changes.with_names(each, names_of(node)) for those in listed for each in those or ()]
+                listed = [
+                    each or [none_of(child, changes.alias())] for each, child in zip(listed, node.children, strict=True)
+                ]
+            return [renamed(each, names_of(node), changes.alias()) for those in listed for each in those or ()]
         case Distinct() | SetOperation() | Limit() | Differing() | InState():
             return None if changes.is_changed(node) else []
 
 
-def row_difference(changes: Changes, node: Rows, state: State) -> list[Rows] | None:
+def row_difference(changes: Run, node: Rows, state: State) -> list[Rows] | None:
     """The added or removed rows of an operator, as in ``difference``."""
     match node:
         case Scan():
@@ -93,11 +96,11 @@ def row_difference(changes: Changes, node: Rows, state: State) -> list[Rows] | N
             return None if rows is None else [replace(node, child=each) for each in rows]
         case Join():
             return _of_join(changes, node, state)
-        case One() | Values() | View() | Keyed() | Delta() | InState() | Group() | Window():
+        case One() | Values() | View() | Keyed() | Delta() | RowsInState() | Group() | Window():
             return None if changes.is_changed(node) else []
 
 
-def _of_join(changes: Changes, node: Join, state: State) -> list[Rows] | None:
+def _of_join(changes: Run, node: Join, state: State) -> list[Rows] | None:
     if node.on is not None and changes.shifts(node.on):
         return None
     optional = {"left": [node.right], "right": [node.left], "full": [node.left, node.right]}.get(node.kind, [])
@@ -107,6 +110,6 @@ def _of_join(changes: Changes, node: Join, state: State) -> list[Rows] | None:
     left, right = (row_difference(changes, each, state) for each in (node.left, node.right))
     if left is None or right is None:
         return None
-    before = InState(node.left, State.OLD) if changes.is_changed(node.left) else node.left
+    before = RowsInState(node.left, State.OLD) if changes.is_changed(node.left) else node.left
     found: list[Rows] = [replace(node, left=each) for each in left]
     return found + [replace(node, left=before, right=each) for each in right]

@@ -119,9 +119,7 @@ def _without_filters(
     has_groups: Callable[[Rows, Sequence[str]], bool],
 ) -> Fewer:
     """Remove the conditions that only read one relation, if its other columns that are read are those of its groups."""
-    others = [
-        each for each in fewer.filters if _read(each, subqueries) != item.aliases or subqueries_in(each)
-    ]
+    others = [each for each in fewer.filters if _read(each, subqueries) != item.aliases or subqueries_in(each)]
     without = replace(fewer, node=_joined(fewer.items, others), filters=tuple(others))
     if len(others) < len(fewer.filters) and has_groups(item.node, without.columns_of(item.node, keys, subqueries)):
         return without

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ..algebra.build import Tree
 from ..algebra.nodes import (
     SUBQUERY,
     Alias,
@@ -25,7 +24,6 @@ from ..algebra.nodes import (
     Filter,
     Generate,
     Group,
-    InState,
     Join,
     Keyed,
     Keys,
@@ -34,6 +32,7 @@ from ..algebra.nodes import (
     Project,
     Result,
     Rows,
+    RowsInState,
     Scan,
     SetOperation,
     Sort,
@@ -48,6 +47,7 @@ from ..algebra.nodes import (
     with_children,
     with_expressions,
 )  # fmt: skip
+from ..algebra.tree import Tree
 from ..text.types import have_one_type
 
 Leaf: TypeAlias = "Scan | Alias"
@@ -102,7 +102,7 @@ def selects(node: Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[tup
         case Limit():
             yield from selects(node.child, tree, {})
         case _:
-            yield from selects(node.child, tree, wanted)  # type: ignore[arg-type] # a result
+            yield from selects(node.child, tree, wanted)
 
 
 def _first(node: Result) -> Project:
@@ -143,7 +143,7 @@ def into(node: Group | Window, wanted: Wanted) -> tuple[Rows, Wanted]:
     if isinstance(node, Window):
         parts = [each.args.get("partition_by") or [] for each in node.functions]
         return node.child, [(each, key) for each, key in wanted if all(each in part for part in parts)]
-    keys = {column((node.alias, f"g{at}")): node.keys[at] for at in node.common}
+    keys: dict[exp.Expr, exp.Expr] = {column((node.alias, f"g{at}")): node.keys[at] for at in node.common}
     constants = {node.keys[at] for at in node.common if node.keys[at].find(exp.Column) is None}
     return node.child, [(keys.get(each, each), key) for each, key in wanted if each in keys or each in constants]
 
@@ -172,9 +172,7 @@ def restricted(
     return change(node)  # type: ignore[return-value] # a result
 
 
-def _restricted_select(
-    node: Project, wanted: Wanted, keys: Keys, tree: Tree, converted: Collection[str]
-) -> Project:
+def _restricted_select(node: Project, wanted: Wanted, keys: Keys, tree: Tree, converted: Collection[str]) -> Project:
     found = sources(node, wanted, tree, converted)
     return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
 
@@ -186,18 +184,20 @@ def restricted_rows(node: Rows, wanted: Wanted, keys: Keys, tree: Tree) -> Rows:
 
 
 def _rewritten(node: Node, held: Mapping[Leaf, HeldKeys], keys: Keys, tree: Tree) -> Node:
+    """An operator whose sources, also those in subqueries of its expressions, are restricted."""
     if not held:
         return node
 
-    def expression(each: exp.Expr) -> exp.Expr:
+    def in_expression(each: exp.Expr) -> exp.Expr:
         names = {name: again(name) for name in subqueries_in(each)}
         if all(name == other for name, other in names.items()):
             return each
-        return each.transform(
-            lambda part: column((SUBQUERY, names[part.name]))
-            if isinstance(part, exp.Column) and part.table == SUBQUERY
-            else part
-        )
+
+        def renamed(part: exp.Expr) -> exp.Expr:
+            is_subquery = isinstance(part, exp.Column) and part.table == SUBQUERY
+            return column((SUBQUERY, names[part.name])) if is_subquery else part
+
+        return each.transform(renamed)
 
     def again(name: str) -> str:
         found = tree.subqueries[name]
@@ -210,34 +210,21 @@ def _rewritten(node: Node, held: Mapping[Leaf, HeldKeys], keys: Keys, tree: Tree
 
     def change(each: Node) -> Node:
         if isinstance(each, (Scan, Alias)):
-            mine = held.get(each)
-            if mine is None:
-                return each
-            if isinstance(each, Alias):
-                return replace(each, child=restricted(each.child, mine.all, keys, tree, mine.converted))
-            pairs = tuple((key, column((each.alias, name))) for name, key in mine.all.items())
-            return Keyed(each, keys, pairs)
-        if isinstance(each, (Delta, InState)):
+            return _restricted_leaf(each, held[each], keys, tree) if each in held else each
+        if isinstance(each, (Delta, RowsInState)):
             return each
-        inner = [change(child) for child in children_of(each)]
-        new = each
-        if any(one is not other for one, other in zip(inner, children_of(each), strict=True)):
-            given = iter(inner)
-            new = with_children(each, lambda _: next(given))
-        listed = expressions_of(new)
-        if any(subqueries_in(part) for part in listed):
-            changed = [expression(part) for part in listed]
-            if any(one is not other for one, other in zip(changed, listed, strict=True)):
-                values = iter(changed)
-                new = with_expressions(new, lambda _: next(values))
-        return new
+        return with_expressions(with_children(each, change), in_expression)
 
     return change(node)
 
 
-def sources(
-    node: Project, wanted: Wanted, tree: Tree, converted: Collection[str] = ()
-) -> list[tuple[Leaf, HeldKeys]]:
+def _restricted_leaf(node: Leaf, held: HeldKeys, keys: Keys, tree: Tree) -> Rows:
+    if isinstance(node, Alias):
+        return replace(node, child=restricted(node.child, held.all, keys, tree, held.converted))
+    return Keyed(node, keys, tuple((key, column((node.alias, name))) for name, key in held.all.items()))
+
+
+def sources(node: Project, wanted: Wanted, tree: Tree, converted: Collection[str] = ()) -> list[tuple[Leaf, HeldKeys]]:
     """The sources of a SELECT and of its subqueries, each with its columns that hold values of a key.
 
     Equality is not transitive if types differ, so a column with another type ends a chain of equal columns.
@@ -284,30 +271,31 @@ class _Level:
 
     def _within_subquery(self, node: Result) -> Iterator[tuple[Leaf, HeldKeys]]:
         """The sources of a subquery. Its WHERE clause can equate them with columns of the outer query."""
-        match node:
-            case Project():
-                base, _ = below(node.child, ())
-                known, optional = dict(self.held), _optional(base)
-                filters: list[exp.Expr] = []
-                above = base
-                while isinstance(above, Filter):
-                    filters += conjuncts(above.condition)
-                    above = above.child
-                mine = [each for each in _level_nodes(base) if isinstance(each, (Scan, Alias))]
-                for leaf in mine:
-                    if leaf.alias not in optional:
-                        self._follow(filters, leaf.alias, known)
-                for leaf in mine:
-                    yield leaf, HeldKeys() if leaf.alias in optional else _of_alias(known, leaf.alias)
-                for each in _level_nodes(node):
-                    for name in [name for part in expressions_of(each) for name in subqueries_in(part)]:
-                        yield from ((leaf, HeldKeys()) for leaf, _ in self._within_subquery(self._tree.subqueries[name].query))
-            case Union() | SetOperation():
-                for child in children_of(node):
-                    for leaf, _ in self._within_subquery(child):  # type: ignore[arg-type] # a result
-                        yield leaf, HeldKeys()
-            case Limit() | Distinct() | Sort() | _:
-                yield from self._within_subquery(node.child)  # type: ignore[arg-type] # a result
+        if isinstance(node, Project):
+            yield from self._within_select(node)
+        for child in () if isinstance(node, Project) else children_of(node):
+            found = self._within_subquery(child)  # type: ignore[arg-type] # a result
+            is_one = isinstance(node, (Limit, Distinct, Sort))
+            yield from found if is_one else ((leaf, HeldKeys()) for leaf, _ in found)
+
+    def _within_select(self, node: Project) -> Iterator[tuple[Leaf, HeldKeys]]:
+        base, _ = below(node.child, ())
+        known, optional = dict(self.held), _optional(base)
+        filters: list[exp.Expr] = []
+        above = base
+        while isinstance(above, Filter):
+            filters += conjuncts(above.condition)
+            above = above.child
+        mine = [each for each in _level_nodes(base) if isinstance(each, (Scan, Alias))]
+        for leaf in mine:
+            if leaf.alias not in optional:
+                self._follow(filters, leaf.alias, known)
+        for leaf in mine:
+            yield leaf, HeldKeys() if leaf.alias in optional else _of_alias(known, leaf.alias)
+        for name in [
+            name for each in _level_nodes(node) for part in expressions_of(each) for name in subqueries_in(part)
+        ]:
+            yield from ((leaf, HeldKeys()) for leaf, _ in self._within_subquery(self._tree.subqueries[name].query))
 
     def _type(self, found: Column) -> str | None:
         return self._tree.types.columns.get(found)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ...table.history import TableName
-from ..algebra.build import Tree
 from ..algebra.nodes import (
     SUBQUERY,
     Alias,
@@ -22,6 +21,7 @@ from ..algebra.nodes import (
     expressions_of,
     subqueries_in,
 )  # fmt: skip
+from ..algebra.tree import Tree
 from .restrict import Wanted, below, selects, sources
 
 
@@ -104,9 +104,7 @@ class _Restrictions:
             for child in children_of(node):
                 yield from self._equalities(child)
 
-    def _through(
-        self, equal: list[tuple[Column, Column]], column: Column, own: set[Column], known: set[Column]
-    ) -> str:
+    def _through(self, equal: list[tuple[Column, Column]], column: Column, own: set[Column], known: set[Column]) -> str:
         """The condition that equates a column with another column with values of a key. Empty if there is none."""
         if column in own:
             return ""
@@ -135,5 +133,5 @@ class _Restrictions:
         from .restrict import below
 
         found = [] if value is None else below(select.child, [(value, "")])[1]
-        is_column = bool(found) and isinstance(found[0][0], exp.Column) and found[0][0] != value
-        return (found[0][0].table, found[0][0].name) if is_column else None
+        key = found[0][0] if found else None
+        return (key.table, key.name) if isinstance(key, exp.Column) and key != value else None

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from sqlglot import exp
 
-from ..algebra.build import Tree
 from ..algebra.nodes import (
     SUBQUERY,
     Alias,
@@ -37,12 +37,70 @@ from ..algebra.nodes import (
     names_of,
     read_columns,
 )  # fmt: skip
+from ..algebra.tree import Tree
 from ..text import functions
 from ..text.refusal import Refusal, refused
 from ..text.supported import is_generator, window_of
-from ..text.types import tells_apart
-from .equal_values import Shown, may_differ, shown
+from ..text.types import Types, tells_apart
 from .restrict import below, selects, sources
+
+_BINARY = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is)
+_CLAUSES = (
+    exp.Where, exp.Group, exp.Having, exp.Join, exp.Order, exp.Ordered, exp.Window, exp.Filter, exp.Distinct, exp.Alias,
+    exp.Select, exp.Subquery, exp.Paren, exp.Tuple, exp.Case, exp.If, exp.WithinGroup, exp.IgnoreNulls,
+    exp.RespectNulls,
+)  # fmt: skip
+_OPERATORS = (exp.And, exp.Or, exp.Not, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
+
+
+class Shown(Enum):
+    """What an expression shows of the difference between equal values that it contains."""
+
+    NOTHING = 0
+    EQUAL = 1
+    """Its value is one of several equal values."""
+
+    DIFFERENCE = 2
+
+
+def _shown_of(node: exp.Expr, top: exp.Expr) -> Shown:
+    """What an expression shows of a value within it. ``top``: the expression, or a clause."""
+    while node is not top:
+        above = node.parent
+        assert above is not None
+        if not isinstance(above, _BINARY) and _is_text(above):
+            return Shown.DIFFERENCE
+        if isinstance(above, (*_BINARY, exp.Between, exp.In, exp.Exists)):
+            return Shown.NOTHING
+        if not _keeps_equal(above):
+            return Shown.DIFFERENCE
+        node = above
+    return Shown.EQUAL
+
+
+def _is_text(node: exp.Expr) -> bool:
+    """Whether an expression of numbers and text, such as ``coalesce(x, 'none')`` or IN, may convert numbers to text."""
+    return any(isinstance(each, exp.Literal) and each.is_string for each in node.iter_expressions())
+
+
+def _keeps_equal(node: exp.Expr) -> bool:
+    """Whether an expression of equal values returns equal values."""
+    if isinstance(node, (exp.Cast, exp.TryCast)):
+        return str(node.to.this.value).lower() in _NUMBERS
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in functions.EQUAL_OF_EQUAL
+    return isinstance(node, (*_CLAUSES, *_OPERATORS))
+
+
+def _may_differ(value: exp.Expr, types: Types) -> bool:
+    """Whether equal values of an expression may differ, as far as its type or those of its columns are known."""
+    type_ = types.of(value)
+    if type_ is not None:
+        return not tells_apart(type_)
+    columns = map(types.of, value.find_all(exp.Column))
+    return any(each is not None and not tells_apart(each) for each in columns)
+
 
 _EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
 """Types whose sums are exact. The average of bigints is computed with doubles."""
@@ -149,12 +207,12 @@ class Stability:
                         self._decide(self._in(each, block) for each in expressions_of(node.child))
                 return outputs
             case _:
-                return self._of_result(node.child)  # type: ignore[arg-type] # a result
+                return self._of_result(node.child)
 
     def _decide(self, found: Iterable[Iterable[Unstable]]) -> None:
         self._deciding += [each for listed in found for each in listed if not each.is_equal]
 
-    def _rows(self, node: Rows, block: Project) -> None:
+    def _rows(self, node: Rows, block: Project) -> None:  # noqa: C901 (one case per operator)
         match node:
             case Alias():
                 for name, found in zip(node.names, self._of_result(node.child), strict=True):
@@ -180,14 +238,11 @@ class Stability:
                 for child in children_of(node):
                     self._rows(child, block)  # type: ignore[arg-type] # of rows
                 is_of_groups = isinstance(node, Filter) and isinstance(_below_filters(node), Group)
-                found = [self._in(each, block, decides=not is_of_groups) for each in expressions_of(node)]
-                self._decide(found)
+                self._decide(self._in(each, block, decides=not is_of_groups) for each in expressions_of(node))
             case _:
                 return
 
-    def _own(
-        self, part: exp.Expr, inexact: Mapping[int, tuple[exp.Expr, bool]], block: Project
-    ) -> list[Unstable]:
+    def _own(self, part: exp.Expr, inexact: Mapping[int, tuple[exp.Expr, bool]], block: Project) -> list[Unstable]:
         """The unstable expressions in an aggregate or window function: its own functions, and those that it reads."""
         own = {id(node): Unstable(block, node, False, is_equal=True) for node in one_of_equal(part, self._types)}
         mine = {id(node) for node in part.walk()}
@@ -239,7 +294,7 @@ class Stability:
 
     def _inexact(self, parts: Sequence[exp.Expr]) -> dict[int, tuple[exp.Expr, bool]]:
         """The aggregates whose value can differ between computations, and whether they choose among rows."""
-        found = {}
+        found: dict[int, tuple[exp.Expr, bool]] = {}
         for node in [node for part in parts for node in part.walk() if isinstance(node, exp.Anonymous)]:
             name = node.name.lower()
             if name in functions.INEXACT_AGGREGATES:
@@ -275,8 +330,8 @@ class Stability:
             return False  # the rows that a generator returns for one row have the same values of all columns
         group = _below_filters(node.child)
         if isinstance(group, Group):  # no two groups are equal
-            keys = [column((group.alias, f"g{at}")) for at, e in enumerate(group.keys) if e.find(exp.Column) is not None]
-            return group.sets is None and all(key in each for each in listed for key in keys)
+            keys = [at for at, each in enumerate(group.keys) if each.find(exp.Column) is not None]
+            return group.sets is None and all(column((group.alias, f"g{at}")) in e for e in listed for at in keys)
         orders = [(each.args.get("partition_by"), each.args["order"]) for each in windows]
         read = {each for part in parts for each in read_columns(part, self._tree.subqueries)}
         columns = [each for each in read if each[0] != node.alias]
@@ -291,13 +346,13 @@ class Stability:
         return type_ is not None and type_.startswith(exact)
 
 
-def one_of_equal(part: exp.Expr, types: object) -> Iterator[exp.Expr]:
+def one_of_equal(part: exp.Expr, types: Types) -> Iterator[exp.Expr]:
     """The aggregates and window functions in an expression that return one of several equal values."""
     for node in part.walk():
         if isinstance(node, exp.Anonymous) and node.name.lower() in functions.OF_EQUAL and node.expressions:
             ordered = node.parent.find_all(exp.Ordered) if isinstance(node.parent, exp.WithinGroup) else ()
             values = [*node.expressions, *(each.this for each in ordered)]
-            if any(may_differ(each, types) for each in values):  # type: ignore[arg-type]
+            if any(_may_differ(each, types) for each in values):
                 yield node
 
 
@@ -306,7 +361,7 @@ def _shown(found: Sequence[tuple[exp.Expr, Unstable]], part: exp.Expr) -> list[U
     return [
         replace(each, is_equal=each.is_equal and seen is Shown.EQUAL)
         for node, each in found
-        if not each.is_equal or (seen := shown(node, part)) is not Shown.NOTHING
+        if not each.is_equal or (seen := _shown_of(node, part)) is not Shown.NOTHING
     ]
 
 

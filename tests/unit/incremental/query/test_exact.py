@@ -218,10 +218,10 @@ QUERIES = {
     "on b.y = c.y where b.k = a.k and c.z is null)",
     "a subquery over a cte": "with t as (select k, count(*) as n from db.b group by k) "
     "select a.k, a.x from db.a a where a.x < (select max(n) from t where t.k = a.k)",
-    "a derived table that is correlated": "select k, (select m from (select max(y) as m from db.b where b.k = a.k) t) "
-    "as m from db.a",
-    "a join that is correlated": "select k, x from db.a where exists (select 1 from (select y from db.b where b.k = a.k "
-    "group by y) t join db.c on t.y = c.y)",
+    "a derived table that is correlated": "select k, (select m from (select max(y) as m from db.b where b.k = a.k) "
+    "t) as m from db.a",
+    "a join that is correlated": "select k, x from db.a where exists (select 1 from (select y from db.b where b.k = "
+    "a.k group by y) t join db.c on t.y = c.y)",
     "a union that is correlated": "select k, (select count(*) from (select y from db.b where b.k = a.k union all select "
     "z from db.c where c.y = a.x) t) as n from db.a",
     # windows

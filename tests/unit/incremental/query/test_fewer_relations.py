@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from iceberg_incremental.query.algebra.build import Tree, build
+from iceberg_incremental.query.algebra.build import build
 from iceberg_incremental.query.algebra.nodes import Project, Scan, all_nodes
+from iceberg_incremental.query.algebra.tree import Tree
 from iceberg_incremental.query.rules.keys import Fewer, Match, fewer_relations
 from iceberg_incremental.query.text.dialect import PlainSpark
 from iceberg_incremental.query.text.parsing import parsed

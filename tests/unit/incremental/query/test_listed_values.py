@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.text.clauses import listed_values_sql
 from iceberg_incremental.query.plan import incremental_query
+from iceberg_incremental.query.text.clauses import listed_values_sql
 from iceberg_incremental.query.text.refusal import Refusal
 
 from .kept_tables import COLUMNS

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from iceberg_incremental.query.rules.measures import measure_of
+from iceberg_incremental.query.rules.summary import measure_of
 from iceberg_incremental.query.states import TableStates
 from iceberg_incremental.query.text.dialect import PlainSpark
 

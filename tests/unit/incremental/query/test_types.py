@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from iceberg_incremental.query.algebra.build import build
 from iceberg_incremental.query.text.parsing import parsed
 from iceberg_incremental.query.text.types import tells_apart

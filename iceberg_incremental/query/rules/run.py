@@ -1,0 +1,271 @@
+"""One run of a query: the states of its tables and of the clock, what has changed, and its views of keys."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ...table.clock import DATE, TIME
+from ..algebra.nodes import (
+    Alias,
+    Filter,
+    Generate,
+    Group,
+    InState,
+    Join,
+    Node,
+    One,
+    Project,
+    Result,
+    Rows,
+    Scan,
+    Sort,
+    Subquery,
+    Union,
+    Values,
+    View,
+    Window,
+    all_nodes,
+    children_of,
+    column,
+    expressions_of,
+    names_of,
+    outer_aliases,
+    subqueries_in,
+)
+from ..algebra.sql import Writer
+from ..algebra.tree import Tree
+from ..states import Broadcast, KeyView, State, TableStates
+from ..text.clock import ClockStates, at_checkpoint, marks_in, reads
+from ..text.supported import is_of_row
+from ..text.types import Types, have_one_type, tells_apart
+
+Variant = tuple[State, Rows]
+"""Changed rows, and the state of the rest of what they are computed from.
+
+With ``BOTH``, the rows are changed rows of both states at once. This is possible if no other relation has changed, or
+if only inner joins combine tables. The variant may then also have rows that are in neither state.
+"""
+
+
+class Run(ABC):
+    """What the rules know about a run.
+
+    ``tables``: the states of its base tables. ``prefix``: the prefix of the names of its views. ``clock``: if the query
+    reads it.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        tables: Mapping[str, TableStates],
+        prefix: str,
+        broadcast: Broadcast = lambda alias, rows, types: "",
+        clock: ClockStates | None = None,
+    ) -> None:
+        self.tree = replace(tree, subqueries=dict(tree.subqueries))
+        self.types = tree.types
+        self.tables = tables
+        self._prefix = prefix
+        self.broadcast = broadcast
+        self._clock = clock
+        self._moved = frozenset() if clock is None else clock.moved((DATE, TIME))
+        self._changed: dict[Node, bool] = {}
+        self._joins_only: dict[Node, bool] = {}
+        self._results: dict[tuple[Node, State], Result | None] = {}
+        self._views: dict[object, tuple[View, Result]] = {}
+        self._writer = Writer(self.tree.subqueries, self._relation, self._at_checkpoint)
+        self._numbers = 0
+
+    @abstractmethod
+    def variants(self, node: Rows, state: State) -> list[Variant]:
+        """The changed rows of an operator. ``state``: OLD or NEW for those of one state, or BOTH for all of them."""
+
+    @abstractmethod
+    def keys_of(self, node: Project | Group | Window, keys: Mapping[str, exp.Expr]) -> Result | None:
+        """The values of expressions in affected rows, below the groups and windows of a SELECT."""
+
+    @abstractmethod
+    def view_of(self, node: Group | Window, at: object, keys: Sequence[exp.Expr]) -> View:
+        """The view of groups or partitions with a changed row. ``keys``: their expressions.
+
+        ``at``: which of an operator's groups or partitions.
+        """
+
+    @property
+    def views(self) -> list[KeyView]:
+        """The views of keys that the returned SQL reads, in the order of their creation."""
+        return [KeyView(view.name, self.sql(query), view.names) for view, query in self._views.values()]
+
+    @property
+    def view_queries(self) -> list[Result]:
+        """The queries of the views."""
+        return [query for _, query in self._views.values()]
+
+    def sql(self, node: Result, state: State = State.NEW) -> str:
+        """The query of a result, with the time in the places of the marks of the clock."""
+        text = self._writer.result(node, state)
+        return text if self._clock is None else self._clock.sql(text)
+
+    def _relation(self, name: str, state: State) -> str:
+        return self.tables[name].sql(state) or ""
+
+    def _at_checkpoint(self, node: exp.Expr) -> exp.Expr:
+        return at_checkpoint(node) if self._moved and reads(node, self._moved) else node
+
+    def is_changed(self, node: Node) -> bool:
+        """Whether the rows of an operator may have changed."""
+        if node not in self._changed:
+            if isinstance(node, Scan):
+                self._changed[node] = self.tables[node.table].changes is not None
+            else:
+                own = any(map(self.shifts, expressions_of(node)))
+                self._changed[node] = own or any(map(self.is_changed, children_of(node)))
+        return self._changed[node]
+
+    def has(self, node: Scan, state: State) -> bool:
+        """Whether a table has changed rows: removed rows, added rows, or any of them."""
+        return self.tables[node.table].sql(state) is not None
+
+    def shifts(self, node: exp.Expr) -> bool:
+        """Whether an expression may have another value for the same row: by the clock, or by a subquery."""
+        if self._moved and reads(node, self._moved):
+            return True
+        return any(self.is_changed_subquery(name) for name in subqueries_in(node))
+
+    def is_changed_subquery(self, name: str) -> bool:
+        """Whether the value of a subquery may have changed for the same row."""
+        found = self.tree.subqueries[name]
+        return self.is_changed(found.query) or any(map(self.shifts, found.values))
+
+    def reads_clock(self, node: Node) -> bool:
+        """Whether the operators of one SELECT read the clock, and its value has changed."""
+        if not self._moved or isinstance(node, (Scan, Alias)):
+            return False
+        inner = [name for each in expressions_of(node) for name in subqueries_in(each)]
+        nodes = [each for name in inner for each in all_nodes(self.tree.subqueries[name].query, self.tree.subqueries)]
+        if any(reads(part, self._moved) for each in (node, *nodes) for part in expressions_of(each)):
+            return True
+        return any(map(self.reads_clock, children_of(node)))
+
+    def only_joins(self, node: Node) -> bool:
+        """Whether an operator combines tables so that each of their rows can only add rows."""
+        if node not in self._joins_only:
+            is_plain = isinstance(node, (Scan, Alias, Filter, Project, Union, Sort, Generate, One, Values))
+            is_plain = is_plain or (isinstance(node, Join) and node.kind == "inner")
+            parts = expressions_of(node)
+            is_plain = is_plain and not any(subqueries_in(each) or self.shifts(each) for each in parts)
+            self._joins_only[node] = is_plain and all(map(self.only_joins, children_of(node)))
+        return self._joins_only[node]
+
+    def exists(self, rows: Rows, state: State, hint: str = "") -> exp.Expr:
+        """The condition that there are rows."""
+        name = f"s{len(self.tree.subqueries)}"
+        query = at_state(Project(rows, (("ip_one", exp.Literal.number(1)),), hint), state)
+        outer = outer_aliases(query, self.tree.subqueries)
+        self.tree.subqueries[name] = Subquery("exists", (), query, outer)
+        self._changed[query] = False
+        return column(("ip_sub", name))
+
+    def can_compare(self, node: Result) -> bool:
+        """Whether the rows of a result can be compared by value between the states."""
+        return all(map(tells_apart, self.types.of_result(node)))
+
+    def view(self, key: object, query: Callable[[], Result]) -> View:
+        """The view with a key. ``query``: returns its query, if there is no view yet."""
+        if key not in self._views:
+            found = query()
+            self._numbers += 1
+            view = View(f"{self._prefix}_{self._numbers}", "", names_of(found))
+            self._views[key] = (view, found)
+        return self._views[key][0]
+
+    def alias(self) -> str:
+        """A new alias."""
+        self._numbers += 1
+        return f"ip_c{self._numbers}"
+
+
+def at_state(node: Result, state: State) -> InState:
+    """A result in a state. Changed rows of both states are joined with relations that have not changed."""
+    return InState(node, State.NEW if state is State.BOTH else state)
+
+
+def union_of(found: Sequence[Result]) -> Result | None:
+    """All rows of some results. None without results."""
+    return None if not found else found[0] if len(found) == 1 else Union(tuple(found))
+
+
+def renamed(node: Result, names: Sequence[str], alias: str) -> Result:
+    """A result with other names of its columns. ``alias``: a new alias."""
+    if names_of(node) == tuple(names):
+        return node
+    listed = zip(names, names_of(node), strict=True)
+    return Project(Alias(node, alias), tuple((name, column((alias, old))) for name, old in listed))
+
+
+def none_of(node: Result, alias: str) -> Project:
+    """A result without its rows, for the types of its columns."""
+    rows = Filter(Alias(node, alias), exp.false())
+    return Project(rows, tuple((name, column((alias, name))) for name in names_of(node)))
+
+
+def whole_states(node: Rows, state: State) -> list[tuple[State, Rows]]:
+    """All rows, in the states that are wanted."""
+    return [(one, node) for one in state.each]
+
+
+def partitions(node: Window) -> list[list[exp.Expr]]:
+    """The PARTITION BYs of windows that have none in common, or the expressions that all of them have in common.
+
+    A row can only be affected by rows of one of its partitions. One of the lists is empty if all rows are in one.
+    """
+    listed = list({tuple(each.args.get("partition_by") or ()): None for each in node.functions})
+    common = [each for each in listed[0] if all(each in other for other in listed)]
+    return [common] if common else [list(each) for each in listed]
+
+
+def now(node: exp.Expr) -> exp.Expr:
+    """An expression that reads the present clock, in SQL for any state."""
+    found = exp.paren(node.copy())
+    for each in marks_in(found):
+        each.replace(exp.Var(this=f"{each.name.lower()}()"))
+    return found
+
+
+_Conditions = tuple[list[exp.Expr], "exp.Expr | None"]
+
+
+def of_values(
+    values: Sequence[exp.Expr], outputs: Sequence[exp.Expr], types: Types, *, must_be_true: bool
+) -> list[_Conditions]:
+    """The conditions under which changed rows affect the value of IN: those of the rows, and that of the row around it.
+
+    ``values``: those of IN. ``outputs``: those of the changed rows. ``must_be_true``: whether only the rows matter for
+    which IN is true.
+    """
+    pairs = list(zip(values, outputs, strict=True)) if len(values) == len(outputs) else []
+    pairs = [pair for pair in pairs if all(map(is_of_row, pair))]
+    one_type = all(have_one_type(types.of(mine), types.of(value)) for mine, value in pairs)
+    if one_type and must_be_true:
+        return [([_equal(mine, value) for mine, value in pairs], None)]
+    if one_type and len(pairs) == 1:
+        ((mine, value),) = pairs
+        return [([_equal(mine, value)], None), ([_is_null(value)], None), ([], _is_null(mine))]
+    # IN and = may convert values of different types in different ways
+    return [([_not_different(mine, value) for mine, value in pairs], None)]
+
+
+def _equal(value: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.EQ(this=exp.paren(value.copy()), expression=exp.paren(other.copy()))
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=exp.paren(value.copy()), expression=exp.null())
+
+
+def _not_different(value: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.not_(exp.Is(this=exp.paren(_equal(value, other)), expression=exp.false()))
