@@ -222,8 +222,8 @@ QUERIES = {
     "t) as m from db.a",
     "a join that is correlated": "select k, x from db.a where exists (select 1 from (select y from db.b where b.k = "
     "a.k group by y) t join db.c on t.y = c.y)",
-    "a union that is correlated": "select k, (select count(*) from (select y from db.b where b.k = a.k union all select "
-    "z from db.c where c.y = a.x) t) as n from db.a",
+    "a union that is correlated": "select k, (select count(*) from (select y from db.b where b.k = a.k union all "
+    "select z from db.c where c.y = a.x) t) as n from db.a",
     # windows
     "a window": "select k, x, s, sum(x) over (partition by k) as t from db.a",
     "a rank": "select k, x, rank() over (partition by s order by x) as r from db.a",
