@@ -10,7 +10,7 @@ from functools import cached_property
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.metadata.views import View
-from iceberg_incremental.query.algebra.complete import complete_text, with_marks_of_texts
+from iceberg_incremental.query.complete import complete_text, with_marks_of_texts
 from iceberg_incremental.query.text.clauses import has_limit
 from iceberg_incremental.query.text.clock import (
     ClockStates,

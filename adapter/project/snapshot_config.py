@@ -9,8 +9,8 @@ from typing import Any
 from dbt.adapters.base.column import Column
 
 from iceberg_incremental.explain import snapshot_reasons as reasons
+from iceberg_incremental.query.row_wise import require_constant
 from iceberg_incremental.query.text.refusal import Refusal
-from iceberg_incremental.query.text.row_wise import require_constant
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.write.dbt_snapshot import KEY_TYPES, Columns
 

@@ -11,9 +11,9 @@ from sqlglot import exp
 from ..names import sql_name
 from ..table.history import TableName
 from .algebra.build import build
-from .algebra.complete import complete_text
 from .algebra.nodes import (
     Alias,
+    ColumnTypes,
     Distinct,
     Group,
     Keyed,
@@ -27,13 +27,14 @@ from .algebra.nodes import (
     Sort,
     Window,
     all_nodes,
+    children_of,
     column,
     expressions_of,
     names_of,
-)  # fmt: skip
+)
 from .algebra.sql import Writer
 from .algebra.tree import Tree
-from .algebra.types import ColumnTypes
+from .complete import complete_text
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
@@ -192,7 +193,11 @@ class IncrementalQuery:
             assert select is not None
             keys = changes.keys_of(select, self._expressions())
             return [] if keys is None else [keys]
-        found = [changes.changed(self.tree.root, each) for each in (State.OLD, State.NEW)]
+        root = _unsorted(self.tree.root)
+        if isinstance(root, (Distinct, SetOperation)):  # their rows depend on the values of changed rows alone
+            values = changes.values_of(children_of(root), names_of(root))  # type: ignore[arg-type] # results
+            return [] if values is None else [values]
+        found = [changes.changed(root, each) for each in (State.OLD, State.NEW)]
         return [each for each in found if each is not None]
 
     def finds_keys(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> bool:
@@ -260,10 +265,14 @@ def _select_of(root: Result) -> Project | None:
     return root if isinstance(root, Project) else None
 
 
-def _is_distinct(root: Result) -> bool:
+def _unsorted(root: Result) -> Result:
     while isinstance(root, Sort):
         root = root.child
-    return isinstance(root, Distinct)
+    return root
+
+
+def _is_distinct(root: Result) -> bool:
+    return isinstance(_unsorted(root), Distinct)
 
 
 def incremental_query(
@@ -415,8 +424,7 @@ def _total(root: Result, parsed_sql: exp.Query) -> Refusal | None:
 
     The construct is empty for a total, which can be continued.
     """
-    while isinstance(root, Sort):
-        root = root.child
+    root = _unsorted(root)
     if isinstance(root, Limit):
         advice = "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY"
         return refused("LIMIT", parsed_sql, advice)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ..query.text.dialect import may_be_moment
 from ..query.text.functions import INEXACT_AGGREGATES, INEXACT_IN_WINDOWS, ROUNDING, VOLATILE, WITHOUT_PARENTHESES
-from ..query.text.moments import may_be_moment, moment_in, shown
+from ..query.text.moments import moment_in, shown
 from ..query.text.parsing import literals, parsed
 from ..query.text.refusal import Refusal
 

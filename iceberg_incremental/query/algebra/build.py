@@ -20,6 +20,7 @@ from .names import Frame, Scope, Source, is_field_of, is_struct, resolved
 from .nodes import (
     SUBQUERY,
     Alias,
+    ColumnTypes,
     Distinct,
     Filter,
     Generate,
@@ -46,9 +47,8 @@ from .nodes import (
     outer_aliases,
     read_columns,
     rewritten,
-)  # fmt: skip
+)
 from .tree import Tree, with_names
-from .types import ColumnTypes
 
 Columns = Mapping[str, str]
 _PREFIX = "ip_table_"

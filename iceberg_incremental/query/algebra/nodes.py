@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from ...names import sql_name
 from ..states import State
+from ..text.types import Types, common_type
 
 Column: TypeAlias = tuple[str, str]
 """The alias and the name of a column of rows."""
@@ -443,3 +444,31 @@ def outer_aliases(node: Node, subqueries: Mapping[str, Subquery]) -> frozenset[C
 def is_numbered(node: exp.Expr) -> bool:
     """Whether an expression is the number of a grouping set: ``grouping()`` or ``grouping_id()``."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
+
+
+ANY = "void"
+"""The type of NULL, which takes any type."""
+
+
+class ColumnTypes(Types):
+    """The types of expressions over the columns of a tree."""
+
+    def of_result(self, node: Result) -> list[str | None]:
+        """The types of the columns of a result."""
+        return [None if each == ANY else each for each in self.of_branch(node)]
+
+    def of_branch(self, node: Result) -> list[str | None]:
+        """The types as in ``of_result``, with ``ANY`` for columns of NULLs."""
+        match node:
+            case Project():
+                values = [each for _, each in node.outputs]
+                return [ANY if isinstance(each.unnest(), exp.Null) else self.of(each) for each in values]
+            case Union() | SetOperation():
+                sides = node.children if isinstance(node, Union) else (node.left, node.right)
+                listed = zip(*map(self.of_branch, sides), strict=True)
+                return [self._together([each for each in types if each != ANY]) for types in listed]
+            case Distinct() | Sort() | Limit() | Differing() | InState():
+                return self.of_branch(node.child)
+
+    def _together(self, types: list[str | None]) -> str | None:
+        return common_type(types) if types else ANY

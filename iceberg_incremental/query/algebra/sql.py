@@ -44,7 +44,7 @@ from .nodes import (
     is_numbered,
     names_of,
     subqueries_in,
-)  # fmt: skip
+)
 
 Relation = Callable[[str, State], str]
 """The SQL of a base table in a state, as a relation for FROM."""

@@ -9,8 +9,7 @@ from sqlglot import exp
 
 from ...table.history import TableName
 from ..text.refusal import refused
-from .nodes import Project, Result, SetOperation, Sort, Subquery, Union, names_of
-from .types import ColumnTypes
+from .nodes import ColumnTypes, Project, Result, SetOperation, Sort, Subquery, Union, names_of
 
 
 @dataclass(frozen=True)

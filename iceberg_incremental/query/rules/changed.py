@@ -14,6 +14,7 @@ from functools import partial
 from sqlglot import exp
 
 from ..algebra.nodes import (
+    SUBQUERY,
     Alias,
     Delta,
     Differing,
@@ -41,20 +42,34 @@ from ..algebra.nodes import (
     Window,
     children_of,
     column,
+    columns_of,
     conjuncts,
     expressions_of,
     filtered,
     names_of,
     outer_aliases,
+    read_columns,
     subqueries_in,
-)  # fmt: skip
+)
 from ..states import State
 from ..text.clock import at_checkpoint, compared_parts
 from ..text.supported import is_of_row
 from .keys import Match, fewer_relations
 from .matching import has_groups, matching
 from .restrict import above_groups, into, only, restricted
-from .run import Run, Variant, at_state, none_of, now, of_values, partitions, renamed, union_of, whole_states
+from .run import (
+    Run,
+    Variant,
+    at_state,
+    none_of,
+    nothing_of,
+    now,
+    of_values,
+    partitions,
+    renamed,
+    union_of,
+    whole_states,
+)
 
 _Own = Mapping[Rows, tuple[Sequence[str], Sequence[Match]]]
 """Relations of which only some columns are read, and those that were left out and match them."""
@@ -98,8 +113,10 @@ class Changes(Run):
                 return [(at, replace(node, child=each)) for at, each in self.variants(node.child, state, own)]
             case Join(kind="inner"):
                 return self._inner_join(node, state, own)
-            case Join(kind="left" | "right" | "full"):
+            case Join(kind="left" | "right"):
                 return self._outer_join(node, state, own)
+            case Join(kind="full"):
+                return self._full_join(node, state, own)
             case Join():
                 return self._semi_join(node, state, own)
             case Group():
@@ -132,39 +149,60 @@ class Changes(Run):
         return found
 
     def _outer_join(self, node: Join, state: State, own: _Own | None) -> list[Variant]:
-        """Changed rows of a preserved side, and rows that a changed row of an optional side meets in either state."""
-        if node.on is not None and self.shifts(node.on):
-            return whole_states(node, state)
-        preserved = {"left": [node.left], "right": [node.right], "full": [node.left, node.right]}[node.kind]
-        optional = {"left": [node.right], "right": [node.left], "full": [node.left, node.right]}[node.kind]
+        """Changed rows of the preserved side, and rows that a changed row of the other side meets in either state."""
+        left = node.kind == "left"
+        preserved, optional = (node.left, node.right) if left else (node.right, node.left)
         found: list[Variant] = []
-        met = [condition for side in optional if (condition := self._met_by(side, node.on, own)) is not None]
-        for one in state.each if met else [state]:
-            for side in preserved:
-                for at, each in self.variants(side, one, own):
-                    kept = replace(node, left=each) if side is node.left else replace(node, right=each)
-                    kind = node.kind if node.kind != "full" else "left" if side is node.left else "right"
-                    found.append((at, replace(kept, kind=kind)))
-            found += [(one, Filter(node, each)) for each in met if one is not State.BOTH]
+        met = self._met_by(optional, node.on, own)
+        for one in state.each if met is not None else [state]:
+            for at, each in self.variants(preserved, one, own):
+                found.append((at, replace(node, left=each) if left else replace(node, right=each)))
+            found += [] if met is None else [(one, Filter(node, met))]
         return found
+
+    def _full_join(self, node: Join, state: State, own: _Own | None) -> list[Variant]:
+        """The rows of the left join, and rows of the right side that may have no partner.
+
+        These are its changed rows, and those that a changed row of the left side meets in either state.
+        """
+        found = self._outer_join(replace(node, kind="left"), state, own)
+        alone = self.variants(node.right, state, own)
+        if (met := self._met_by(node.left, node.on, own)) is not None:
+            alone += [(one, Filter(node.right, met)) for one in self._states_of(node.right, state, own)]
+        nothing = Filter(node.left, exp.false())
+        return found + [(at, replace(node, kind="right", left=nothing, right=each)) for at, each in alone]
 
     def _semi_join(self, node: Join, state: State, own: _Own | None) -> list[Variant]:
         """Changed rows of the left side, and those that a changed row of the right side meets in either state."""
-        if node.on is not None and self.shifts(node.on):
-            return whole_states(node.left, state)
         met = self._met_by(node.right, node.on, own)
+        if met is None:
+            return [(at, replace(node, left=each)) for at, each in self.variants(node.left, state, own)]
         found: list[Variant] = []
-        if met is not None and state is State.BOTH and not self._has_changed(node.left, own):
-            return [(State.NEW, Filter(node.left, met))]
-        for one in state.each if met is not None else [state]:
+        for one in self._states_of(node.left, state, own):
             found += [(at, replace(node, left=each)) for at, each in self.variants(node.left, one, own)]
-            found += [] if met is None else [(one, Filter(node.left, met))]
+            found += [(one, Filter(node.left, met))]
         return found
 
+    def _states_of(self, node: Rows, state: State, own: _Own | None) -> list[State]:
+        """The states in which rows are read. Rows that have not changed need not be read twice."""
+        return [State.NEW] if state is State.BOTH and not self._has_changed(node, own) else state.each
+
     def _met_by(self, side: Rows, on: exp.Expr | None, own: _Own | None) -> exp.Expr | None:
-        """The condition that a changed row of a side meets a row of the other one. None if there are no such rows."""
-        conditions = [each for each in conjuncts(on) if not subqueries_in(each)]
-        found = [self.exists(filtered(each, *conditions), at) for at, each in self.variants(side, State.BOTH, own)]
+        """The condition that a row of the other side meets a changed row of a side, or another row than before.
+
+        None if there are no such rows.
+        """
+        parts = conjuncts(on)
+        steady = [each for each in parts if not subqueries_in(each) and not self.shifts(each)]
+        found = [self.exists(filtered(each, *steady), at) for at, each in self.variants(side, State.BOTH, own)]
+        mine = {alias for alias, _ in columns_of(side)}
+        for part in [each for each in parts if self.shifts(each)]:
+            read = {alias for alias, _ in read_columns(part, self.tree.subqueries)}
+            condition = exp.or_(*self._shift_conditions([part], side))
+            if read <= mine or not subqueries_in(part):
+                found += [self.exists(filtered(side, *steady, condition), one) for one in State.BOTH.each]
+            else:  # a subquery cannot read columns of a query around the query around it
+                found.append(exp.true() if read & mine else condition)
         return exp.or_(*found) if found else None
 
     def _group(self, node: Group, state: State) -> list[Variant]:
@@ -189,7 +227,7 @@ class Changes(Run):
     def _groups(self, node: Project | Group | Window, keys: Sequence[exp.Expr]) -> Result:
         """The values of expressions in changed rows below groups or partitions."""
         found = self.keys_of(node, {f"k{at}": each for at, each in enumerate(keys)})
-        return Distinct(_nothing(len(keys)) if found is None else found)
+        return Distinct(nothing_of(len(keys)) if found is None else found)
 
     def _window(self, node: Window, state: State) -> list[Variant]:
         """The rows in a partition of any of the windows that contains a changed row."""
@@ -220,27 +258,38 @@ class Changes(Run):
         ``are_filters``: whether only rows matter for which all expressions are true.
         """
         found: list[Variant] = []
-        clock = [each for part in parts for each in compared_parts(part, self._moved)] if self._moved else []
-        if clock:
-            differs = exp.or_(
-                *(
-                    exp.not_(exp.NullSafeEQ(this=exp.paren(at_checkpoint(each)), expression=exp.paren(now(each))))
-                    for each in dict.fromkeys(clock)
-                )
-            )
-            others = list(parts) if are_filters else []
-            found += [(one, filtered(node, differs, *others)) for one in state.each]
+        if (differs := self._clock_condition(parts)) is not None:
+            found += [(one, filtered(node, differs, *(parts if are_filters else ()))) for one in state.each]
         for part in parts:
-            for name in dict.fromkeys(subqueries_in(part)):
-                if not self.is_changed_subquery(name):
-                    continue
-                is_part = part == column(("ip_sub", name))
-                others = [each for each in parts if each is not part] if are_filters else []
-                condition = self._can_change(self.tree.subqueries[name], node, must_be_true=are_filters and is_part)
-                same = not self.is_changed(node) and not any(map(self.shifts, others))
-                states = [State.NEW] if same and state is State.BOTH else state.each
+            others = [each for each in parts if each is not part] if are_filters else []
+            states = state.each if any(map(self.shifts, others)) else self._states_of(node, state, None)
+            for condition in self._subquery_conditions(part, node, are_filters=are_filters):
                 found += [(one, filtered(node, *others, condition)) for one in states]
         return found
+
+    def _shift_conditions(self, parts: Sequence[exp.Expr], around: Rows) -> list[exp.Expr]:
+        """The conditions for the rows for which expressions may differ between the states."""
+        clock = self._clock_condition(parts)
+        found = [each for part in parts for each in self._subquery_conditions(part, around, are_filters=False)]
+        return found if clock is None else [clock, *found]
+
+    def _clock_condition(self, parts: Sequence[exp.Expr]) -> exp.Expr | None:
+        """The condition for the rows for which expressions differ by the clock alone. None if they do not read it."""
+        found = [each for part in parts for each in compared_parts(part, self._moved)] if self._moved else []
+        same = [
+            exp.NullSafeEQ(this=exp.paren(at_checkpoint(each)), expression=exp.paren(now(each)))
+            for each in dict.fromkeys(found)
+        ]
+        return exp.or_(*map(exp.not_, same)) if same else None
+
+    def _subquery_conditions(self, part: exp.Expr, around: Rows, *, are_filters: bool) -> list[exp.Expr]:
+        """The conditions for the rows for which the values of an expression's subqueries can change."""
+        return [
+            self._can_change(found, around, must_be_true=are_filters and part == column((SUBQUERY, name)))
+            for name in dict.fromkeys(subqueries_in(part))
+            if self.is_changed_subquery(name)
+            for found in [self.tree.subqueries[name]]
+        ]
 
     def _can_change(self, node: Subquery, around: Rows, *, must_be_true: bool) -> exp.Expr:
         """The condition for the rows ``around`` for which the value of a subquery can change.
@@ -364,9 +413,13 @@ class Changes(Run):
         return union_of([InState(found, one) for one in state.each])
 
     def _value_keys(self, sides: Sequence[Result], names: Sequence[str]) -> Result:
+        both = self.values_of(sides, names)
+        return Distinct(nothing_of(len(names)) if both is None else both)
+
+    def values_of(self, sides: Sequence[Result], names: Sequence[str]) -> Result | None:
+        """The changed rows of some results in both states. None if there are none."""
         found = [self.changed(side, State.BOTH) for side in sides]
-        both = union_of([renamed(each, names, self.alias()) for each in found if each is not None])
-        return Distinct(_nothing(len(names)) if both is None else both)
+        return union_of([renamed(each, names, self.alias()) for each in found if each is not None])
 
     # Keys
 
@@ -436,11 +489,6 @@ def _of_group(node: exp.Expr, group: Group) -> exp.Expr:
     # the value of an aggregate is not one of a row
     is_measure = any(each.table == group.alias for each in found.find_all(exp.Column))
     return exp.Anonymous(this="count", expressions=[exp.Star()]) if is_measure else found
-
-
-def _nothing(columns: int) -> Project:
-    outputs = tuple((f"k{at}", exp.null()) for at in range(columns))
-    return Project(Filter(One(), exp.false()), outputs)
 
 
 def _is_total(node: Rows) -> bool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from sqlglot import exp
+
 from ..algebra.nodes import (
     Delta,
     Differing,
+    Filter,
     Node,
     Scan,
     Subquery,
     children_of,
     expressions_of,
     subqueries_in,
-)  # fmt: skip
+)
 
 
 def scans(nodes: Iterable[Node], subqueries: Mapping[str, Subquery]) -> Counter[str]:
@@ -23,7 +26,7 @@ def scans(nodes: Iterable[Node], subqueries: Mapping[str, Subquery]) -> Counter[
     for node in nodes:
         if isinstance(node, Scan):
             found[node.table] += 1
-        elif not isinstance(node, Delta):
+        elif not isinstance(node, Delta) and not (isinstance(node, Filter) and node.condition == exp.false()):
             below = scans(children_of(node), subqueries)
             names = [name for each in expressions_of(node) for name in subqueries_in(each)]
             below += scans((subqueries[name].query for name in names), subqueries)

@@ -33,7 +33,7 @@ from ..algebra.nodes import (
     View,
     Window,
     names_of,
-)  # fmt: skip
+)
 from ..states import State
 from .run import Run, none_of, renamed
 

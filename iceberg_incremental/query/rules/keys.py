@@ -31,7 +31,7 @@ from ..algebra.nodes import (
     filtered,
     read_columns,
     subqueries_in,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,9 @@ def matching(
             conditions.append(_matches(run, match, text))
     if conditions:
         whole = {State.OLD: State.OLD, State.NEW: State.NEW}.get(state, State.EITHER)
-        wholes = [State.OLD, State.NEW] if whole is State.EITHER and not run.only_joins(node) else [whole]
+        wholes = [whole]
+        if whole is State.EITHER and not run.only_joins(node):
+            wholes = [State.OLD, State.NEW] if run.is_changed(node) else [State.NEW]
         matching = [Filter(RowsInState(node, one), exp.or_(*conditions)) for one in wholes]
         found += [InState(Project(each, listed), State.NEW) for each in matching]
     return union_of(found)

@@ -46,7 +46,7 @@ from ..algebra.nodes import (
     subqueries_in,
     with_children,
     with_expressions,
-)  # fmt: skip
+)
 from ..algebra.tree import Tree
 from ..text.types import have_one_type
 

@@ -199,6 +199,12 @@ def union_of(found: Sequence[Result]) -> Result | None:
     return None if not found else found[0] if len(found) == 1 else Union(tuple(found))
 
 
+def nothing_of(columns: int) -> Project:
+    """A result with columns ``k0``, ``k1`` and so on, and no rows."""
+    outputs = tuple((f"k{at}", exp.null()) for at in range(columns))
+    return Project(Filter(One(), exp.false()), outputs)
+
+
 def renamed(node: Result, names: Sequence[str], alias: str) -> Result:
     """A result with other names of its columns. ``alias``: a new alias."""
     if names_of(node) == tuple(names):

@@ -20,7 +20,7 @@ from ..algebra.nodes import (
     children_of,
     expressions_of,
     subqueries_in,
-)  # fmt: skip
+)
 from ..algebra.tree import Tree
 from .restrict import Wanted, below, selects, sources
 

@@ -36,7 +36,7 @@ from ..algebra.nodes import (
     expressions_of,
     names_of,
     read_columns,
-)  # fmt: skip
+)
 from ..algebra.tree import Tree
 from ..text import functions
 from ..text.refusal import Refusal, refused

@@ -14,9 +14,8 @@ from datetime import timedelta
 from sqlglot import Token, TokenType, exp
 
 from ...table.clock import DATE, TIME, Clock
-from .dialect import PlainSpark
+from .dialect import PlainSpark, may_be_moment
 from .functions import CLOCK_MARKS
-from .moments import may_be_moment
 from .parsing import Columns, parsed
 from .refusal import not_a_function
 from .supported import is_of_row, window_of

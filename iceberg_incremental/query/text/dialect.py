@@ -6,6 +6,7 @@ Function calls are kept verbatim, because sqlglot would translate some functions
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import TokenType, exp
@@ -18,6 +19,12 @@ _SYNTAX = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRI
 """Functions whose arguments are separated by keywords."""
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+
+_TRIMMED = "".join(map(chr, range(33)))
+"""The characters that Spark removes at the start and the end of such a text."""
+
+_MOMENT = re.compile(r"(?i:now)|(?i:today|tomorrow|yesterday)(?:[ \t]+[A-Z+-]\S*|[+-]\S*)?")
+"""A trimmed text that Spark replaces. All but ``now`` may be followed by a time zone, whose case matters."""
 
 
 class PlainSpark(Spark):
@@ -70,3 +77,8 @@ def with_units(tree: exp.Expr) -> exp.Expr:
         if call.name.lower() in _WITH_UNIT and isinstance(first, exp.Column) and first.name.lower() in _UNITS:
             first.replace(exp.var(first.name))
     return tree
+
+
+def may_be_moment(text: str) -> bool:
+    """Whether Spark replaces a constant text by a time that depends on the day of the statement."""
+    return _MOMENT.fullmatch(text.strip(_TRIMMED)) is not None

@@ -14,15 +14,9 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from . import functions
-from .dialect import PlainSpark
+from .dialect import PlainSpark, may_be_moment
 from .refusal import not_a_function
 from .types import SOME_MAP, Types
-
-_TRIMMED = "".join(map(chr, range(33)))
-"""The characters that Spark removes at the start and the end of such a text."""
-
-_MOMENT = re.compile(r"(?i:now)|(?i:today|tomorrow|yesterday)(?:[ \t]+[A-Z+-]\S*|[+-]\S*)?")
-"""A trimmed text that Spark replaces. All but ``now`` may be followed by a time zone, whose case matters."""
 
 _TIME = re.compile(r"date|time")
 """Types with times. The names of a struct's fields may match too."""
@@ -76,11 +70,6 @@ def moment_in(tree: exp.Expr, types: Types | None = None) -> exp.Expr | None:
 def shown(moment: exp.Expr) -> str:
     """A text, or an expression that returns one, in a message."""
     return f"'{moment.name}'" if isinstance(moment, _LITERALS) else f"the text {moment.sql(PlainSpark)[:60]}"
-
-
-def may_be_moment(text: str) -> bool:
-    """Whether Spark replaces a constant text by a time that depends on the day of the statement."""
-    return _MOMENT.fullmatch(text.strip(_TRIMMED)) is not None
 
 
 def _may_be_moment(node: exp.Expr, type_of: TypeOf) -> bool:

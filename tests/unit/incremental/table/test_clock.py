@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.algebra.complete import with_marks_of_texts
+from iceberg_incremental.query.complete import with_marks_of_texts
 from iceberg_incremental.query.text.clock import (
     ClockStates,
     has_clock,

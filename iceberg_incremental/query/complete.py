@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import TokenType, exp
 
-from ...table.history import TableName
-from ..text.clauses import with_complete_orders
-from ..text.clock import DAYS, text_mark
-from ..text.dialect import PlainSpark
-from ..text.moments import may_be_moment
-from ..text.parsing import Columns, parsed, spark_text
-from ..text.refusal import Refusal
-from ..text.supported import require_columns, require_supported
-from .build import build
-from .nodes import all_nodes, expressions_of
+from ..table.history import TableName
+from .algebra.build import build
+from .algebra.nodes import all_nodes, expressions_of
+from .text.clauses import with_complete_orders
+from .text.clock import DAYS, text_mark
+from .text.dialect import PlainSpark, may_be_moment
+from .text.parsing import Columns, parsed, spark_text
+from .text.refusal import Refusal
+from .text.supported import require_columns, require_supported
 
 
 def complete_text(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> str:

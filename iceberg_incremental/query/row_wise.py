@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from .moments import require_no_moment
-from .parsing import parsed
-from .refusal import refused
-from .supported import is_aggregate, is_generator, is_nested, require_columns, require_supported
+from .text.moments import require_no_moment
+from .text.parsing import parsed
+from .text.refusal import refused
+from .text.supported import is_aggregate, is_generator, is_nested, require_columns, require_supported
 
 _CLAUSES = {
     "joins": "a join",
