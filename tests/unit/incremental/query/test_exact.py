@@ -264,6 +264,7 @@ QUERIES = {
     "a union of types": "select s, count(*) as n from (select k as s from db.b union all select d from db.a) "
     "u group by s",
     "a union of one table": "select k, 1 as n from db.a where x > 1 union all select x, 2 from db.a where x <= 2",
+    "union by name": "select k, x as y, s from db.a union all by name select s, y, k from db.b",
     # choices that depend only on the rows
     "row numbers": "select n, count(*) as m from (select x, row_number() over (partition by k order by s, x) as n "
     "from db.a) t group by n",
