@@ -26,6 +26,7 @@ from .algebra.nodes import (
     SetOperation,
     Sort,
     Window,
+    above_groups,
     all_nodes,
     children_of,
     column,
@@ -39,7 +40,7 @@ from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
 from .rules.delta import added
-from .rules.restrict import above_groups, only, restricted
+from .rules.restrict import only, restricted
 from .rules.run import partitions
 from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability

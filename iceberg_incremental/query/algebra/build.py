@@ -15,8 +15,8 @@ from ...table.history import TableName
 from ..text.dialect import PlainSpark
 from ..text.refusal import line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested
-from .grouping import grouping, is_measure, without_named_windows
-from .names import Frame, Scope, Source, is_field_of, is_struct, resolved
+from .grouping import grouping, is_measure, pivoted, without_named_windows
+from .names import Frame, Scope, Source, by_name, is_field_of, is_struct, merged, resolved, without_alias
 from .nodes import (
     SUBQUERY,
     Alias,
@@ -98,6 +98,9 @@ class _Builder:
         """The operator of a query."""
         clause = node.args.get("with_")
         for cte in [] if clause is None else clause.expressions:
+            if clause is not None and clause.args.get("recursive") and isinstance(cte.this, exp.Union):
+                first = self.query(cte.this.this, ctes, outer)  # the query is not supported, but its columns are known
+                ctes = {**ctes, cte.alias.lower(): (first, cte.alias_column_names or names_of(first))}
             found = self.query(cte.this, ctes, outer)
             names = cte.alias_column_names or names_of(found)
             ctes = {**ctes, cte.alias.lower(): (found, names)}
@@ -112,7 +115,7 @@ class _Builder:
     def _set_operation(self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None) -> Result:
         left, right = (self.query(each, ctes, outer) for each in (node.this, node.expression))
         if node.args.get("by_name"):
-            raise refused("UNION BY NAME", node, "list the columns in one order")
+            right = self._in_order(right, names_of(left), node)
         if len(names_of(left)) != len(names_of(right)):
             raise refused("a set operation on different numbers of columns", node)
         if not isinstance(node, exp.Union):
@@ -142,13 +145,17 @@ class _Builder:
         assert first is not None
         self.limits[first.expression.name] = len(names_of(found))
         if isinstance(found, Limit):
-            found = self._all(found)
+            found = self._in_order(found, names_of(found), node)
         counts = [None if each is None else each.expression.copy() for each in (limit, offset)]
         return Limit(found, counts[0], counts[1])
 
-    def _all(self, found: Result) -> Project:
-        alias = self._alias()
-        return Project(self._aliased(found, alias), tuple((name, column((alias, name))) for name in names_of(found)))
+    def _in_order(self, found: Result, names: Sequence[str], node: exp.Expr) -> Project:
+        """A result with its columns in the order of some names."""
+        rows = self._aliased(found, self._alias())
+        known = {name.lower(): name for name in rows.names}
+        if known.keys() != {name.lower() for name in names}:
+            raise refused("a set operation on different columns", node)
+        return Project(rows, tuple((name, column((rows.alias, known[name.lower()]))) for name in names))
 
     # FROM
 
@@ -173,6 +180,15 @@ class _Builder:
         return rows, frame
 
     def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
+        rows, frame = self._plain_relation(node, ctes, outer)
+        for each in node.args.get("pivots") or ():
+            rows = Values(
+                exp.Values(expressions=[]), self._alias(), tuple(pivoted(each, [n for n, _ in frame.visible]))
+            )
+            frame = Frame.of((each.alias.lower(),), rows, rows.names)  # not supported, but its columns are known
+        return rows, frame
+
+    def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
         given = node.args.get("alias")
         alias, names = node.alias.lower(), [] if given is None else [each.name for each in given.columns]
         if is_nested(node):
@@ -194,9 +210,11 @@ class _Builder:
                 rows = self._aliased(cte[0], self._alias())
                 return rows, Frame.of((alias or node.name.lower(),), rows, names or cte[1])
             return self._table(node, (alias,) if alias else (), names)
+        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+            node = exp.Subquery(this=node.this.this.copy(), alias=node.args.get("alias"))
         if not isinstance(node, exp.Subquery):
             raise refused(f"the relation {node.sql(PlainSpark)[:60]}", node)
-        found = self.query(_without_alias(node), ctes, outer)
+        found = self.query(without_alias(node), ctes, outer)
         rows = self._aliased(found, self._alias())
         return rows, Frame.of((alias,) if alias else (), rows, names or rows.names)
 
@@ -216,7 +234,9 @@ class _Builder:
         return scan, Frame.of(alias or tuple(str(known).lower().split(".")), scan, names or scan.names)
 
     def _join(self, rows: Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
-        right, other = self._relation(node.this, ctes, outer)
+        is_lateral = isinstance(node.this, exp.Lateral)  # not supported, but its columns are known
+        around = Scope(frame, outer, ctes) if is_lateral else outer
+        right, other = self._relation(node.this, ctes, around)
         kind: JoinKind = node.kind.lower() if node.kind.upper() in ("SEMI", "ANTI") else node.side.lower() or "inner"  # type: ignore[assignment]
         using = [each.name for each in node.args.get("using") or ()]
         if (node.method or "").upper() == "NATURAL":
@@ -228,7 +248,7 @@ class _Builder:
         if using:
             pairs = [(name, frame.only(name), other.only(name)) for name in using]
             on = exp.and_(*(exp.EQ(this=mine.copy(), expression=theirs.copy()) for _, mine, theirs in pairs))
-            merged = [(name, _merged(kind, mine, theirs)) for name, mine, theirs in pairs]
+            merged = [(name, merged(kind, mine, theirs)) for name, mine, theirs in pairs]
             hidden = {name.lower() for name in using}
             rest = [each for each in (*frame.visible, *other.visible) if each[0].lower() not in hidden]
             both = replace(both, visible=(*merged, *rest))
@@ -256,10 +276,10 @@ class _Builder:
             rows = Filter(rows, self._value(where.this, scope))
         outputs: list[tuple[str, exp.Expr]] = []
         for each in listed:
-            outputs += self._outputs(each, replace(scope, later=_by_name(outputs)), len(outputs))
-        later = replace(scope, later=_by_name(outputs))
+            outputs += self._outputs(each, replace(scope, later=by_name(outputs)), len(outputs))
+        later = replace(scope, later=by_name(outputs))
         having = select.args.get("having")
-        conditions = [] if having is None else [self._value(having.this, replace(scope, first=_by_name(outputs)))]
+        conditions = [] if having is None else [self._value(having.this, replace(scope, first=by_name(outputs)))]
         shown = {name.lower(): exp.column(name, quoted=True) for name, _ in outputs}
 
         def ordered(each: exp.Expr) -> exp.Expr:
@@ -475,20 +495,3 @@ class _Builder:
                     each.meta[_RESOLVED] = True
                 listed.append(exp.alias_(found, name, quoted=True) if named else found)
             node.replace(listed)
-
-
-def _merged(kind: str, mine: exp.Expr, theirs: exp.Expr) -> exp.Expr:
-    """The column of USING: that of the right side of a right join, and both sides' of a full join."""
-    if kind == "full":
-        return exp.Anonymous(this="coalesce", expressions=[mine.copy(), theirs.copy()])
-    return theirs if kind == "right" else mine
-
-
-def _by_name(outputs: Sequence[tuple[str, exp.Expr]]) -> dict[str, exp.Expr]:
-    return {name.lower(): each for name, each in outputs}
-
-
-def _without_alias(node: exp.Subquery) -> exp.Expr:
-    found = node.copy()
-    found.set("alias", None)
-    return found

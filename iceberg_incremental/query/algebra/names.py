@@ -154,3 +154,22 @@ def _unresolved(text: str) -> Refusal:
         None,
         "qualify columns by their relation's alias, and give computed columns an alias",
     )
+
+
+def merged(kind: str, mine: exp.Expr, theirs: exp.Expr) -> exp.Expr:
+    """The column of USING: that of the right side of a right join, and both sides' of a full join."""
+    if kind == "full":
+        return exp.Anonymous(this="coalesce", expressions=[mine.copy(), theirs.copy()])
+    return theirs if kind == "right" else mine
+
+
+def by_name(outputs: Sequence[tuple[str, exp.Expr]]) -> dict[str, exp.Expr]:
+    """The expressions of a SELECT list, by name in lower case."""
+    return {name.lower(): each for name, each in outputs}
+
+
+def without_alias(node: exp.Subquery) -> exp.Expr:
+    """A derived table as a query."""
+    found = node.copy()
+    found.set("alias", None)
+    return found

@@ -441,6 +441,13 @@ def outer_aliases(node: Node, subqueries: Mapping[str, Subquery]) -> frozenset[C
     return frozenset(found for found in read if found[0] not in own)
 
 
+def above_groups(node: Rows) -> Rows:
+    """The rows without the filters on top, such as HAVING."""
+    while isinstance(node, Filter):
+        node = node.child
+    return node
+
+
 def is_numbered(node: exp.Expr) -> bool:
     """Whether an expression is the number of a grouping set: ``grouping()`` or ``grouping_id()``."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")

@@ -40,6 +40,7 @@ from ..algebra.nodes import (
     Values,
     View,
     Window,
+    above_groups,
     children_of,
     column,
     columns_of,
@@ -53,17 +54,19 @@ from ..algebra.nodes import (
 )
 from ..states import State
 from ..text.clock import at_checkpoint, compared_parts
-from ..text.supported import is_of_row
 from .keys import Match, fewer_relations
 from .matching import has_groups, matching
-from .restrict import above_groups, into, only, restricted
+from .restrict import into, only, restricted
 from .run import (
     Run,
     Variant,
     at_state,
+    distinguishing,
+    is_total,
     none_of,
     nothing_of,
     now,
+    of_group,
     of_values,
     partitions,
     renamed,
@@ -329,7 +332,7 @@ class Changes(Run):
                         shifted = shifted or any(map(self.shifts, expressions_of(each)))
                     inner = above_groups(base)
                     if isinstance(inner, Group) and outputs is not None:
-                        outputs = [_of_group(each, inner) for each in outputs]
+                        outputs = [of_group(each, inner) for each in outputs]
                     if isinstance(inner, Window):
                         outputs = None
                     shifted = shifted or any(map(self.shifts, expressions_of(inner)))
@@ -355,7 +358,7 @@ class Changes(Run):
     def _changed_result(self, node: Result, state: State) -> Result | None:
         match node:
             case Project():
-                if _is_total(node.child) and self.can_compare(node):
+                if is_total(node.child) and self.can_compare(node):
                     return Differing(node, state.changes)
                 parts = [each for _, each in node.outputs]
                 found = self._of_expressions(node.child, parts, state)
@@ -397,7 +400,7 @@ class Changes(Run):
         """The rows whose values are among the changed rows: the number of rows of a value depends on it alone."""
         names = tuple(f"k{at}" for at in range(len(names_of(node))))
         if isinstance(node, Distinct) and isinstance(select := node.child, Project):
-            values = _distinguishing(select)
+            values = distinguishing(select)
             if values and not isinstance(above_groups(select.child), Window):
                 view = self.view(node, partial(self._groups, select, values))
                 keys = Keys(view.name, view.names)
@@ -480,29 +483,3 @@ def _below(node: Rows) -> list[Rows]:
 def _above(node: Rows) -> list[Rows]:
     """The filters on top of rows."""
     return [node, *_above(node.child)] if isinstance(node, Filter) else []
-
-
-def _of_group(node: exp.Expr, group: Group) -> exp.Expr:
-    """An expression over the columns of groups as one over the rows below, where that is possible."""
-    keys = {column((group.alias, f"g{at}")): group.keys[at] for at in group.common}
-    found = node.transform(lambda each: keys[each].copy() if each in keys else each)
-    # the value of an aggregate is not one of a row
-    is_measure = any(each.table == group.alias for each in found.find_all(exp.Column))
-    return exp.Anonymous(this="count", expressions=[exp.Star()]) if is_measure else found
-
-
-def _is_total(node: Rows) -> bool:
-    """Whether all rows may belong together, so that any change can affect all of them."""
-    inner = above_groups(node)
-    if isinstance(inner, Group):
-        return not inner.keys
-    return isinstance(inner, Window) and not all(partitions(inner))
-
-
-def _distinguishing(node: Project) -> list[exp.Expr]:
-    """The outputs of a SELECT DISTINCT that are computed from one row: equal rows are also equal in these."""
-    group, values = above_groups(node.child), [each for _, each in node.outputs]
-    if isinstance(group, Group):
-        keys = [column((group.alias, f"g{at}")) for at in group.common]
-        return [each for each in values if each in keys]
-    return [each for each in values if is_of_row(each)]

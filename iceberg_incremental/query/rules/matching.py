@@ -23,6 +23,7 @@ from ..algebra.nodes import (
     Sort,
     View,
     Window,
+    above_groups,
     children_of,
     column,
     expressions_of,
@@ -34,7 +35,6 @@ from ..states import State
 from ..text.supported import is_of_row
 from ..text.types import tells_apart
 from .keys import Match
-from .restrict import above_groups
 from .run import Run, at_state, partitions, union_of
 
 

@@ -38,6 +38,7 @@ from ..algebra.nodes import (
     Sort,
     Union,
     Window,
+    above_groups,
     children_of,
     column,
     columns_of,
@@ -115,13 +116,6 @@ def below(node: Rows, wanted: Wanted) -> tuple[Rows, Wanted]:
     """The rows of FROM and WHERE below groups and windows, and those expressions by which they can be restricted."""
     inner = above_groups(node)
     return below(*into(inner, wanted)) if isinstance(inner, (Group, Window)) else (node, wanted)
-
-
-def above_groups(node: Rows) -> Rows:
-    """The rows without the filters on top, such as HAVING."""
-    while isinstance(node, Filter):
-        node = node.child
-    return node
 
 
 def only(node: Rows, wanted: Wanted, keys: Keys, tree: Tree) -> Rows:

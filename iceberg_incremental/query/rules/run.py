@@ -28,6 +28,7 @@ from ..algebra.nodes import (
     Values,
     View,
     Window,
+    above_groups,
     all_nodes,
     children_of,
     column,
@@ -232,6 +233,32 @@ def partitions(node: Window) -> list[list[exp.Expr]]:
     listed = list({tuple(each.args.get("partition_by") or ()): None for each in node.functions})
     common = [each for each in listed[0] if all(each in other for other in listed)]
     return [common] if common else [list(each) for each in listed]
+
+
+def is_total(node: Rows) -> bool:
+    """Whether all rows may belong together, so that any change can affect all of them."""
+    inner = above_groups(node)
+    if isinstance(inner, Group):
+        return not inner.keys
+    return isinstance(inner, Window) and not all(partitions(inner))
+
+
+def distinguishing(node: Project) -> list[exp.Expr]:
+    """The outputs of a SELECT DISTINCT that are computed from one row: equal rows are also equal in these."""
+    group, values = above_groups(node.child), [each for _, each in node.outputs]
+    if isinstance(group, Group):
+        keys = [column((group.alias, f"g{at}")) for at in group.common]
+        return [each for each in values if each in keys]
+    return [each for each in values if is_of_row(each)]
+
+
+def of_group(node: exp.Expr, group: Group) -> exp.Expr:
+    """An expression over the columns of groups as one over the rows below, where that is possible."""
+    keys = {column((group.alias, f"g{at}")): group.keys[at] for at in group.common}
+    found = node.transform(lambda each: keys[each].copy() if each in keys else each)
+    # the value of an aggregate is not one of a row
+    is_measure = any(each.table == group.alias for each in found.find_all(exp.Column))
+    return exp.Anonymous(this="count", expressions=[exp.Star()]) if is_measure else found
 
 
 def now(node: exp.Expr) -> exp.Expr:
