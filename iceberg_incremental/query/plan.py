@@ -10,29 +10,9 @@ from sqlglot import exp
 
 from ..names import sql_name
 from ..table.history import TableName
+from .algebra import nodes as op
 from .algebra.build import build
-from .algebra.nodes import (
-    Alias,
-    ColumnTypes,
-    Distinct,
-    Group,
-    Keyed,
-    Keys,
-    Limit,
-    One,
-    Project,
-    Result,
-    Scan,
-    SetOperation,
-    Sort,
-    Window,
-    above_groups,
-    all_nodes,
-    children_of,
-    column,
-    expressions_of,
-    names_of,
-)
+from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree
 from .complete import complete_text
@@ -115,18 +95,18 @@ class IncrementalQuery:
     alone: tuple[str, ...] = ()
     chooses: bool = False
     summary: SummaryDelta | None = None
-    choosing: frozenset[Project] = frozenset()
+    choosing: frozenset[op.Project] = frozenset()
     whole: Refusal | None = None
 
     @cached_property
     def sorted_tables(self) -> frozenset[TableName]:
         """The tables whose rows are sorted for windows, or multiplied for aggregates of distinct values."""
         found: set[str] = set()
-        for node in all_nodes(self.tree.root, self.tree.subqueries):
-            is_distinct = isinstance(node, Group) and any(each.find(exp.Distinct) for each in node.measures)
-            if isinstance(node, Window) or is_distinct:
-                below = all_nodes(node, self.tree.subqueries)
-                found |= {each.table for each in below if isinstance(each, Scan)}
+        for node in op.all_nodes(self.tree.root, self.tree.subqueries):
+            is_distinct = isinstance(node, op.Group) and any(each.find(exp.Distinct) for each in node.measures)
+            if isinstance(node, op.Window) or is_distinct:
+                below = op.all_nodes(node, self.tree.subqueries)
+                found |= {each.table for each in below if isinstance(each, op.Scan)}
         return frozenset(self.reading.tables[name] for name in found)
 
     def as_whole(self, because: Refusal) -> IncrementalQuery:
@@ -184,7 +164,7 @@ class IncrementalQuery:
         view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
         return [*changes.views, view]
 
-    def _affected(self, changes: Changes) -> list[Result]:
+    def _affected(self, changes: Changes) -> list[op.Result]:
         """The queries that return the affected keys."""
         wanted = {each: each for each in self.key}
         if self.choosing:
@@ -195,8 +175,8 @@ class IncrementalQuery:
             keys = changes.keys_of(select, self._expressions())
             return [] if keys is None else [keys]
         root = _unsorted(self.tree.root)
-        if isinstance(root, (Distinct, SetOperation)):  # their rows depend on the values of changed rows alone
-            values = changes.values_of(children_of(root), names_of(root))  # type: ignore[arg-type] # results
+        if isinstance(root, (op.Distinct, op.SetOperation)):  # their rows depend on the values of changed rows alone
+            values = changes.values_of(op.children_of(root), op.names_of(root))  # type: ignore[arg-type] # results
             return [] if values is None else [values]
         found = [changes.changed(root, each) for each in (State.OLD, State.NEW)]
         return [each for each in found if each is not None]
@@ -233,7 +213,7 @@ class IncrementalQuery:
         found = None if self.summary is None else self.summary.delta(changes)
         return None if found is None else self._scans(changes, 1, [each for _, each in found])
 
-    def _scans(self, changes: Changes, views: int, nodes: Sequence[Result]) -> Scans:
+    def _scans(self, changes: Changes, views: int, nodes: Sequence[op.Result]) -> Scans:
         found = scans(nodes, changes.tree.subqueries)
         return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
 
@@ -245,35 +225,35 @@ class IncrementalQuery:
         }
         return self.changes(states, "", clock=clock)
 
-    def rows_sql(self, changes: Changes, keys: Keys) -> str:
+    def rows_sql(self, changes: Changes, keys: op.Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
         root, select = self.tree.root, _select_of(self.tree.root)
         if self.of_rows and select is not None:
             wanted = [(each, name) for name, each in self._expressions().items()]
-            kept: Result = replace(select, child=only(select.child, wanted, keys, changes.tree))
-            return changes.sql(Distinct(kept) if _is_distinct(root) else kept)
+            kept: op.Result = replace(select, child=only(select.child, wanted, keys, changes.tree))
+            return changes.sql(op.Distinct(kept) if _is_distinct(root) else kept)
         rows = restricted(root, {each: each for each in self.key}, keys, changes.tree)
         alias = "ip_rows"
-        listed = tuple((name, column((alias, name))) for name in names_of(root))
+        listed = tuple((name, column((alias, name))) for name in op.names_of(root))
         pairs = tuple((name, column((alias, name))) for name in self.key)
-        return changes.sql(Project(Keyed(Alias(rows, alias), keys, pairs), listed))
+        return changes.sql(op.Project(op.Keyed(op.Alias(rows, alias), keys, pairs), listed))
 
 
-def _select_of(root: Result) -> Project | None:
+def _select_of(root: op.Result) -> op.Project | None:
     """The SELECT of a query. None for a set operation or LIMIT."""
-    while isinstance(root, (Sort, Distinct)):
+    while isinstance(root, (op.Sort, op.Distinct)):
         root = root.child
-    return root if isinstance(root, Project) else None
+    return root if isinstance(root, op.Project) else None
 
 
-def _unsorted(root: Result) -> Result:
-    while isinstance(root, Sort):
+def _unsorted(root: op.Result) -> op.Result:
+    while isinstance(root, op.Sort):
         root = root.child
     return root
 
 
-def _is_distinct(root: Result) -> bool:
-    return isinstance(_unsorted(root), Distinct)
+def _is_distinct(root: op.Result) -> bool:
+    return isinstance(_unsorted(root), op.Distinct)
 
 
 def incremental_query(
@@ -315,7 +295,7 @@ def _of_whole(
         raise not_a_function(f"LIMIT with {error.construct}", parsed_sql, error.instead) from error
     reading = Reading(text, "", tuple(types), tables, ("", ""), catalog)
     known = {name: columns[table] for name, table in tables.items()}
-    tree = Tree(Project(One(), ()), tables, known, ColumnTypes(), {}, {})
+    tree = Tree(op.Project(op.One(), ()), tables, known, op.ColumnTypes(), {}, {})
     return IncrementalQuery(reading, tree, known, (), True, tuple(types), chooses=True, whole=refusal)
 
 
@@ -350,7 +330,7 @@ def _reading(text: str, tree: Tree, catalog: str) -> Reading:
     qualified = writer.result(tree.root)
     has_values = "values" in text.lower()
     values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
-    return Reading(text, qualified, names_of(tree.root), tree.tables, values, catalog)
+    return Reading(text, qualified, op.names_of(tree.root), tree.tables, values, catalog)
 
 
 def _parts(table: TableName) -> tuple[str, str, str]:
@@ -359,13 +339,13 @@ def _parts(table: TableName) -> tuple[str, str, str]:
 
 def _require_known(tree: Tree) -> None:
     """Raise Refusal for values that cannot be compared, or that stand for a time."""
-    for node in all_nodes(tree.root, tree.subqueries):
+    for node in op.all_nodes(tree.root, tree.subqueries):
         together: list[exp.Expr] = []
-        if isinstance(node, Group):
+        if isinstance(node, op.Group):
             together = list(node.keys)
-        elif isinstance(node, Window):
+        elif isinstance(node, op.Window):
             together = [part for each in node.functions for part in each.args.get("partition_by") or ()]
-        elif isinstance(node, (Distinct, SetOperation)):
+        elif isinstance(node, (op.Distinct, op.SetOperation)):
             maps = [type_ for type_ in tree.types.of_result(node) if (type_ or "").startswith("map<")]
             if maps:
                 raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", None, "use array_sort(map_entries(…))")
@@ -374,7 +354,7 @@ def _require_known(tree: Tree) -> None:
                 raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", each, "use array_sort(map_entries(…))")
             if not is_of_row(each):
                 raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
-        require_no_moment(*expressions_of(node), types=tree.types)
+        require_no_moment(*op.expressions_of(node), types=tree.types)
     for found in tree.subqueries.values():
         require_no_moment(*found.values, types=tree.types)
 
@@ -408,32 +388,32 @@ def _key(
     return tuple(usable), False
 
 
-def _together(select: Project, *, is_distinct: bool) -> list[exp.Expr] | None:
+def _together(select: op.Project, *, is_distinct: bool) -> list[exp.Expr] | None:
     """The expressions of a SELECT whose values are equal in rows that belong together. None if rows are independent."""
-    inner = above_groups(select.child)
-    if isinstance(inner, Window):
+    inner = op.above_groups(select.child)
+    if isinstance(inner, op.Window):
         listed = partitions(inner)
         return listed[0] if len(listed) == 1 else []
-    if isinstance(inner, Group):
+    if isinstance(inner, op.Group):
         return [inner.keys[at] if inner.keys[at].find(exp.Column) is None else column((inner.alias, f"g{at}"))
                 for at in inner.common]  # fmt: skip
     return [each for _, each in select.outputs if is_of_row(each)] if is_distinct else None
 
 
-def _total(root: Result, parsed_sql: exp.Query) -> Refusal | None:
+def _total(root: op.Result, parsed_sql: exp.Query) -> Refusal | None:
     """Whether all rows of a query belong together, so that any change can affect all of them, and why.
 
     The construct is empty for a total, which can be continued.
     """
     root = _unsorted(root)
-    if isinstance(root, Limit):
+    if isinstance(root, op.Limit):
         advice = "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY"
         return refused("LIMIT", parsed_sql, advice)
     select = _select_of(root)
-    inner = None if select is None else above_groups(select.child)
-    if isinstance(inner, Window) and not all(partitions(inner)):
+    inner = None if select is None else op.above_groups(select.child)
+    if isinstance(inner, op.Window) and not all(partitions(inner)):
         return refused("a window without PARTITION BY", inner.functions[0], "partition all windows by columns")
-    is_total = isinstance(inner, Group) and not inner.keys
+    is_total = isinstance(inner, op.Group) and not inner.keys
     return Refusal("") if is_total else None
 
 

@@ -15,39 +15,10 @@ from ...table.history import TableName
 from ..text.dialect import PlainSpark
 from ..text.refusal import line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested
+from . import nodes as op
 from .grouping import grouping, is_measure, pivoted, without_named_windows
 from .names import Frame, Scope, Source, by_name, is_field_of, is_struct, merged, resolved, without_alias
-from .nodes import (
-    SUBQUERY,
-    Alias,
-    ColumnTypes,
-    Distinct,
-    Filter,
-    Generate,
-    Group,
-    Join,
-    JoinKind,
-    Limit,
-    One,
-    Project,
-    Result,
-    Rows,
-    Scan,
-    SetOperation,
-    Sort,
-    Subquery,
-    Union,
-    Values,
-    Window,
-    all_nodes,
-    column,
-    columns_of,
-    expressions_of,
-    names_of,
-    outer_aliases,
-    read_columns,
-    rewritten,
-)
+from .nodes import SUBQUERY, column
 from .tree import Tree, with_names
 
 Columns = Mapping[str, str]
@@ -77,7 +48,7 @@ def build(
     return Tree(root, builder.tables, schema, builder.types, builder.subqueries, builder.limits)
 
 
-Ctes = Mapping[str, tuple[Result, Sequence[str]]]
+Ctes = Mapping[str, tuple[op.Result, Sequence[str]]]
 """The CTEs in scope, with the names of their columns, by name in lower case."""
 
 
@@ -88,21 +59,21 @@ class _Builder:
         self._catalog = catalog
         self._numbers = count()
         self.tables: dict[str, TableName] = {}
-        self.types = ColumnTypes()
-        self.subqueries: dict[str, Subquery] = {}
+        self.types = op.ColumnTypes()
+        self.subqueries: dict[str, op.Subquery] = {}
         self.limits: dict[str, int] = {}
 
     # Queries
 
-    def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> Result:
+    def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> op.Result:
         """The operator of a query."""
         clause = node.args.get("with_")
         for cte in [] if clause is None else clause.expressions:
             if clause is not None and clause.args.get("recursive") and isinstance(cte.this, exp.Union):
                 first = self.query(cte.this.this, ctes, outer)  # the query is not supported, but its columns are known
-                ctes = {**ctes, cte.alias.lower(): (first, cte.alias_column_names or names_of(first))}
+                ctes = {**ctes, cte.alias.lower(): (first, cte.alias_column_names or op.names_of(first))}
             found = self.query(cte.this, ctes, outer)
-            names = cte.alias_column_names or names_of(found)
+            names = cte.alias_column_names or op.names_of(found)
             ctes = {**ctes, cte.alias.lower(): (found, names)}
         if isinstance(node, exp.Select):
             return self._select(node, ctes, outer)
@@ -112,30 +83,30 @@ class _Builder:
             return self._ordered(node, self._set_operation(node, ctes, outer), ctes, outer)
         raise refused(node.key.upper(), node)
 
-    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None) -> Result:
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None) -> op.Result:
         left, right = (self.query(each, ctes, outer) for each in (node.this, node.expression))
         if node.args.get("by_name"):
-            right = self._in_order(right, names_of(left), node)
-        if len(names_of(left)) != len(names_of(right)):
+            right = self._in_order(right, op.names_of(left), node)
+        if len(op.names_of(left)) != len(op.names_of(right)):
             raise refused("a set operation on different numbers of columns", node)
         if not isinstance(node, exp.Union):
             kind = "intersect" if isinstance(node, exp.Intersect) else "except"
-            return SetOperation(kind, left, right, all=not node.args.get("distinct"))  # type: ignore[arg-type]
-        is_chain = isinstance(left, Union) and not node.args.get("distinct")
-        both = Union((*left.children, right) if is_chain else (left, right))  # type: ignore[union-attr]
-        return Distinct(both) if node.args.get("distinct") else both
+            return op.SetOperation(kind, left, right, all=not node.args.get("distinct"))  # type: ignore[arg-type]
+        is_chain = isinstance(left, op.Union) and not node.args.get("distinct")
+        both = op.Union((*left.children, right) if is_chain else (left, right))  # type: ignore[union-attr]
+        return op.Distinct(both) if node.args.get("distinct") else both
 
-    def _ordered(self, node: exp.Expr, found: Result, ctes: Ctes, outer: Scope | None) -> Result:
+    def _ordered(self, node: exp.Expr, found: op.Result, ctes: Ctes, outer: Scope | None) -> op.Result:
         """A result with the order and the limit of a node, which only read its columns."""
-        outputs = {name.lower(): exp.column(name, quoted=True) for name in names_of(found)}
+        outputs = {name.lower(): exp.column(name, quoted=True) for name in op.names_of(found)}
         scope = Scope(Frame(), outer, ctes, first=outputs)
         return self._limited(node, self._sorted(node, found, lambda each: self._value(each, scope)))
 
-    def _sorted(self, node: exp.Expr, found: Result, value: Callable[[exp.Expr], exp.Expr]) -> Result:
+    def _sorted(self, node: exp.Expr, found: op.Result, value: Callable[[exp.Expr], exp.Expr]) -> op.Result:
         by = [(key, tuple(map(value, node.args[key].expressions))) for key in _CLAUSES if node.args.get(key)]
-        return Sort(found, tuple(by)) if by else found
+        return op.Sort(found, tuple(by)) if by else found
 
-    def _limited(self, node: exp.Expr, found: Result) -> Result:
+    def _limited(self, node: exp.Expr, found: op.Result) -> op.Result:
         limit, offset = node.args.get("limit"), node.args.get("offset")
         if limit is None and offset is None:
             return found
@@ -143,52 +114,52 @@ class _Builder:
             raise refused("FETCH", node)
         first = limit or offset
         assert first is not None
-        self.limits[first.expression.name] = len(names_of(found))
-        if isinstance(found, Limit):
-            found = self._in_order(found, names_of(found), node)
+        self.limits[first.expression.name] = len(op.names_of(found))
+        if isinstance(found, op.Limit):
+            found = self._in_order(found, op.names_of(found), node)
         counts = [None if each is None else each.expression.copy() for each in (limit, offset)]
-        return Limit(found, counts[0], counts[1])
+        return op.Limit(found, counts[0], counts[1])
 
-    def _in_order(self, found: Result, names: Sequence[str], node: exp.Expr) -> Project:
+    def _in_order(self, found: op.Result, names: Sequence[str], node: exp.Expr) -> op.Project:
         """A result with its columns in the order of some names."""
         rows = self._aliased(found, self._alias())
         known = {name.lower(): name for name in rows.names}
         if known.keys() != {name.lower() for name in names}:
             raise refused("a set operation on different columns", node)
-        return Project(rows, tuple((name, column((rows.alias, known[name.lower()]))) for name in names))
+        return op.Project(rows, tuple((name, column((rows.alias, known[name.lower()]))) for name in names))
 
     # FROM
 
     def _alias(self, kind: str = "t") -> str:
         return f"ip_{kind}{next(self._numbers)}"
 
-    def _aliased(self, found: Result, alias: str) -> Alias:
-        names = names_of(found)
+    def _aliased(self, found: op.Result, alias: str) -> op.Alias:
+        names = op.names_of(found)
         if len({name.lower() for name in names}) != len(names):
             raise refused("two columns with the same name", None, "add a different alias to each of them")
         for name, type_ in zip(names, self.types.of_result(found), strict=True):
             self.types.columns[alias, name] = type_
-        return Alias(found, alias)
+        return op.Alias(found, alias)
 
-    def _from(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
+    def _from(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         clause = select.args.get("from_")
         if clause is None:
-            return One(), Frame()
+            return op.One(), Frame()
         rows, frame = self._relation(clause.this, ctes, outer)
         for each in select.args.get("joins") or ():
             rows, frame = self._join(rows, frame, each, ctes, outer)
         return rows, frame
 
-    def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
+    def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         rows, frame = self._plain_relation(node, ctes, outer)
         for each in node.args.get("pivots") or ():
-            rows = Values(
+            rows = op.Values(
                 exp.Values(expressions=[]), self._alias(), tuple(pivoted(each, [n for n, _ in frame.visible]))
             )
             frame = Frame.of((each.alias.lower(),), rows, rows.names)  # not supported, but its columns are known
         return rows, frame
 
-    def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
+    def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         given = node.args.get("alias")
         alias, names = node.alias.lower(), [] if given is None else [each.name for each in given.columns]
         if is_nested(node):
@@ -199,7 +170,7 @@ class _Builder:
         if isinstance(node, exp.Values):
             first = node.expressions[0]
             width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
-            values = Values(node, self._alias(), tuple(names or (f"col{at + 1}" for at in range(width))))
+            values = op.Values(node, self._alias(), tuple(names or (f"col{at + 1}" for at in range(width))))
             if len(values.names) != width:
                 raise refused("VALUES with other numbers of names and values", node)
             values = replace(values, rows=exp.Values(expressions=[self._constant(e) for e in node.expressions]))
@@ -221,7 +192,7 @@ class _Builder:
     def _constant(self, node: exp.Expr) -> exp.Expr:
         return self._value(node, Scope(Frame(), None, {}))
 
-    def _table(self, node: exp.Table, alias: tuple[str, ...], names: Sequence[str]) -> tuple[Rows, Frame]:
+    def _table(self, node: exp.Table, alias: tuple[str, ...], names: Sequence[str]) -> tuple[op.Rows, Frame]:
         parts = [each.name for each in node.parts]
         known = self._by_name.get(".".join([self._catalog, *parts][-3:]).lower()) if len(parts) > 1 else None
         if known is None:
@@ -229,15 +200,17 @@ class _Builder:
         name = next((each for each, table in self.tables.items() if table == known), f"{_PREFIX}{len(self.tables)}")
         self.tables[name] = known
         columns = self._columns[known]
-        scan = Scan(name, self._alias(), tuple(columns))
+        scan = op.Scan(name, self._alias(), tuple(columns))
         self.types.columns |= {(scan.alias, each): type_.lower() for each, type_ in columns.items()}
         return scan, Frame.of(alias or tuple(str(known).lower().split(".")), scan, names or scan.names)
 
-    def _join(self, rows: Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None) -> tuple[Rows, Frame]:
+    def _join(
+        self, rows: op.Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None
+    ) -> tuple[op.Rows, Frame]:
         is_lateral = isinstance(node.this, exp.Lateral)  # not supported, but its columns are known
         around = Scope(frame, outer, ctes) if is_lateral else outer
         right, other = self._relation(node.this, ctes, around)
-        kind: JoinKind = node.kind.lower() if node.kind.upper() in ("SEMI", "ANTI") else node.side.lower() or "inner"  # type: ignore[assignment]
+        kind: op.JoinKind = node.kind.lower() if node.kind.upper() in ("SEMI", "ANTI") else node.side.lower() or "inner"  # type: ignore[assignment]
         using = [each.name for each in node.args.get("using") or ()]
         if (node.method or "").upper() == "NATURAL":
             mine = {name.lower() for name, _ in frame.visible}
@@ -258,11 +231,11 @@ class _Builder:
             on = exp.true()
         if kind in ("semi", "anti"):
             both = frame
-        return Join(kind, rows, right, on), both
+        return op.Join(kind, rows, right, on), both
 
     # SELECT
 
-    def _select(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> Result:
+    def _select(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> op.Result:
         without_named_windows(select)
         rows, frame = self._from(select, ctes, outer)
         for lateral in select.args.get("laterals") or ():
@@ -273,7 +246,7 @@ class _Builder:
         rows, frame, listed = self._with_generators(select, rows, frame, ctes, outer)
         scope = Scope(frame, outer, ctes)
         if (where := select.args.get("where")) is not None:
-            rows = Filter(rows, self._value(where.this, scope))
+            rows = op.Filter(rows, self._value(where.this, scope))
         outputs: list[tuple[str, exp.Expr]] = []
         for each in listed:
             outputs += self._outputs(each, replace(scope, later=by_name(outputs)), len(outputs))
@@ -293,12 +266,12 @@ class _Builder:
             by = [(clause, tuple(map(over, each))) for clause, each in by]
             self._require_groups(rows, [*(each for _, each in outputs), *map(over, conditions)])
             for each in map(over, conditions):
-                rows = Filter(rows, each)
+                rows = op.Filter(rows, each)
         rows, outputs = self._windows(rows, outputs)
-        found: Result = Project(rows, tuple(outputs))
+        found: op.Result = op.Project(rows, tuple(outputs))
         if select.args.get("distinct") is not None:
-            found = Distinct(found)
-        return self._limited(select, Sort(found, tuple(by)) if by else found)
+            found = op.Distinct(found)
+        return self._limited(select, op.Sort(found, tuple(by)) if by else found)
 
     def _outputs(self, node: exp.Expr, scope: Scope, number: int) -> list[tuple[str, exp.Expr]]:
         """The columns of an element of a SELECT list."""
@@ -316,8 +289,8 @@ class _Builder:
         return [(name or f"_col_{number}", self._value(inner, scope))]
 
     def _with_generators(
-        self, select: exp.Select, rows: Rows, frame: Frame, ctes: Ctes, outer: Scope | None
-    ) -> tuple[Rows, Frame, list[exp.Expr]]:
+        self, select: exp.Select, rows: op.Rows, frame: Frame, ctes: Ctes, outer: Scope | None
+    ) -> tuple[op.Rows, Frame, list[exp.Expr]]:
         """The rows with generators of a SELECT list that return several columns, and the rest of this list."""
         listed: list[exp.Expr] = []
         for each in select.expressions:
@@ -337,11 +310,11 @@ class _Builder:
         return rows, frame, listed
 
     def _generated(
-        self, rows: Rows, frame: Frame, call: exp.Expr, name: str, names: Sequence[str], *, outer: bool = False
-    ) -> tuple[Rows, Frame]:
+        self, rows: op.Rows, frame: Frame, call: exp.Expr, name: str, names: Sequence[str], *, outer: bool = False
+    ) -> tuple[op.Rows, Frame]:
         if not names:
             names = _DEFAULTS.get(call.name.lower(), ("col",))
-        found = Generate(rows, call, self._alias(), tuple(names), outer)
+        found = op.Generate(rows, call, self._alias(), tuple(names), outer)
         given = self.types.of(call.expressions[0]) if call.expressions else None
         types: list[str | None] = ["int"] if call.name.lower() == "posexplode" else []
         if call.name.lower() in ("explode", "posexplode") and given is not None and given.startswith("array<"):
@@ -355,9 +328,9 @@ class _Builder:
     # Groups and windows
 
     def _group(
-        self, select: exp.Select, rows: Rows, outputs: Sequence[tuple[str, exp.Expr]], others: Sequence[exp.Expr],
+        self, select: exp.Select, rows: op.Rows, outputs: Sequence[tuple[str, exp.Expr]], others: Sequence[exp.Expr],
         scope: Scope,
-    ) -> tuple[Rows, Callable[[exp.Expr], exp.Expr]] | None:  # fmt: skip
+    ) -> tuple[op.Rows, Callable[[exp.Expr], exp.Expr]] | None:  # fmt: skip
         """The groups of a SELECT, and the change of an expression into one over their columns. None without groups."""
         clause, values = select.args.get("group"), [each for _, each in outputs]
         aggregates = [node for each in (*values, *others) for node in each.walk() if is_aggregate(node)]
@@ -383,8 +356,8 @@ class _Builder:
         for each in (*values, *others):
             over(each)
         listed = tuple(measures)
-        group = Group(rows, alias, tuple(keys), listed, sets)
-        for found, each in zip(columns_of(group), (*keys, *listed), strict=True):
+        group = op.Group(rows, alias, tuple(keys), listed, sets)
+        for found, each in zip(op.columns_of(group), (*keys, *listed), strict=True):
             self.types.columns[found] = self.types.of(each)
         return group, over
 
@@ -397,24 +370,26 @@ class _Builder:
         def by_key(each: exp.Expr) -> exp.Expr:
             return known[each].copy() if each in known else each
 
-        inner = rewritten(found.query, lambda each: each.transform(by_key))
-        for each in all_nodes(inner, self.subqueries):
-            for part in expressions_of(each):
+        inner = op.rewritten(found.query, lambda each: each.transform(by_key))
+        for each in op.all_nodes(inner, self.subqueries):
+            for part in op.expressions_of(each):
                 for aggregate in part.walk():
-                    if is_aggregate(aggregate) and read_columns(aggregate, self.subqueries) & found.outer:
+                    if is_aggregate(aggregate) and op.read_columns(aggregate, self.subqueries) & found.outer:
                         raise refused("a subquery that reads an aggregate of the outer query", node)
         values = tuple(map(over, found.values))
         return self._marked(replace(found, values=values, query=inner), self.types.of(node))  # type: ignore[arg-type]
 
-    def _require_groups(self, rows: Rows, values: Sequence[exp.Expr]) -> None:
+    def _require_groups(self, rows: op.Rows, values: Sequence[exp.Expr]) -> None:
         """Raise Refusal for a column that is neither grouped nor aggregated."""
-        assert isinstance(rows, Group)
-        below = {alias for alias, _ in columns_of(rows.child)}
+        assert isinstance(rows, op.Group)
+        below = {alias for alias, _ in op.columns_of(rows.child)}
         for each in values:
-            if any(alias in below for alias, _ in read_columns(each, self.subqueries)):
+            if any(alias in below for alias, _ in op.read_columns(each, self.subqueries)):
                 raise refused("a column that is neither in GROUP BY nor in an aggregate", each)
 
-    def _windows(self, rows: Rows, outputs: list[tuple[str, exp.Expr]]) -> tuple[Rows, list[tuple[str, exp.Expr]]]:
+    def _windows(
+        self, rows: op.Rows, outputs: list[tuple[str, exp.Expr]]
+    ) -> tuple[op.Rows, list[tuple[str, exp.Expr]]]:
         alias, functions = self._alias(), dict[exp.Expr, int]()
 
         def by_window(node: exp.Expr) -> exp.Expr:
@@ -427,7 +402,7 @@ class _Builder:
             return rows, outputs
         for each, at in functions.items():
             self.types.columns[alias, f"w{at}"] = self.types.of(each)
-        return Window(rows, alias, tuple(functions)), found  # type: ignore[arg-type]
+        return op.Window(rows, alias, tuple(functions)), found  # type: ignore[arg-type]
 
     # Expressions
 
@@ -464,14 +439,14 @@ class _Builder:
         values: list[exp.Expr] = []
         if value is not None:
             listed = value.unnest().expressions if isinstance(value.unnest(), exp.Tuple) else [value]
-            listed = listed if len(listed) == len(names_of(query)) else [value]
+            listed = listed if len(listed) == len(op.names_of(query)) else [value]
             values = [self._value(each, scope) for each in listed]
         type_ = self.types.of_result(query)[0] if kind == "scalar" else "boolean"
-        return self._marked(Subquery(kind, tuple(values), query), type_)  # type: ignore[arg-type]
+        return self._marked(op.Subquery(kind, tuple(values), query), type_)  # type: ignore[arg-type]
 
-    def _marked(self, found: Subquery, type_: str | None) -> exp.Column:
+    def _marked(self, found: op.Subquery, type_: str | None) -> exp.Column:
         name = f"s{len(self.subqueries)}"
-        self.subqueries[name] = replace(found, outer=outer_aliases(found.query, self.subqueries))
+        self.subqueries[name] = replace(found, outer=op.outer_aliases(found.query, self.subqueries))
         self.types.columns[SUBQUERY, name] = type_
         return column((SUBQUERY, name))
 

@@ -11,40 +11,8 @@ from sqlglot import exp
 from ...names import sql_name
 from ..states import State
 from ..text.dialect import PlainSpark
-from .nodes import (
-    SUBQUERY,
-    Alias,
-    Column,
-    Delta,
-    Differing,
-    Distinct,
-    Filter,
-    Generate,
-    Group,
-    InState,
-    Join,
-    Keyed,
-    Limit,
-    Node,
-    One,
-    Project,
-    Result,
-    Rows,
-    RowsInState,
-    Scan,
-    SetOperation,
-    Sort,
-    Subquery,
-    Union,
-    Values,
-    View,
-    Window,
-    column,
-    columns_of,
-    is_numbered,
-    names_of,
-    subqueries_in,
-)
+from . import nodes as op
+from .nodes import SUBQUERY, column
 
 Relation = Callable[[str, State], str]
 """The SQL of a base table in a state, as a relation for FROM."""
@@ -57,7 +25,7 @@ _JOINS = {"inner": "join", "left": "left join", "right": "right join", "full": "
 _Orders = Sequence[tuple[str, Sequence[exp.Expr]]]
 _ONE = "1 as ip_one"
 _OPERATORS = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case)
-_Names = Mapping[Column, exp.Expr]
+_Names = Mapping[op.Column, exp.Expr]
 """The expressions in the place of columns that the SQL does not have."""
 
 
@@ -94,7 +62,7 @@ class Writer:
 
     def __init__(
         self,
-        subqueries: Mapping[str, Subquery],
+        subqueries: Mapping[str, op.Subquery],
         relation: Relation,
         at_checkpoint: AtCheckpoint = lambda each: each,
     ) -> None:
@@ -102,9 +70,9 @@ class Writer:
         self._relation = relation
         self._at_checkpoint = at_checkpoint
         self._numbers = count()
-        self._texts: dict[tuple[Node, State], str] = {}
+        self._texts: dict[tuple[op.Node, State], str] = {}
 
-    def result(self, node: Result, state: State = State.NEW, outer: _Names | None = None) -> str:
+    def result(self, node: op.Result, state: State = State.NEW, outer: _Names | None = None) -> str:
         """The query of a result. ``outer``: the expressions for columns of queries around it."""
         if outer:
             return self._result(node, state, outer)
@@ -112,40 +80,40 @@ class Writer:
             self._texts[node, state] = self._result(node, state, {})
         return self._texts[node, state]
 
-    def _result(self, node: Result, state: State, outer: _Names) -> str:  # noqa: C901 (one case per operator)
+    def _result(self, node: op.Result, state: State, outer: _Names) -> str:  # noqa: C901 (one case per operator)
         match node:
-            case InState():
+            case op.InState():
                 return self.result(node.child, node.state, outer)
-            case Project():
+            case op.Project():
                 return self._select(node, state, outer)
-            case Distinct(child=Union() as union):
+            case op.Distinct(child=op.Union() as union):
                 return self._operands(union.children, "union", state, outer)
-            case Distinct():
+            case op.Distinct():
                 inner, inside = _unwrapped(node.child, state)
-                if isinstance(inner, Project):
+                if isinstance(inner, op.Project):
                     return self._select(inner, inside, outer, "distinct ")
                 return f"select distinct * from ({self.result(node.child, state, outer)}) as {self._alias()}"
-            case Union():
+            case op.Union():
                 return self._operands(node.children, "union all", state, outer)
-            case SetOperation():
+            case op.SetOperation():
                 word = f"{node.kind}{' all' if node.all else ''}"
                 return self._operands((node.left, node.right), word, state, outer)
-            case Sort():
+            case op.Sort():
                 return self._sorted(node, state, outer)
-            case Limit():
+            case op.Limit():
                 parts = [self.result(node.child, state, outer)]
                 parts += [f"limit {node.count.sql(PlainSpark)}"] if node.count is not None else []
                 parts += [f"offset {node.offset.sql(PlainSpark)}"] if node.offset is not None else []
                 return " ".join(parts)
-            case Differing():
+            case op.Differing():
                 return self._differing(node, outer)
 
-    def _operands(self, nodes: Sequence[Result], word: str, state: State, outer: _Names) -> str:
+    def _operands(self, nodes: Sequence[op.Result], word: str, state: State, outer: _Names) -> str:
         texts = [self.result(each, state, outer) for each in nodes]
-        plain = [isinstance(_unwrapped(each)[0], Project) for each in nodes]
+        plain = [isinstance(_unwrapped(each)[0], op.Project) for each in nodes]
         return f"\n{word}\n".join(t if is_plain else f"({t})" for t, is_plain in zip(texts, plain, strict=True))
 
-    def _select(self, node: Project, state: State, outer: _Names, distinct: str = "", by: _Orders = ()) -> str:
+    def _select(self, node: op.Project, state: State, outer: _Names, distinct: str = "", by: _Orders = ()) -> str:
         parts = self._rows(node.child, state, outer)
         names = _over(parts, outer)
         listed = ", ".join(self._output(name, each, names, state) for name, each in node.outputs) or _ONE
@@ -158,18 +126,18 @@ class Writer:
         is_bare = text.rpartition(".")[2] == sql_name(name) and isinstance(value, exp.Column) and "(" not in text
         return text if is_bare else f"{text} as {sql_name(name)}"
 
-    def _sorted(self, node: Sort, state: State, outer: _Names) -> str:
+    def _sorted(self, node: op.Sort, state: State, outer: _Names) -> str:
         inner, inside = _unwrapped(node.child, state)
-        if isinstance(inner, Project):
+        if isinstance(inner, op.Project):
             return self._select(inner, inside, outer, "", node.by)
-        if isinstance(inner, Distinct) and isinstance(inner.child, Project):
+        if isinstance(inner, op.Distinct) and isinstance(inner.child, op.Project):
             return self._select(inner.child, inside, outer, "distinct ", node.by)
         orders = [f"{_CLAUSES[key]} {', '.join(self._text(e, outer, state) for e in those)}" for key, those in node.by]
         text = self.result(node.child, state, outer)
-        return " ".join([f"({text})" if isinstance(inner, (Sort, Limit)) else text, *orders])
+        return " ".join([f"({text})" if isinstance(inner, (op.Sort, op.Limit)) else text, *orders])
 
-    def _differing(self, node: Differing, outer: _Names) -> str:
-        listed = ", ".join(map(sql_name, names_of(node.child)))
+    def _differing(self, node: op.Differing, outer: _Names) -> str:
+        listed = ", ".join(map(sql_name, op.names_of(node.child)))
         differs = {State.REMOVED: "> 0", State.ADDED: "< 0"}.get(node.state, "<> 0")
         old, new = (self.result(node.child, each, outer) for each in (State.OLD, State.NEW))
         rows = f"select {listed}, 1 as ip_sign from ({old})\nunion all\nselect {listed}, -1 as ip_sign from ({new})"
@@ -177,46 +145,46 @@ class Writer:
 
     # Rows
 
-    def _rows(self, node: Rows, state: State, outer: _Names) -> _Parts:  # noqa: C901 (one case per operator)
+    def _rows(self, node: op.Rows, state: State, outer: _Names) -> _Parts:  # noqa: C901 (one case per operator)
         match node:
-            case One():
+            case op.One():
                 return _Parts()
-            case RowsInState():
+            case op.RowsInState():
                 return self._rows(node.child, node.state, outer)
-            case Scan():
+            case op.Scan():
                 return _named(self._scan(node, state), node.alias)
-            case Delta():
+            case op.Delta():
                 return _named(self._relation(node.scan.table, node.state), node.scan.alias)
-            case View():
+            case op.View():
                 return _named(node.name, node.alias)
-            case Values():
+            case op.Values():
                 values = node.rows.copy()
                 listed = [exp.to_identifier(name, quoted=True) for name in node.names]
                 values.set("alias", exp.TableAlias(this=exp.to_identifier(node.alias, quoted=True), columns=listed))
                 return _Parts(self._text(values, outer, state), aliases=frozenset([node.alias]))
-            case Alias():
+            case op.Alias():
                 return _named(f"({self.result(node.child, state, outer)})", node.alias)
-            case Filter():
+            case op.Filter():
                 parts = self._rows(node.child, state, outer)
                 # Spark's columns of several grouping sets have other values in subqueries
-                if parts.has_windows or (parts.has_sets and subqueries_in(node.condition)):
+                if parts.has_windows or (parts.has_sets and op.subqueries_in(node.condition)):
                     parts = self._wrapped(node.child, parts, outer, state)
                 text = self._condition(node.condition, _over(parts, outer), state)
                 return _with_condition(parts, text)
-            case Keyed():
+            case op.Keyed():
                 return self._keyed(node, state, outer)
-            case Join():
+            case op.Join():
                 return self._join(node, state, outer)
-            case Generate():
+            case op.Generate():
                 parts = self._source(node.child, state, outer)
                 call = self._text(node.call, _over(parts, outer), state)
                 word = "lateral view outer" if node.outer else "lateral view"
                 named = f"{sql_name(node.alias)} as {', '.join(map(sql_name, node.names))}"
                 source = f"{parts.source} {word} {call} {named}"
                 return replace(parts, source=source, aliases=parts.aliases | {node.alias})
-            case Group():
+            case op.Group():
                 return self._group(node, state, outer)
-            case Window():
+            case op.Window():
                 parts = self._rows(node.child, state, outer)
                 if parts.has_windows:
                     parts = self._wrapped(node.child, parts, outer, state)
@@ -225,7 +193,7 @@ class Writer:
                     names[node.alias, f"w{at}"] = self._replaced(each, _over(parts, outer), state)
                 return replace(parts, names=names, has_windows=True)
 
-    def _scan(self, node: Scan, state: State) -> str:
+    def _scan(self, node: op.Scan, state: State) -> str:
         if state is not State.EITHER:
             return self._relation(node.table, state)
         new, removed = (self._relation(node.table, each) for each in (State.NEW, State.REMOVED))
@@ -234,10 +202,10 @@ class Writer:
         listed = ", ".join(map(sql_name, node.names))
         return f"(select {listed} from {new} union all select {listed} from {removed})"
 
-    def _keyed(self, node: Keyed, state: State, outer: _Names) -> _Parts:
+    def _keyed(self, node: op.Keyed, state: State, outer: _Names) -> _Parts:
         """The rows with some keys. In a scan, Iceberg can skip files by bounds of the keys."""
         inner, keys = node.child, node.keys
-        if isinstance(inner, Scan) and all(isinstance(each, exp.Column) for _, each in node.pairs):
+        if isinstance(inner, op.Scan) and all(isinstance(each, exp.Column) for _, each in node.pairs):
             pairs = [(key, f"ip_source.{sql_name(each.name)}") for key, each in node.pairs]
             bounds = [keys.bound(key, inner.table, each.name) for key, each in node.pairs]
             where = " and ".join([*filter(None, bounds), keys.exists_sql(pairs)])
@@ -249,9 +217,9 @@ class Writer:
         found = [(key, f"({self._text(each, names, state)})") for key, each in node.pairs]
         return _with_condition(parts, keys.exists_sql(found))
 
-    def _join(self, node: Join, state: State, outer: _Names) -> _Parts:
+    def _join(self, node: op.Join, state: State, outer: _Names) -> _Parts:
         left, right = (self._source(each, state, outer) for each in (node.left, node.right))
-        text = f"({right.source})" if isinstance(node.right, Join) else right.source
+        text = f"({right.source})" if isinstance(node.right, op.Join) else right.source
         both = _Parts("", aliases=left.aliases | right.aliases, names={**left.names, **right.names})
         word, on = _JOINS[node.kind], ""
         if node.on is not None:
@@ -260,7 +228,7 @@ class Writer:
             word = "cross join"
         return replace(both, source=f"{left.source} {word} {text}{on}")
 
-    def _group(self, node: Group, state: State, outer: _Names) -> _Parts:
+    def _group(self, node: op.Group, state: State, outer: _Names) -> _Parts:
         parts = self._rows(node.child, state, outer)
         if parts.group is not None or parts.has_windows:
             parts = self._wrapped(node.child, parts, outer, state)
@@ -273,7 +241,7 @@ class Writer:
             (members,) = node.sets
             own |= {(node.alias, f"g{at}"): exp.null() for at in range(len(keys)) if at not in members}
             for at, each in enumerate(node.measures):
-                if is_numbered(each):
+                if op.is_numbered(each):
                     own[node.alias, f"m{at}"] = exp.Literal.number(_number_of_set(node, each, members))
             group = f"group by {', '.join(texts[at] for at in members) or 'grouping sets (())'}"
         elif node.sets is not None:
@@ -283,14 +251,14 @@ class Writer:
             group = f"group by {', '.join(texts)}" if texts else ""
         return replace(parts, group=group, names=own, has_sets=node.sets is not None)
 
-    def _source(self, node: Rows, state: State, outer: _Names) -> _Parts:
+    def _source(self, node: op.Rows, state: State, outer: _Names) -> _Parts:
         """Rows that only have a FROM clause, so that they can be joined."""
         parts = self._rows(node, state, outer)
         return parts if parts.is_source else self._wrapped(node, parts, outer, state)
 
-    def _wrapped(self, node: Rows, parts: _Parts, outer: _Names, state: State) -> _Parts:
+    def _wrapped(self, node: op.Rows, parts: _Parts, outer: _Names, state: State) -> _Parts:
         """The same rows as a derived table."""
-        columns, names = columns_of(node), _over(parts, outer)
+        columns, names = op.columns_of(node), _over(parts, outer)
         aliases = {alias for alias, _ in columns}
         if len(aliases) == 1 and not parts.names and aliases == parts.aliases:
             (alias,) = aliases
@@ -335,7 +303,7 @@ class Writer:
         found = node.transform(by_name)
         return self._at_checkpoint(found) if state is State.OLD else found
 
-    def _subquery(self, found: Subquery, names: _Names, state: State) -> exp.Expr:
+    def _subquery(self, found: op.Subquery, names: _Names, state: State) -> exp.Expr:
         text = self.result(found.query, state, names)
         if found.kind == "exists":
             return exp.Var(this=f"EXISTS ({text})")
@@ -367,7 +335,7 @@ def _with_condition(parts: _Parts, text: str) -> _Parts:
     return replace(parts, having=(*parts.having, text))
 
 
-def _number_of_set(node: Group, call: exp.Expr, members: Sequence[int]) -> int:
+def _number_of_set(node: op.Group, call: exp.Expr, members: Sequence[int]) -> int:
     """The value of ``grouping()`` or ``grouping_id()`` in a grouping set."""
     named = [node.keys.index(each.unnest()) for each in call.expressions] or list(range(len(node.keys)))
     return sum((each not in members) << place for place, each in enumerate(reversed(named)))
@@ -379,8 +347,8 @@ def _grouped_by(key: exp.Expr) -> str:
     return f"cast({text} as int)" if isinstance(key, exp.Literal) and not key.is_string else text
 
 
-def _unwrapped(node: Result, state: State = State.NEW) -> tuple[Result, State]:
+def _unwrapped(node: op.Result, state: State = State.NEW) -> tuple[op.Result, State]:
     """A result, and its state."""
-    while isinstance(node, InState):
+    while isinstance(node, op.InState):
         state, node = node.state, node.child
     return node, state

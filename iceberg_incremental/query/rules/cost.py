@@ -7,28 +7,18 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from ..algebra.nodes import (
-    Delta,
-    Differing,
-    Filter,
-    Node,
-    Scan,
-    Subquery,
-    children_of,
-    expressions_of,
-    subqueries_in,
-)
+from ..algebra import nodes as op
 
 
-def scans(nodes: Iterable[Node], subqueries: Mapping[str, Subquery]) -> Counter[str]:
+def scans(nodes: Iterable[op.Node], subqueries: Mapping[str, op.Subquery]) -> Counter[str]:
     """The number of times that operators read each table as a whole, by the table's name in the query."""
     found: Counter[str] = Counter()
     for node in nodes:
-        if isinstance(node, Scan):
+        if isinstance(node, op.Scan):
             found[node.table] += 1
-        elif not isinstance(node, Delta) and not (isinstance(node, Filter) and node.condition == exp.false()):
-            below = scans(children_of(node), subqueries)
-            names = [name for each in expressions_of(node) for name in subqueries_in(each)]
+        elif not isinstance(node, op.Delta) and not (isinstance(node, op.Filter) and node.condition == exp.false()):
+            below = scans(op.children_of(node), subqueries)
+            names = [name for each in op.expressions_of(node) for name in op.subqueries_in(each)]
             below += scans((subqueries[name].query for name in names), subqueries)
-            found += below + below if isinstance(node, Differing) else below
+            found += below + below if isinstance(node, op.Differing) else below
     return found

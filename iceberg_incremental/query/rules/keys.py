@@ -15,23 +15,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ..algebra.nodes import (
-    Alias,
-    Column,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Rows,
-    Scan,
-    Subquery,
-    all_of,
-    columns_of,
-    conjuncts,
-    filtered,
-    read_columns,
-    subqueries_in,
-)
+from ..algebra import nodes as op
 
 
 @dataclass(frozen=True)
@@ -42,16 +26,16 @@ class Match:
     relation. ``matches``: relations that were left out earlier and match this one.
     """
 
-    node: Rows
-    other: Rows
+    node: op.Rows
+    other: op.Rows
     equal: tuple[exp.Expr, ...]
     filters: tuple[exp.Expr, ...]
     matches: tuple[Match, ...] = ()
 
     @property
-    def columns(self) -> dict[Column, Column]:
+    def columns(self) -> dict[op.Column, op.Column]:
         """The columns by which it is joined, each with the equal column of the other relation."""
-        mine = set(columns_of(self.node))
+        mine = set(op.columns_of(self.node))
         pairs = [[(each.table, each.name) for each in (equal.this, equal.expression)] for equal in self.equal]
         return dict((first, second) if first in mine else (second, first) for first, second in pairs)
 
@@ -60,29 +44,29 @@ class Match:
 class Fewer:
     """Rows of fewer relations. ``matches``: those left out, by the relation that they match."""
 
-    node: Rows
-    matches: Mapping[Rows, tuple[Match, ...]]
+    node: op.Rows
+    matches: Mapping[op.Rows, tuple[Match, ...]]
     items: tuple[_Item, ...] = ()
     filters: tuple[exp.Expr, ...] = ()
 
-    def columns_of(self, node: Rows, keys: Iterable[exp.Expr], subqueries: Mapping[str, Subquery]) -> list[str]:
+    def columns_of(self, node: op.Rows, keys: Iterable[exp.Expr], subqueries: Mapping[str, op.Subquery]) -> list[str]:
         """The distinct columns of a relation that the joins, the conditions and some keys read."""
         parts = [*keys, *(each for item in self.items for each in item.on), *self.filters]
-        read: set[Column] = set().union(*(read_columns(each, subqueries) for each in parts))
-        return [name for alias, name in columns_of(node) if (alias, name) in read]
+        read: set[op.Column] = set().union(*(op.read_columns(each, subqueries) for each in parts))
+        return [name for alias, name in op.columns_of(node) if (alias, name) in read]
 
 
 @dataclass(frozen=True, eq=False)
 class _Item:
     """A relation of FROM, and how it is joined with those before it."""
 
-    node: Rows
-    kind: JoinKind = "inner"
+    node: op.Rows
+    kind: op.JoinKind = "inner"
     on: tuple[exp.Expr, ...] = ()
 
     @property
     def aliases(self) -> set[str]:
-        return {alias for alias, _ in columns_of(self.node)}
+        return {alias for alias, _ in op.columns_of(self.node)}
 
     @property
     def is_optional(self) -> bool:
@@ -90,11 +74,11 @@ class _Item:
 
 
 def fewer_relations(
-    node: Rows,
+    node: op.Rows,
     keys: Collection[exp.Expr],
-    subqueries: Mapping[str, Subquery],
-    is_changed: Callable[[Rows], bool],
-    has_groups: Callable[[Rows, Sequence[str]], bool] = lambda node, columns: False,
+    subqueries: Mapping[str, op.Subquery],
+    is_changed: Callable[[op.Rows], bool],
+    has_groups: Callable[[op.Rows, Sequence[str]], bool] = lambda node, columns: False,
 ) -> Fewer:
     """Rows of FROM and WHERE without the relations that some keys do not need.
 
@@ -106,7 +90,7 @@ def fewer_relations(
         pass
     fewer = found.result()
     for item in fewer.items:
-        if is_changed(item.node) and isinstance(item.node, (Scan, Alias)):
+        if is_changed(item.node) and isinstance(item.node, (op.Scan, op.Alias)):
             fewer = _without_filters(fewer, item, keys, subqueries, has_groups)
     return fewer
 
@@ -115,11 +99,11 @@ def _without_filters(
     fewer: Fewer,
     item: _Item,
     keys: Collection[exp.Expr],
-    subqueries: Mapping[str, Subquery],
-    has_groups: Callable[[Rows, Sequence[str]], bool],
+    subqueries: Mapping[str, op.Subquery],
+    has_groups: Callable[[op.Rows, Sequence[str]], bool],
 ) -> Fewer:
     """Remove the conditions that only read one relation, if its other columns that are read are those of its groups."""
-    others = [each for each in fewer.filters if _read(each, subqueries) != item.aliases or subqueries_in(each)]
+    others = [each for each in fewer.filters if _read(each, subqueries) != item.aliases or op.subqueries_in(each)]
     without = replace(fewer, node=_joined(fewer.items, others), filters=tuple(others))
     if len(others) < len(fewer.filters) and has_groups(item.node, without.columns_of(item.node, keys, subqueries)):
         return without
@@ -129,17 +113,17 @@ def _without_filters(
 class _Fewer:
     def __init__(
         self,
-        node: Rows,
+        node: op.Rows,
         keys: Collection[exp.Expr],
-        subqueries: Mapping[str, Subquery],
-        is_changed: Callable[[Rows], bool],
+        subqueries: Mapping[str, op.Subquery],
+        is_changed: Callable[[op.Rows], bool],
     ) -> None:
         self._subqueries = subqueries
         self._is_changed = is_changed
-        self.matches: dict[Rows, list[Match]] = {}
+        self.matches: dict[op.Rows, list[Match]] = {}
         self._node = node
         self._items, self._filters = _flat(node)
-        parts = [*keys, *(each for each in self._conditions() if subqueries_in(each))]
+        parts = [*keys, *(each for each in self._conditions() if op.subqueries_in(each))]
         parts += [each for item in self._items if item.kind in ("semi", "anti") for each in item.on]
         self._needed = {alias for part in parts for alias in _read(part, subqueries)}
 
@@ -166,11 +150,11 @@ class _Fewer:
         """Whether the remaining joins keep their rows, including those without a partner, and stay connected."""
         optional = [each for each in self._items if each is not item and each.is_optional]
         first = item is self._items[0]
-        if item.kind not in ("inner", "left") or isinstance(item.node, Generate) or not item.aliases:
+        if item.kind not in ("inner", "left") or isinstance(item.node, op.Generate) or not item.aliases:
             return False
         if len(self._items) == 1 or (first and any(each.kind != "inner" for each in self._items[1:])):
             return False
-        if item.is_optional and any(map(subqueries_in, item.on)):
+        if item.is_optional and any(map(op.subqueries_in, item.on)):
             return False  # the subquery decides which rows have partners
         if any(item.aliases & _read(each, self._subqueries) for other in optional for each in other.on):
             return False
@@ -194,7 +178,7 @@ class _Fewer:
                 continue
             (other,) = others
             # with <=>, NULL may also represent a missing partner, which is not a row of the relation
-            is_relation = isinstance(other.node, (Scan, Alias))  # VALUES has no changed rows
+            is_relation = isinstance(other.node, (op.Scan, op.Alias))  # VALUES has no changed rows
             if is_relation and (isinstance(each, exp.EQ) or not other.is_optional):
                 equal.setdefault(other, []).append(each)
         if not equal:
@@ -230,33 +214,33 @@ class _Fewer:
         return groups
 
 
-def _flat(node: Rows) -> tuple[list[_Item], list[exp.Expr]]:
+def _flat(node: op.Rows) -> tuple[list[_Item], list[exp.Expr]]:
     """The relations of FROM in order, and the conditions of WHERE."""
     filters: list[exp.Expr] = []
     items: list[_Item] = []
-    while isinstance(node, Filter):
-        filters += conjuncts(node.condition)
+    while isinstance(node, op.Filter):
+        filters += op.conjuncts(node.condition)
         node = node.child
-    while isinstance(node, Join) and node.kind not in ("right", "full"):
-        items.append(_Item(node.right, node.kind, tuple(conjuncts(node.on))))
+    while isinstance(node, op.Join) and node.kind not in ("right", "full"):
+        items.append(_Item(node.right, node.kind, tuple(op.conjuncts(node.on))))
         node = node.left
-    if isinstance(node, Join) and node.kind == "right":
-        items.append(_Item(node.left, "left", tuple(conjuncts(node.on))))
+    if isinstance(node, op.Join) and node.kind == "right":
+        items.append(_Item(node.left, "left", tuple(op.conjuncts(node.on))))
         node = node.right
     return [_Item(node), *reversed(items)], filters
 
 
-def _joined(items: Sequence[_Item], filters: Sequence[exp.Expr]) -> Rows:
+def _joined(items: Sequence[_Item], filters: Sequence[exp.Expr]) -> op.Rows:
     node = items[0].node
     for each in items[1:]:
-        on = all_of(each.on)
-        node = Join(each.kind, node, each.node, exp.true() if on is None and each.kind != "inner" else on)
-    return filtered(node, *filters)
+        on = op.all_of(each.on)
+        node = op.Join(each.kind, node, each.node, exp.true() if on is None and each.kind != "inner" else on)
+    return op.filtered(node, *filters)
 
 
-def _read(node: exp.Expr, subqueries: Mapping[str, Subquery]) -> set[str]:
+def _read(node: exp.Expr, subqueries: Mapping[str, op.Subquery]) -> set[str]:
     """The aliases of the relations whose columns an expression reads."""
-    return {alias for alias, _ in read_columns(node, subqueries)}
+    return {alias for alias, _ in op.read_columns(node, subqueries)}
 
 
 def _is_equality(node: exp.Expr) -> bool:

@@ -15,47 +15,16 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ..algebra.nodes import (
-    SUBQUERY,
-    Alias,
-    Column,
-    Delta,
-    Distinct,
-    Filter,
-    Generate,
-    Group,
-    Join,
-    Keyed,
-    Keys,
-    Limit,
-    Node,
-    Project,
-    Result,
-    Rows,
-    RowsInState,
-    Scan,
-    SetOperation,
-    Sort,
-    Union,
-    Window,
-    above_groups,
-    children_of,
-    column,
-    columns_of,
-    conjuncts,
-    expressions_of,
-    subqueries_in,
-    with_children,
-    with_expressions,
-)
+from ..algebra import nodes as op
+from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
 from ..text.types import have_one_type
 
-Leaf: TypeAlias = "Scan | Alias"
+Leaf: TypeAlias = op.Scan | op.Alias
 Wanted = Sequence[tuple[exp.Expr, str]]
 """Expressions over rows, each with the key column whose values it has."""
 
-_Held = dict[Column, tuple[str, bool]]
+_Held = dict[op.Column, tuple[str, bool]]
 """The key column whose values a column holds, and whether it has the key's type, by this column."""
 
 
@@ -76,7 +45,7 @@ class HeldKeys:
         return {key for name, key in self.all.items() if name not in self.exact}
 
 
-def selects(node: Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[tuple[Project, Wanted]]:
+def selects(node: op.Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[tuple[op.Project, Wanted]]:
     """The SELECTs of a result, each with the expressions by which its rows can be restricted.
 
     ``wanted``: the key columns, by the names of the result's columns with their values. A set operation converts the
@@ -84,11 +53,11 @@ def selects(node: Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[tup
     may differ before.
     """
     match node:
-        case Project():
+        case op.Project():
             by_name = {name.lower(): each for name, each in node.outputs}
             yield node, [(by_name[name.lower()], key) for name, key in wanted.items() if name.lower() in by_name]
-        case Union() | SetOperation():
-            sides = children_of(node)
+        case op.Union() | op.SetOperation():
+            sides = op.children_of(node)
             listed = [tree.types.of_branch(side) for side in sides]  # type: ignore[arg-type] # results
             names = [name.lower() for name, _ in _first(node).outputs]
             kept = {}
@@ -100,30 +69,30 @@ def selects(node: Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[tup
             for side in sides:
                 own = [name for name, _ in _first(side).outputs]  # type: ignore[arg-type] # a result
                 yield from selects(side, tree, {own[place]: key for place, key in kept.items()})  # type: ignore[arg-type]
-        case Limit():
+        case op.Limit():
             yield from selects(node.child, tree, {})
         case _:
             yield from selects(node.child, tree, wanted)
 
 
-def _first(node: Result) -> Project:
-    while not isinstance(node, Project):
-        node = children_of(node)[0]  # type: ignore[assignment] # a result
+def _first(node: op.Result) -> op.Project:
+    while not isinstance(node, op.Project):
+        node = op.children_of(node)[0]  # type: ignore[assignment] # a result
     return node
 
 
-def below(node: Rows, wanted: Wanted) -> tuple[Rows, Wanted]:
+def below(node: op.Rows, wanted: Wanted) -> tuple[op.Rows, Wanted]:
     """The rows of FROM and WHERE below groups and windows, and those expressions by which they can be restricted."""
-    inner = above_groups(node)
-    return below(*into(inner, wanted)) if isinstance(inner, (Group, Window)) else (node, wanted)
+    inner = op.above_groups(node)
+    return below(*into(inner, wanted)) if isinstance(inner, (op.Group, op.Window)) else (node, wanted)
 
 
-def only(node: Rows, wanted: Wanted, keys: Keys, tree: Tree) -> Rows:
+def only(node: op.Rows, wanted: Wanted, keys: op.Keys, tree: Tree) -> op.Rows:
     """The rows for which some expressions have the values of a key, with restricted sources."""
     match node:
-        case Filter() if isinstance(above_groups(node), (Group, Window)):
+        case op.Filter() if isinstance(op.above_groups(node), (op.Group, op.Window)):
             return replace(node, child=only(node.child, wanted, keys, tree))
-        case Group() | Window():
+        case op.Group() | op.Window():
             _, inner = into(node, wanted)
             if len(inner) == len(wanted):
                 return replace(node, child=only(node.child, inner, keys, tree))
@@ -132,9 +101,9 @@ def only(node: Rows, wanted: Wanted, keys: Keys, tree: Tree) -> Rows:
             return _keyed(restricted_rows(node, wanted, keys, tree), wanted, keys)
 
 
-def into(node: Group | Window, wanted: Wanted) -> tuple[Rows, Wanted]:
+def into(node: op.Group | op.Window, wanted: Wanted) -> tuple[op.Rows, Wanted]:
     """The rows below one operator, and the expressions over them by which they can be restricted."""
-    if isinstance(node, Window):
+    if isinstance(node, op.Window):
         parts = [each.args.get("partition_by") or [] for each in node.functions]
         return node.child, [(each, key) for each, key in wanted if all(each in part for part in parts)]
     keys: dict[exp.Expr, exp.Expr] = {column((node.alias, f"g{at}")): node.keys[at] for at in node.common}
@@ -142,48 +111,50 @@ def into(node: Group | Window, wanted: Wanted) -> tuple[Rows, Wanted]:
     return node.child, [(keys.get(each, each), key) for each, key in wanted if each in keys or each in constants]
 
 
-def _keyed(node: Rows, wanted: Wanted, keys: Keys) -> Rows:
-    pairs = node.pairs if isinstance(node, Keyed) else ()
+def _keyed(node: op.Rows, wanted: Wanted, keys: op.Keys) -> op.Rows:
+    pairs = node.pairs if isinstance(node, op.Keyed) else ()
     if wanted and all((key, each) in pairs for each, key in wanted):
         return node
-    return Keyed(node, keys, tuple((key, each) for each, key in wanted))
+    return op.Keyed(node, keys, tuple((key, each) for each, key in wanted))
 
 
 def restricted(
-    node: Result, wanted: Mapping[str, str], keys: Keys, tree: Tree, converted: Collection[str] = ()
-) -> Result:
+    node: op.Result, wanted: Mapping[str, str], keys: op.Keys, tree: Tree, converted: Collection[str] = ()
+) -> op.Result:
     """A result whose sources are restricted. It may also contain rows with other keys.
 
     ``wanted``: as in ``selects``. ``converted``: as in ``sources``.
     """
     new = {each: _restricted_select(each, those, keys, tree, converted) for each, those in selects(node, tree, wanted)}
 
-    def change(each: Node) -> Node:
-        if isinstance(each, Project):
+    def change(each: op.Node) -> op.Node:
+        if isinstance(each, op.Project):
             return new[each]
-        return each if isinstance(each, Limit) else with_children(each, change)
+        return each if isinstance(each, op.Limit) else op.with_children(each, change)
 
     return change(node)  # type: ignore[return-value] # a result
 
 
-def _restricted_select(node: Project, wanted: Wanted, keys: Keys, tree: Tree, converted: Collection[str]) -> Project:
+def _restricted_select(
+    node: op.Project, wanted: Wanted, keys: op.Keys, tree: Tree, converted: Collection[str]
+) -> op.Project:
     found = sources(node, wanted, tree, converted)
     return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
 
 
-def restricted_rows(node: Rows, wanted: Wanted, keys: Keys, tree: Tree) -> Rows:
+def restricted_rows(node: op.Rows, wanted: Wanted, keys: op.Keys, tree: Tree) -> op.Rows:
     """Rows of FROM and WHERE whose sources are restricted."""
     found = _Level(node, wanted, tree, ()).found(_level_nodes(node))
     return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
 
 
-def _rewritten(node: Node, held: Mapping[Leaf, HeldKeys], keys: Keys, tree: Tree) -> Node:
+def _rewritten(node: op.Node, held: Mapping[Leaf, HeldKeys], keys: op.Keys, tree: Tree) -> op.Node:
     """An operator whose sources, also those in subqueries of its expressions, are restricted."""
     if not held:
         return node
 
     def in_expression(each: exp.Expr) -> exp.Expr:
-        names = {name: again(name) for name in subqueries_in(each)}
+        names = {name: again(name) for name in op.subqueries_in(each)}
         if all(name == other for name, other in names.items()):
             return each
 
@@ -202,23 +173,25 @@ def _rewritten(node: Node, held: Mapping[Leaf, HeldKeys], keys: Keys, tree: Tree
         tree.subqueries[new] = replace(found, query=inner)  # type: ignore[arg-type] # a result
         return new
 
-    def change(each: Node) -> Node:
-        if isinstance(each, (Scan, Alias)):
+    def change(each: op.Node) -> op.Node:
+        if isinstance(each, (op.Scan, op.Alias)):
             return _restricted_leaf(each, held[each], keys, tree) if each in held else each
-        if isinstance(each, (Delta, RowsInState)):
+        if isinstance(each, (op.Delta, op.RowsInState)):
             return each
-        return with_expressions(with_children(each, change), in_expression)
+        return op.with_expressions(op.with_children(each, change), in_expression)
 
     return change(node)
 
 
-def _restricted_leaf(node: Leaf, held: HeldKeys, keys: Keys, tree: Tree) -> Rows:
-    if isinstance(node, Alias):
+def _restricted_leaf(node: Leaf, held: HeldKeys, keys: op.Keys, tree: Tree) -> op.Rows:
+    if isinstance(node, op.Alias):
         return replace(node, child=restricted(node.child, held.all, keys, tree, held.converted))
-    return Keyed(node, keys, tuple((key, column((node.alias, name))) for name, key in held.all.items()))
+    return op.Keyed(node, keys, tuple((key, column((node.alias, name))) for name, key in held.all.items()))
 
 
-def sources(node: Project, wanted: Wanted, tree: Tree, converted: Collection[str] = ()) -> list[tuple[Leaf, HeldKeys]]:
+def sources(
+    node: op.Project, wanted: Wanted, tree: Tree, converted: Collection[str] = ()
+) -> list[tuple[Leaf, HeldKeys]]:
     """The sources of a SELECT and of its subqueries, each with its columns that hold values of a key.
 
     Equality is not transitive if types differ, so a column with another type ends a chain of equal columns.
@@ -228,17 +201,17 @@ def sources(node: Project, wanted: Wanted, tree: Tree, converted: Collection[str
     return _Level(base, inner, tree, converted).found(_level_nodes(node))
 
 
-def _level_nodes(node: Node) -> list[Node]:
+def _level_nodes(node: op.Node) -> list[op.Node]:
     """The operators of one SELECT."""
-    if isinstance(node, (Scan, Alias)):
+    if isinstance(node, (op.Scan, op.Alias)):
         return [node]
-    return [each for child in children_of(node) for each in _level_nodes(child)] + [node]
+    return [each for child in op.children_of(node) for each in _level_nodes(child)] + [node]
 
 
 class _Level:
     """The columns that hold values of a key in the rows of FROM and WHERE of one SELECT."""
 
-    def __init__(self, node: Rows, wanted: Wanted, tree: Tree, converted: Collection[str]) -> None:
+    def __init__(self, node: op.Rows, wanted: Wanted, tree: Tree, converted: Collection[str]) -> None:
         self._tree = tree
         self.held: _Held = {}
         optional, equal = _optional(node), list(_equalities(node))
@@ -251,50 +224,50 @@ class _Level:
                         self.held.setdefault(found, (key, same))
         self._follow_joins(node)
 
-    def found(self, nodes: Iterable[Node]) -> list[tuple[Leaf, HeldKeys]]:
+    def found(self, nodes: Iterable[op.Node]) -> list[tuple[Leaf, HeldKeys]]:
         """The sources of some operators and of the subqueries in their expressions, with the keys that they hold."""
         listed: list[tuple[Leaf, HeldKeys]] = []
         names: list[str] = []
         for node in nodes:
-            if isinstance(node, (Scan, Alias)):
+            if isinstance(node, (op.Scan, op.Alias)):
                 listed.append((node, _of_alias(self.held, node.alias)))
-            names += [name for each in expressions_of(node) for name in subqueries_in(each)]
+            names += [name for each in op.expressions_of(node) for name in op.subqueries_in(each)]
         for name in dict.fromkeys(names):
             listed += self._within_subquery(self._tree.subqueries[name].query)
         return list(dict(listed).items())
 
-    def _within_subquery(self, node: Result) -> Iterator[tuple[Leaf, HeldKeys]]:
+    def _within_subquery(self, node: op.Result) -> Iterator[tuple[Leaf, HeldKeys]]:
         """The sources of a subquery. Its WHERE clause can equate them with columns of the outer query."""
-        if isinstance(node, Project):
+        if isinstance(node, op.Project):
             yield from self._within_select(node)
-        for child in () if isinstance(node, Project) else children_of(node):
+        for child in () if isinstance(node, op.Project) else op.children_of(node):
             found = self._within_subquery(child)  # type: ignore[arg-type] # a result
-            is_one = isinstance(node, (Limit, Distinct, Sort))
+            is_one = isinstance(node, (op.Limit, op.Distinct, op.Sort))
             yield from found if is_one else ((leaf, HeldKeys()) for leaf, _ in found)
 
-    def _within_select(self, node: Project) -> Iterator[tuple[Leaf, HeldKeys]]:
+    def _within_select(self, node: op.Project) -> Iterator[tuple[Leaf, HeldKeys]]:
         base, _ = below(node.child, ())
         known, optional = dict(self.held), _optional(base)
         filters: list[exp.Expr] = []
         above = base
-        while isinstance(above, Filter):
-            filters += conjuncts(above.condition)
+        while isinstance(above, op.Filter):
+            filters += op.conjuncts(above.condition)
             above = above.child
-        mine = [each for each in _level_nodes(base) if isinstance(each, (Scan, Alias))]
+        mine = [each for each in _level_nodes(base) if isinstance(each, (op.Scan, op.Alias))]
         for leaf in mine:
             if leaf.alias not in optional:
                 self._follow(filters, leaf.alias, known)
         for leaf in mine:
             yield leaf, HeldKeys() if leaf.alias in optional else _of_alias(known, leaf.alias)
         for name in [
-            name for each in _level_nodes(node) for part in expressions_of(each) for name in subqueries_in(part)
+            name for each in _level_nodes(node) for part in op.expressions_of(each) for name in op.subqueries_in(part)
         ]:
             yield from ((leaf, HeldKeys()) for leaf, _ in self._within_subquery(self._tree.subqueries[name].query))
 
-    def _type(self, found: Column) -> str | None:
+    def _type(self, found: op.Column) -> str | None:
         return self._tree.types.columns.get(found)
 
-    def _equal_to(self, first: Column, equal: Sequence[set[Column]]) -> dict[Column, bool]:
+    def _equal_to(self, first: op.Column, equal: Sequence[set[op.Column]]) -> dict[op.Column, bool]:
         """The columns that are equal to a column, each with whether it has the same type."""
         type_ = self._type(first)
         found, next_ = {first: True}, [first]
@@ -306,16 +279,16 @@ class _Level:
                     next_.append(other)
         return found
 
-    def _follow_joins(self, node: Rows) -> None:
+    def _follow_joins(self, node: op.Rows) -> None:
         """Only matching rows of an optional side are needed, and rows with other keys do not match."""
-        for child in children_of(node) if not isinstance(node, (Scan, Alias)) else ():
+        for child in op.children_of(node) if not isinstance(node, (op.Scan, op.Alias)) else ():
             self._follow_joins(child)  # type: ignore[arg-type] # of rows
-        if not isinstance(node, Join) or node.kind in ("inner", "full"):
+        if not isinstance(node, op.Join) or node.kind in ("inner", "full"):
             return
         side = node.left if node.kind == "right" else node.right
         before = set(self.held)
         for alias in _aliases(side):
-            self._follow(conjuncts(node.on), alias, self.held)
+            self._follow(op.conjuncts(node.on), alias, self.held)
         equal, optional = list(_equalities(side)), _optional(side)
         for new in [each for each in self.held if each not in before]:
             key, same = self.held[new]
@@ -332,7 +305,7 @@ class _Level:
                     held.setdefault(own, (held[other][0], same))
 
 
-def _pairs(conditions: Sequence[exp.Expr]) -> Iterator[tuple[Column, Column]]:
+def _pairs(conditions: Sequence[exp.Expr]) -> Iterator[tuple[op.Column, op.Column]]:
     for each in conditions:
         if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column) and isinstance(each.expression, exp.Column):
             found = [(side.table, side.name) for side in (each.this, each.expression)]
@@ -340,45 +313,45 @@ def _pairs(conditions: Sequence[exp.Expr]) -> Iterator[tuple[Column, Column]]:
                 yield found[0], found[1]
 
 
-def _equalities(node: Rows) -> Iterator[set[Column]]:
+def _equalities(node: op.Rows) -> Iterator[set[op.Column]]:
     """Pairs of columns that have the same value in every row."""
     match node:
-        case Filter():
-            yield from map(set, _pairs(conjuncts(node.condition)))
+        case op.Filter():
+            yield from map(set, _pairs(op.conjuncts(node.condition)))
             yield from _equalities(node.child)
-        case Join(kind="inner"):
-            yield from map(set, _pairs(conjuncts(node.on)))
+        case op.Join(kind="inner"):
+            yield from map(set, _pairs(op.conjuncts(node.on)))
             yield from _equalities(node.left)
             yield from _equalities(node.right)
-        case Join(kind="right"):
+        case op.Join(kind="right"):
             yield from _equalities(node.right)
-        case Join(kind="left" | "semi" | "anti"):
+        case op.Join(kind="left" | "semi" | "anti"):
             yield from _equalities(node.left)
-        case Generate() | Keyed():
+        case op.Generate() | op.Keyed():
             yield from _equalities(node.child)
         case _:
             return
 
 
-def _optional(node: Rows) -> set[str]:
+def _optional(node: op.Rows) -> set[str]:
     """The aliases of the rows that may be missing, so that a key must not restrict them."""
     match node:
-        case Join(kind="inner"):
+        case op.Join(kind="inner"):
             return _optional(node.left) | _optional(node.right)
-        case Join(kind="left" | "semi" | "anti"):
+        case op.Join(kind="left" | "semi" | "anti"):
             return _optional(node.left) | _aliases(node.right)
-        case Join(kind="right"):
+        case op.Join(kind="right"):
             return _aliases(node.left) | _optional(node.right)
-        case Join():
+        case op.Join():
             return _aliases(node.left) | _aliases(node.right)
-        case Filter() | Generate() | Keyed():
+        case op.Filter() | op.Generate() | op.Keyed():
             return _optional(node.child)
         case _:
             return set()
 
 
-def _aliases(node: Rows) -> set[str]:
-    return {alias for alias, _ in columns_of(node)}
+def _aliases(node: op.Rows) -> set[str]:
+    return {alias for alias, _ in op.columns_of(node)}
 
 
 def _of_alias(held: _Held, alias: str) -> HeldKeys:

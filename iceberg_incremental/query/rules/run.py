@@ -9,34 +9,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ...table.clock import DATE, TIME
-from ..algebra.nodes import (
-    Alias,
-    Filter,
-    Generate,
-    Group,
-    InState,
-    Join,
-    Node,
-    One,
-    Project,
-    Result,
-    Rows,
-    Scan,
-    Sort,
-    Subquery,
-    Union,
-    Values,
-    View,
-    Window,
-    above_groups,
-    all_nodes,
-    children_of,
-    column,
-    expressions_of,
-    names_of,
-    outer_aliases,
-    subqueries_in,
-)
+from ..algebra import nodes as op
+from ..algebra.nodes import column
 from ..algebra.sql import Writer
 from ..algebra.tree import Tree
 from ..states import Broadcast, KeyView, State, TableStates
@@ -44,7 +18,7 @@ from ..text.clock import ClockStates, at_checkpoint, marks_in, reads
 from ..text.supported import is_of_row
 from ..text.types import Types, have_one_type, tells_apart
 
-Variant = tuple[State, Rows]
+Variant = tuple[State, op.Rows]
 """Changed rows, and the state of the rest of what they are computed from.
 
 With ``BOTH``, the rows are changed rows of both states at once. This is possible if no other relation has changed, or
@@ -74,23 +48,23 @@ class Run(ABC):
         self.broadcast = broadcast
         self._clock = clock
         self._moved = frozenset() if clock is None else clock.moved((DATE, TIME))
-        self._changed: dict[Node, bool] = {}
-        self._joins_only: dict[Node, bool] = {}
-        self._results: dict[tuple[Node, State], Result | None] = {}
-        self._views: dict[object, tuple[View, Result]] = {}
+        self._changed: dict[op.Node, bool] = {}
+        self._joins_only: dict[op.Node, bool] = {}
+        self._results: dict[tuple[op.Node, State], op.Result | None] = {}
+        self._views: dict[object, tuple[op.View, op.Result]] = {}
         self._writer = Writer(self.tree.subqueries, self._relation, self._at_checkpoint)
         self._numbers = 0
 
     @abstractmethod
-    def variants(self, node: Rows, state: State) -> list[Variant]:
+    def variants(self, node: op.Rows, state: State) -> list[Variant]:
         """The changed rows of an operator. ``state``: OLD or NEW for those of one state, or BOTH for all of them."""
 
     @abstractmethod
-    def keys_of(self, node: Project | Group | Window, keys: Mapping[str, exp.Expr]) -> Result | None:
+    def keys_of(self, node: op.Project | op.Group | op.Window, keys: Mapping[str, exp.Expr]) -> op.Result | None:
         """The values of expressions in affected rows, below the groups and windows of a SELECT."""
 
     @abstractmethod
-    def view_of(self, node: Group | Window, at: object, keys: Sequence[exp.Expr]) -> View:
+    def view_of(self, node: op.Group | op.Window, at: object, keys: Sequence[exp.Expr]) -> op.View:
         """The view of groups or partitions with a changed row. ``keys``: their expressions.
 
         ``at``: which of an operator's groups or partitions.
@@ -102,11 +76,11 @@ class Run(ABC):
         return [KeyView(view.name, self.sql(query), view.names) for view, query in self._views.values()]
 
     @property
-    def view_queries(self) -> list[Result]:
+    def view_queries(self) -> list[op.Result]:
         """The queries of the views."""
         return [query for _, query in self._views.values()]
 
-    def sql(self, node: Result, state: State = State.NEW) -> str:
+    def sql(self, node: op.Result, state: State = State.NEW) -> str:
         """The query of a result, with the time in the places of the marks of the clock."""
         text = self._writer.result(node, state)
         return text if self._clock is None else self._clock.sql(text)
@@ -117,17 +91,17 @@ class Run(ABC):
     def _at_checkpoint(self, node: exp.Expr) -> exp.Expr:
         return at_checkpoint(node) if self._moved and reads(node, self._moved) else node
 
-    def is_changed(self, node: Node) -> bool:
+    def is_changed(self, node: op.Node) -> bool:
         """Whether the rows of an operator may have changed."""
         if node not in self._changed:
-            if isinstance(node, Scan):
+            if isinstance(node, op.Scan):
                 self._changed[node] = self.tables[node.table].changes is not None
             else:
-                own = any(map(self.shifts, expressions_of(node)))
-                self._changed[node] = own or any(map(self.is_changed, children_of(node)))
+                own = any(map(self.shifts, op.expressions_of(node)))
+                self._changed[node] = own or any(map(self.is_changed, op.children_of(node)))
         return self._changed[node]
 
-    def has(self, node: Scan, state: State) -> bool:
+    def has(self, node: op.Scan, state: State) -> bool:
         """Whether a table has changed rows: removed rows, added rows, or any of them."""
         return self.tables[node.table].sql(state) is not None
 
@@ -135,52 +109,56 @@ class Run(ABC):
         """Whether an expression may have another value for the same row: by the clock, or by a subquery."""
         if self._moved and reads(node, self._moved):
             return True
-        return any(self.is_changed_subquery(name) for name in subqueries_in(node))
+        return any(self.is_changed_subquery(name) for name in op.subqueries_in(node))
 
     def is_changed_subquery(self, name: str) -> bool:
         """Whether the value of a subquery may have changed for the same row."""
         found = self.tree.subqueries[name]
         return self.is_changed(found.query) or any(map(self.shifts, found.values))
 
-    def reads_clock(self, node: Node) -> bool:
+    def reads_clock(self, node: op.Node) -> bool:
         """Whether the operators of one SELECT read the clock, and its value has changed."""
-        if not self._moved or isinstance(node, (Scan, Alias)):
+        if not self._moved or isinstance(node, (op.Scan, op.Alias)):
             return False
-        inner = [name for each in expressions_of(node) for name in subqueries_in(each)]
-        nodes = [each for name in inner for each in all_nodes(self.tree.subqueries[name].query, self.tree.subqueries)]
-        if any(reads(part, self._moved) for each in (node, *nodes) for part in expressions_of(each)):
+        inner = [name for each in op.expressions_of(node) for name in op.subqueries_in(each)]
+        nodes = [
+            each for name in inner for each in op.all_nodes(self.tree.subqueries[name].query, self.tree.subqueries)
+        ]
+        if any(reads(part, self._moved) for each in (node, *nodes) for part in op.expressions_of(each)):
             return True
-        return any(map(self.reads_clock, children_of(node)))
+        return any(map(self.reads_clock, op.children_of(node)))
 
-    def only_joins(self, node: Node) -> bool:
+    def only_joins(self, node: op.Node) -> bool:
         """Whether an operator combines tables so that each of their rows can only add rows."""
         if node not in self._joins_only:
-            is_plain = isinstance(node, (Scan, Alias, Filter, Project, Union, Sort, Generate, One, Values))
-            is_plain = is_plain or (isinstance(node, Join) and node.kind == "inner")
-            parts = expressions_of(node)
-            is_plain = is_plain and not any(subqueries_in(each) or self.shifts(each) for each in parts)
-            self._joins_only[node] = is_plain and all(map(self.only_joins, children_of(node)))
+            is_plain = isinstance(
+                node, (op.Scan, op.Alias, op.Filter, op.Project, op.Union, op.Sort, op.Generate, op.One, op.Values)
+            )
+            is_plain = is_plain or (isinstance(node, op.Join) and node.kind == "inner")
+            parts = op.expressions_of(node)
+            is_plain = is_plain and not any(op.subqueries_in(each) or self.shifts(each) for each in parts)
+            self._joins_only[node] = is_plain and all(map(self.only_joins, op.children_of(node)))
         return self._joins_only[node]
 
-    def exists(self, rows: Rows, state: State, hint: str = "") -> exp.Expr:
+    def exists(self, rows: op.Rows, state: State, hint: str = "") -> exp.Expr:
         """The condition that there are rows."""
         name = f"s{len(self.tree.subqueries)}"
-        query = at_state(Project(rows, (("ip_one", exp.Literal.number(1)),), hint), state)
-        outer = outer_aliases(query, self.tree.subqueries)
-        self.tree.subqueries[name] = Subquery("exists", (), query, outer)
+        query = at_state(op.Project(rows, (("ip_one", exp.Literal.number(1)),), hint), state)
+        outer = op.outer_aliases(query, self.tree.subqueries)
+        self.tree.subqueries[name] = op.Subquery("exists", (), query, outer)
         self._changed[query] = False
         return column(("ip_sub", name))
 
-    def can_compare(self, node: Result) -> bool:
+    def can_compare(self, node: op.Result) -> bool:
         """Whether the rows of a result can be compared by value between the states."""
         return all(map(tells_apart, self.types.of_result(node)))
 
-    def view(self, key: object, query: Callable[[], Result]) -> View:
+    def view(self, key: object, query: Callable[[], op.Result]) -> op.View:
         """The view with a key. ``query``: returns its query, if there is no view yet."""
         if key not in self._views:
             found = query()
             self._numbers += 1
-            view = View(f"{self._prefix}_{self._numbers}", "", names_of(found))
+            view = op.View(f"{self._prefix}_{self._numbers}", "", op.names_of(found))
             self._views[key] = (view, found)
         return self._views[key][0]
 
@@ -190,42 +168,42 @@ class Run(ABC):
         return f"ip_c{self._numbers}"
 
 
-def at_state(node: Result, state: State) -> InState:
+def at_state(node: op.Result, state: State) -> op.InState:
     """A result in a state. Changed rows of both states are joined with relations that have not changed."""
-    return InState(node, State.NEW if state is State.BOTH else state)
+    return op.InState(node, State.NEW if state is State.BOTH else state)
 
 
-def union_of(found: Sequence[Result]) -> Result | None:
+def union_of(found: Sequence[op.Result]) -> op.Result | None:
     """All rows of some results. None without results."""
-    return None if not found else found[0] if len(found) == 1 else Union(tuple(found))
+    return None if not found else found[0] if len(found) == 1 else op.Union(tuple(found))
 
 
-def nothing_of(columns: int) -> Project:
+def nothing_of(columns: int) -> op.Project:
     """A result with columns ``k0``, ``k1`` and so on, and no rows."""
     outputs = tuple((f"k{at}", exp.null()) for at in range(columns))
-    return Project(Filter(One(), exp.false()), outputs)
+    return op.Project(op.Filter(op.One(), exp.false()), outputs)
 
 
-def renamed(node: Result, names: Sequence[str], alias: str) -> Result:
+def renamed(node: op.Result, names: Sequence[str], alias: str) -> op.Result:
     """A result with other names of its columns. ``alias``: a new alias."""
-    if names_of(node) == tuple(names):
+    if op.names_of(node) == tuple(names):
         return node
-    listed = zip(names, names_of(node), strict=True)
-    return Project(Alias(node, alias), tuple((name, column((alias, old))) for name, old in listed))
+    listed = zip(names, op.names_of(node), strict=True)
+    return op.Project(op.Alias(node, alias), tuple((name, column((alias, old))) for name, old in listed))
 
 
-def none_of(node: Result, alias: str) -> Project:
+def none_of(node: op.Result, alias: str) -> op.Project:
     """A result without its rows, for the types of its columns."""
-    rows = Filter(Alias(node, alias), exp.false())
-    return Project(rows, tuple((name, column((alias, name))) for name in names_of(node)))
+    rows = op.Filter(op.Alias(node, alias), exp.false())
+    return op.Project(rows, tuple((name, column((alias, name))) for name in op.names_of(node)))
 
 
-def whole_states(node: Rows, state: State) -> list[tuple[State, Rows]]:
+def whole_states(node: op.Rows, state: State) -> list[tuple[State, op.Rows]]:
     """All rows, in the states that are wanted."""
     return [(one, node) for one in state.each]
 
 
-def partitions(node: Window) -> list[list[exp.Expr]]:
+def partitions(node: op.Window) -> list[list[exp.Expr]]:
     """The PARTITION BYs of windows that have none in common, or the expressions that all of them have in common.
 
     A row can only be affected by rows of one of its partitions. One of the lists is empty if all rows are in one.
@@ -235,24 +213,24 @@ def partitions(node: Window) -> list[list[exp.Expr]]:
     return [common] if common else [list(each) for each in listed]
 
 
-def is_total(node: Rows) -> bool:
+def is_total(node: op.Rows) -> bool:
     """Whether all rows may belong together, so that any change can affect all of them."""
-    inner = above_groups(node)
-    if isinstance(inner, Group):
+    inner = op.above_groups(node)
+    if isinstance(inner, op.Group):
         return not inner.keys
-    return isinstance(inner, Window) and not all(partitions(inner))
+    return isinstance(inner, op.Window) and not all(partitions(inner))
 
 
-def distinguishing(node: Project) -> list[exp.Expr]:
+def distinguishing(node: op.Project) -> list[exp.Expr]:
     """The outputs of a SELECT DISTINCT that are computed from one row: equal rows are also equal in these."""
-    group, values = above_groups(node.child), [each for _, each in node.outputs]
-    if isinstance(group, Group):
+    group, values = op.above_groups(node.child), [each for _, each in node.outputs]
+    if isinstance(group, op.Group):
         keys = [column((group.alias, f"g{at}")) for at in group.common]
         return [each for each in values if each in keys]
     return [each for each in values if is_of_row(each)]
 
 
-def of_group(node: exp.Expr, group: Group) -> exp.Expr:
+def of_group(node: exp.Expr, group: op.Group) -> exp.Expr:
     """An expression over the columns of groups as one over the rows below, where that is possible."""
     keys = {column((group.alias, f"g{at}")): group.keys[at] for at in group.common}
     found = node.transform(lambda each: keys[each].copy() if each in keys else each)

@@ -8,19 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ...table.history import TableName
-from ..algebra.nodes import (
-    SUBQUERY,
-    Alias,
-    Column,
-    Node,
-    Project,
-    Result,
-    Scan,
-    all_nodes,
-    children_of,
-    expressions_of,
-    subqueries_in,
-)
+from ..algebra import nodes as op
+from ..algebra.nodes import SUBQUERY
 from ..algebra.tree import Tree
 from .restrict import Wanted, below, selects, sources
 
@@ -58,10 +47,12 @@ def rows_for_keys(tree: Tree, key: Mapping[str, str]) -> list[SourceRows]:
 class _Restrictions:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._leaves = {n.alias: n for n in all_nodes(tree.root, tree.subqueries) if isinstance(n, (Scan, Alias))}
+        self._leaves = {
+            n.alias: n for n in op.all_nodes(tree.root, tree.subqueries) if isinstance(n, (op.Scan, op.Alias))
+        }
 
     def of(
-        self, node: Result, key: Mapping[str, str], outer: Mapping[str, str], converted: tuple[str, ...]
+        self, node: op.Result, key: Mapping[str, str], outer: Mapping[str, str], converted: tuple[str, ...]
     ) -> Iterator[SourceRows]:
         """The rows of a result's sources. ``outer``: the conditions of outer queries on the key columns, by column.
 
@@ -71,7 +62,7 @@ class _Restrictions:
             yield from self._of_select(select, wanted, outer, converted)
 
     def _of_select(
-        self, select: Project, wanted: Wanted, outer: Mapping[str, str], converted: tuple[str, ...]
+        self, select: op.Project, wanted: Wanted, outer: Mapping[str, str], converted: tuple[str, ...]
     ) -> Iterator[SourceRows]:
         found = sources(select, wanted, self._tree, converted)
         inner = below(select.child, wanted)[1]
@@ -83,28 +74,30 @@ class _Restrictions:
                 name: self._through(equal, (leaf.alias, name), own, known) or outer.get(key, "")
                 for name, key in held.all.items()
             }
-            if isinstance(leaf, Scan):
+            if isinstance(leaf, op.Scan):
                 by = (Restriction(name, key, through[name]) for name, key in held.all.items())
                 yield SourceRows(self._tree.tables[leaf.table], tuple(by))
             else:
                 of_keys = {key: through[name] for name, key in held.all.items()}
                 yield from self.of(leaf.child, held.all, of_keys, tuple(held.converted))
 
-    def _equalities(self, node: Node) -> Iterator[tuple[Column, Column]]:
+    def _equalities(self, node: op.Node) -> Iterator[tuple[op.Column, op.Column]]:
         """The pairs of columns that conditions of a SELECT and its subqueries equate."""
-        for each in expressions_of(node):
-            for name in subqueries_in(each):
+        for each in op.expressions_of(node):
+            for name in op.subqueries_in(each):
                 yield from self._equalities(self._tree.subqueries[name].query)
             for equal in each.find_all(exp.EQ):
                 sides = (equal.this, equal.expression)
                 if all(isinstance(side, exp.Column) and side.table != SUBQUERY for side in sides):
                     left, right = ((side.table, side.name) for side in sides)
                     yield left, right
-        if not isinstance(node, (Scan, Alias)):
-            for child in children_of(node):
+        if not isinstance(node, (op.Scan, op.Alias)):
+            for child in op.children_of(node):
                 yield from self._equalities(child)
 
-    def _through(self, equal: list[tuple[Column, Column]], column: Column, own: set[Column], known: set[Column]) -> str:
+    def _through(
+        self, equal: list[tuple[op.Column, op.Column]], column: op.Column, own: set[op.Column], known: set[op.Column]
+    ) -> str:
         """The condition that equates a column with another column with values of a key. Empty if there is none."""
         if column in own:
             return ""
@@ -113,13 +106,13 @@ class _Restrictions:
                 return " = ".join(map(self._readable_name, pair))
         return ""
 
-    def _readable_name(self, column: Column) -> str:
+    def _readable_name(self, column: op.Column) -> str:
         """The readable name of a column, with its table if that can be determined."""
         alias, name = column
         leaf = self._leaves.get(alias)
-        if isinstance(leaf, Scan):
+        if isinstance(leaf, op.Scan):
             return f"{self._tree.tables[leaf.table].name}.{name}"
-        if isinstance(leaf, Alias) and isinstance(leaf.child, Project):
+        if isinstance(leaf, op.Alias) and isinstance(leaf.child, op.Project):
             value = dict(leaf.child.outputs).get(name)
             if isinstance(value, exp.Column) and value.table != SUBQUERY and value.table in self._leaves:
                 return self._readable_name((value.table, value.name))
@@ -128,7 +121,7 @@ class _Restrictions:
                 return self._readable_name(group_key)
         return name
 
-    def _group_key(self, select: Project, value: exp.Expr | None) -> Column | None:
+    def _group_key(self, select: op.Project, value: exp.Expr | None) -> op.Column | None:
         """The column below groups that a column of groups has the values of."""
         from .restrict import below
 

@@ -14,29 +14,8 @@ from enum import Enum
 
 from sqlglot import exp
 
-from ..algebra.nodes import (
-    SUBQUERY,
-    Alias,
-    Column,
-    Distinct,
-    Filter,
-    Generate,
-    Group,
-    Join,
-    Limit,
-    Project,
-    Result,
-    Rows,
-    SetOperation,
-    Sort,
-    Union,
-    Window,
-    children_of,
-    column,
-    expressions_of,
-    names_of,
-    read_columns,
-)
+from ..algebra import nodes as op
+from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
 from ..text import functions
 from ..text.refusal import Refusal, refused
@@ -114,7 +93,7 @@ class Unstable:
     in comparisons.
     """
 
-    block: Project
+    block: op.Project
     node: exp.Expr
     chooses: bool
     is_equal: bool = False
@@ -126,10 +105,10 @@ class Stability:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._types = tree.types
-        self._columns: dict[Column, list[Unstable]] = {}
-        self._results: dict[Result, list[list[Unstable]]] = {}
+        self._columns: dict[op.Column, list[Unstable]] = {}
+        self._results: dict[op.Result, list[list[Unstable]]] = {}
         self._deciding: list[Unstable] = []
-        names = names_of(tree.root)
+        names = op.names_of(tree.root)
         self._root = dict(zip((name.lower() for name in names), self._of_result(tree.root), strict=True))
 
     @property
@@ -143,7 +122,7 @@ class Stability:
         return {name for name, found in self._root.items() if found}
 
     @property
-    def choosing(self) -> frozenset[Project]:
+    def choosing(self) -> frozenset[op.Project]:
         """The SELECTs with an unstable expression as in ``chooses``, except for the query itself."""
         mine = {each for each, _ in selects(self._tree.root, self._tree, {})}
         return frozenset(each.block for each in self._deciding if each.block not in mine or len(mine) > 1)
@@ -169,42 +148,42 @@ class Stability:
                 kept &= mapped
         return [name for name in columns if name in kept]
 
-    def _mapped(self, node: Result, columns: Mapping[str, str], wanted: Project) -> Iterator[set[str]]:
+    def _mapped(self, node: op.Result, columns: Mapping[str, str], wanted: op.Project) -> Iterator[set[str]]:
         """The key columns that a SELECT's groups or partitions determine, for each place that reads it."""
         for select, values in selects(node, self._tree, columns):
             if select is wanted:
                 yield {key for _, key in below(select.child, values)[1]}
             for leaf, held in sources(select, values, self._tree):
-                if isinstance(leaf, Alias):
+                if isinstance(leaf, op.Alias):
                     yield from self._mapped(leaf.child, held.exact, wanted)
 
     # Unstable values
 
-    def _of_result(self, node: Result) -> list[list[Unstable]]:
+    def _of_result(self, node: op.Result) -> list[list[Unstable]]:
         """The unstable expressions in each column of a result. Also records those that determine which rows exist."""
         if node not in self._results:
             self._results[node] = self._found(node)
         return self._results[node]
 
-    def _found(self, node: Result) -> list[list[Unstable]]:
+    def _found(self, node: op.Result) -> list[list[Unstable]]:
         match node:
-            case Project():
+            case op.Project():
                 self._rows(node.child, node)
                 return [self._in(each, node) for _, each in node.outputs]
-            case Union() | SetOperation():
-                sides = [self._of_result(each) for each in children_of(node)]  # type: ignore[arg-type] # results
+            case op.Union() | op.SetOperation():
+                sides = [self._of_result(each) for each in op.children_of(node)]  # type: ignore[arg-type] # results
                 outputs = [[each for side in listed for each in side] for listed in zip(*sides, strict=True)]
-                if isinstance(node, SetOperation):  # its rows are compared
+                if isinstance(node, op.SetOperation):  # its rows are compared
                     self._decide(outputs)
                 return outputs
-            case Distinct() | Limit():
+            case op.Distinct() | op.Limit():
                 outputs = self._of_result(node.child)
                 self._decide(outputs)
-                if isinstance(node, Limit) and isinstance(node.child, Sort):
+                if isinstance(node, op.Limit) and isinstance(node.child, op.Sort):
                     inner = node.child.child
-                    block = inner if isinstance(inner, Project) else None
+                    block = inner if isinstance(inner, op.Project) else None
                     if block is not None:
-                        self._decide(self._in(each, block) for each in expressions_of(node.child))
+                        self._decide(self._in(each, block) for each in op.expressions_of(node.child))
                 return outputs
             case _:
                 return self._of_result(node.child)
@@ -212,20 +191,20 @@ class Stability:
     def _decide(self, found: Iterable[Iterable[Unstable]]) -> None:
         self._deciding += [each for listed in found for each in listed if not each.is_equal]
 
-    def _rows(self, node: Rows, block: Project) -> None:  # noqa: C901 (one case per operator)
+    def _rows(self, node: op.Rows, block: op.Project) -> None:  # noqa: C901 (one case per operator)
         match node:
-            case Alias():
+            case op.Alias():
                 for name, found in zip(node.names, self._of_result(node.child), strict=True):
                     self._columns[node.alias, name] = found
                 return
-            case Group():
+            case op.Group():
                 self._rows(node.child, block)
                 for at, each in enumerate(node.keys):
                     self._columns[node.alias, f"g{at}"] = self._in(each, block)
                 self._decide(self._in(each, block) for each in node.keys)
                 for at, each in enumerate(node.measures):
                     self._columns[node.alias, f"m{at}"] = self._own(each, self._inexact([each]), block)
-            case Window():
+            case op.Window():
                 self._rows(node.child, block)
                 for each in node.functions:
                     order = each.args.get("order")
@@ -234,15 +213,15 @@ class Stability:
                 inexact = self._inexact_windows(node, block)
                 for at, each in enumerate(node.functions):
                     self._columns[node.alias, f"w{at}"] = self._own(each, inexact, block)
-            case Filter() | Join() | Generate():
-                for child in children_of(node):
+            case op.Filter() | op.Join() | op.Generate():
+                for child in op.children_of(node):
                     self._rows(child, block)  # type: ignore[arg-type] # of rows
-                is_of_groups = isinstance(node, Filter) and isinstance(_below_filters(node), Group)
-                self._decide(self._in(each, block, decides=not is_of_groups) for each in expressions_of(node))
+                is_of_groups = isinstance(node, op.Filter) and isinstance(_below_filters(node), op.Group)
+                self._decide(self._in(each, block, decides=not is_of_groups) for each in op.expressions_of(node))
             case _:
                 return
 
-    def _own(self, part: exp.Expr, inexact: Mapping[int, tuple[exp.Expr, bool]], block: Project) -> list[Unstable]:
+    def _own(self, part: exp.Expr, inexact: Mapping[int, tuple[exp.Expr, bool]], block: op.Project) -> list[Unstable]:
         """The unstable expressions in an aggregate or window function: its own functions, and those that it reads."""
         own = {id(node): Unstable(block, node, False, is_equal=True) for node in one_of_equal(part, self._types)}
         mine = {id(node) for node in part.walk()}
@@ -252,7 +231,7 @@ class Stability:
         nodes = [(node, own[id(node)]) for node in part.walk() if id(node) in own]
         return [*_shown(nodes, part), *self._in(part, block)]
 
-    def _in(self, part: exp.Expr, block: Project, *, decides: bool = False) -> list[Unstable]:
+    def _in(self, part: exp.Expr, block: op.Project, *, decides: bool = False) -> list[Unstable]:
         """The unstable expressions in the columns and subqueries that an expression reads.
 
         ``decides``: whether the expression determines which rows FROM and WHERE return.
@@ -265,7 +244,7 @@ class Stability:
                 found += [(each, one) for one in self._columns.get((each.table, each.name), [])]
         return _shown(found, part)
 
-    def _of_subquery(self, name: str, block: Project, *, decides: bool) -> list[Unstable]:
+    def _of_subquery(self, name: str, block: op.Project, *, decides: bool) -> list[Unstable]:
         """The values in a subquery that may be rounded or written differently.
 
         Raises Refusal if it chooses among rows, or if such a value determines which rows FROM and WHERE return.
@@ -303,7 +282,7 @@ class Stability:
                 found[id(node)] = node, False
         return found
 
-    def _inexact_windows(self, node: Window, block: Project) -> dict[int, tuple[exp.Expr, bool]]:
+    def _inexact_windows(self, node: op.Window, block: op.Project) -> dict[int, tuple[exp.Expr, bool]]:
         calls = [each for part in node.functions for each in part.walk() if isinstance(each, exp.Anonymous)]
         by_order = {id(each): each for each in calls if window_of(each) is not None and _reads_order(each)}
         windows = [window for each in by_order.values() if (window := window_of(each)) is not None]
@@ -315,7 +294,7 @@ class Stability:
                 found[at] = each, each.name.lower() not in functions.ROUNDING or _counts_rows(window)
         return {at: each for at, each in found.items() if window_of(each[0]) is not None}
 
-    def _is_decided(self, node: Window, windows: Sequence[exp.Window], block: Project) -> bool:
+    def _is_decided(self, node: op.Window, windows: Sequence[exp.Window], block: op.Project) -> bool:
         """Whether rows that are equal in the order of some windows are also equal in all columns that the SELECT reads.
 
         Their order then does not matter. With windows of different orders, equal rows could have different positions.
@@ -329,11 +308,11 @@ class Stability:
         if len(listed) < len(windows) or any(is_generator(each) for part in parts for each in part.walk()):
             return False  # the rows that a generator returns for one row have the same values of all columns
         group = _below_filters(node.child)
-        if isinstance(group, Group):  # no two groups are equal
+        if isinstance(group, op.Group):  # no two groups are equal
             keys = [at for at, each in enumerate(group.keys) if each.find(exp.Column) is not None]
             return group.sets is None and all(column((group.alias, f"g{at}")) in e for e in listed for at in keys)
         orders = [(each.args.get("partition_by"), each.args["order"]) for each in windows]
-        read = {each for part in parts for each in read_columns(part, self._tree.subqueries)}
+        read = {each for part in parts for each in op.read_columns(part, self._tree.subqueries)}
         columns = [each for each in read if each[0] != node.alias]
         return all(each == orders[0] for each in orders) and all(
             column(each) in names and tells_apart(self._types.columns.get(each)) for names in listed for each in columns
@@ -365,8 +344,8 @@ def _shown(found: Sequence[tuple[exp.Expr, Unstable]], part: exp.Expr) -> list[U
     ]
 
 
-def _below_filters(node: Rows) -> Rows:
-    while isinstance(node, Filter):
+def _below_filters(node: op.Rows) -> op.Rows:
+    while isinstance(node, op.Filter):
         node = node.child
     return node
 
