@@ -221,10 +221,10 @@ class _Builder:
         if using:
             pairs = [(name, frame.only(name), other.only(name)) for name in using]
             on = exp.and_(*(exp.EQ(this=mine.copy(), expression=theirs.copy()) for _, mine, theirs in pairs))
-            merged = [(name, merged(kind, mine, theirs)) for name, mine, theirs in pairs]
+            common = [(name, merged(kind, mine, theirs)) for name, mine, theirs in pairs]
             hidden = {name.lower() for name in using}
             rest = [each for each in (*frame.visible, *other.visible) if each[0].lower() not in hidden]
-            both = replace(both, visible=(*merged, *rest))
+            both = replace(both, visible=(*common, *rest))
         elif given is not None:
             on = self._value(given, Scope(both, outer, ctes))
         elif kind != "inner":
