@@ -327,7 +327,7 @@ def _of_parts(
 
 def _reading(text: str, tree: Tree, catalog: str) -> Reading:
     writer = Writer(tree.subqueries, lambda name, state: ".".join(map(sql_name, _parts(tree.tables[name]))))
-    qualified = writer.result(tree.root)
+    qualified = writer.query(tree.root)
     has_values = "values" in text.lower()
     values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
     return Reading(text, qualified, op.names_of(tree.root), tree.tables, values, catalog)

@@ -6,7 +6,7 @@ results, such as a SELECT, has named columns. ``Alias`` reads a result as rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -360,14 +360,21 @@ def subqueries_in(node: exp.Expr) -> list[str]:
     return [column.name for column in node.find_all(exp.Column) if column.table == SUBQUERY]
 
 
-def all_nodes(node: Node, subqueries: Mapping[str, Subquery]) -> Iterator[Node]:
-    """An operator and all below it, each after those that it reads, including those in subqueries."""
-    for child in children_of(node):
-        yield from all_nodes(child, subqueries)
-    for each in expressions_of(node):
-        for name in subqueries_in(each):
-            yield from all_nodes(subqueries[name].query, subqueries)
-    yield node
+def all_nodes(node: Node, subqueries: Mapping[str, Subquery]) -> list[Node]:
+    """An operator and all below it, each once and after those that it reads, including those in subqueries."""
+    found: dict[Node, None] = {}
+
+    def visit(each: Node) -> None:
+        if each in found:
+            return
+        for child in children_of(each):
+            visit(child)
+        for name in [name for part in expressions_of(each) for name in subqueries_in(part)]:
+            visit(subqueries[name].query)
+        found[each] = None
+
+    visit(node)
+    return list(found)
 
 
 def column(found: Column) -> exp.Column:

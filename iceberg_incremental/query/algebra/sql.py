@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -71,6 +72,18 @@ class Writer:
         self._at_checkpoint = at_checkpoint
         self._numbers = count()
         self._texts: dict[tuple[op.Node, State], str] = {}
+        self._shared: set[op.Result] = set()
+        self._ctes: dict[tuple[op.Result, State], tuple[str, str]] = {}
+
+    def query(self, node: op.Result, state: State = State.NEW) -> str:
+        """The query of a result, with a CTE for each result that it reads several times."""
+        read = [each.child for each in op.all_nodes(node, self._subqueries) if isinstance(each, op.Alias)]
+        often = {each for each, times in Counter(read).items() if times > 1}
+        self._shared = {each for each in often if not op.outer_aliases(each, self._subqueries)}
+        self._texts, self._ctes = {}, {}
+        text = self.result(node, state)
+        listed = ",\n".join(f"{name} as ({query})" for name, query in self._ctes.values())
+        return f"with {listed}\n{text}" if listed else text
 
     def result(self, node: op.Result, state: State = State.NEW, outer: _Names | None = None) -> str:
         """The query of a result. ``outer``: the expressions for columns of queries around it."""
@@ -163,7 +176,7 @@ class Writer:
                 values.set("alias", exp.TableAlias(this=exp.to_identifier(node.alias, quoted=True), columns=listed))
                 return _Parts(self._text(values, outer, state), aliases=frozenset([node.alias]))
             case op.Alias():
-                return _named(f"({self.result(node.child, state, outer)})", node.alias)
+                return _named(self._derived(node.child, state, outer), node.alias)
             case op.Filter():
                 parts = self._rows(node.child, state, outer)
                 # Spark's columns of several grouping sets have other values in subqueries
@@ -192,6 +205,14 @@ class Writer:
                 for at, each in enumerate(node.functions):
                     names[node.alias, f"w{at}"] = self._replaced(each, _over(parts, outer), state)
                 return replace(parts, names=names, has_windows=True)
+
+    def _derived(self, node: op.Result, state: State, outer: _Names) -> str:
+        if node not in self._shared:
+            return f"({self.result(node, state, outer)})"
+        if (node, state) not in self._ctes:
+            query = self.result(node, state)
+            self._ctes[node, state] = self._alias(), query
+        return self._ctes[node, state][0]
 
     def _scan(self, node: op.Scan, state: State) -> str:
         if state is not State.EITHER:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -18,6 +18,7 @@ class Tree:
 
     ``types``: those of all columns, as far as they are known. ``subqueries``: those in expressions, by name.
     ``limits``: the number of columns of each query with LIMIT, by the number in LIMIT.
+    ``restricted``: results whose sources are restricted to some keys, so that equal ones are one value.
     """
 
     root: Result
@@ -26,6 +27,7 @@ class Tree:
     types: ColumnTypes
     subqueries: dict[str, Subquery]
     limits: Mapping[str, int]
+    restricted: dict[object, Result] = field(default_factory=dict)
 
 
 def with_names(root: Result, names: Sequence[str]) -> Result:

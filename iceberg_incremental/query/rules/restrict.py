@@ -125,6 +125,9 @@ def restricted(
 
     ``wanted``: as in ``selects``. ``converted``: as in ``sources``.
     """
+    known = (node, frozenset(wanted.items()), keys.view, frozenset(converted))
+    if known in tree.restricted:
+        return tree.restricted[known]
     new = {each: _restricted_select(each, those, keys, tree, converted) for each, those in selects(node, tree, wanted)}
 
     def change(each: op.Node) -> op.Node:
@@ -132,7 +135,8 @@ def restricted(
             return new[each]
         return each if isinstance(each, op.Limit) else op.with_children(each, change)
 
-    return change(node)  # type: ignore[return-value] # a result
+    tree.restricted[known] = change(node)  # type: ignore[assignment] # a result
+    return tree.restricted[known]
 
 
 def _restricted_select(

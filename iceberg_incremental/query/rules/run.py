@@ -41,7 +41,7 @@ class Run(ABC):
         broadcast: Broadcast = lambda alias, rows, types: "",
         clock: ClockStates | None = None,
     ) -> None:
-        self.tree = replace(tree, subqueries=dict(tree.subqueries))
+        self.tree = replace(tree, subqueries=dict(tree.subqueries), restricted={})
         self.types = tree.types
         self.tables = tables
         self._prefix = prefix
@@ -82,7 +82,7 @@ class Run(ABC):
 
     def sql(self, node: op.Result, state: State = State.NEW) -> str:
         """The query of a result, with the time in the places of the marks of the clock."""
-        text = self._writer.result(node, state)
+        text = self._writer.query(node, state)
         return text if self._clock is None else self._clock.sql(text)
 
     def _relation(self, name: str, state: State) -> str:

@@ -164,7 +164,7 @@ class SummaryDelta:
         found = self.delta(changes)
         if not found:
             return None
-        signed = [changes.sql(each) for _, each in found]
+        signed = [f"select * from ({changes.sql(each)})" for _, each in found]
         keys = [sql_name(key) for key in self.keys]
         columns, differs = [f"sum({_SIGN}) as {_ROWS}"], [f"{_ROWS} <> 0"]
         for number, each in enumerate(self.measures):
