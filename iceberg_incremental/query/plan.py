@@ -14,14 +14,14 @@ from .algebra import nodes as op
 from .algebra.build import build
 from .algebra.nodes import column
 from .algebra.sql import Writer
-from .algebra.tree import Tree
+from .algebra.tree import Tree, without_orders
 from .complete import complete_text
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
 from .rules.delta import added
 from .rules.restrict import only, restricted
-from .rules.run import partitions
+from .rules.run import partitions, together
 from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta
@@ -311,6 +311,8 @@ def _of_parts(
     require_supported(parsed_sql)
     require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
     tree = build(parsed_sql, columns, catalog, list(types))
+    reading = _reading(text, tree, catalog)
+    tree = without_orders(tree)
     _require_known(tree)
     stability = Stability(tree)
     key, of_rows = _key(tree, types, stability, unique_key, parsed_sql)
@@ -319,7 +321,6 @@ def _of_parts(
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable, chooses = stability.columns, stability.chooses
     summary = None if chooses else summary_delta(tree.root, types, _usable(types, unstable), unstable)
-    reading = _reading(text, tree, catalog)
     return IncrementalQuery(
         reading, tree, tree.schema, key, of_rows, tuple(types), alone, chooses, summary, stability.choosing
     )
@@ -340,23 +341,30 @@ def _parts(table: TableName) -> tuple[str, str, str]:
 def _require_known(tree: Tree) -> None:
     """Raise Refusal for values that cannot be compared, or that stand for a time."""
     for node in op.all_nodes(tree.root, tree.subqueries):
-        together: list[exp.Expr] = []
-        if isinstance(node, op.Group):
-            together = list(node.keys)
-        elif isinstance(node, op.Window):
-            together = [part for each in node.functions for part in each.args.get("partition_by") or ()]
-        elif isinstance(node, (op.Distinct, op.SetOperation)):
-            maps = [type_ for type_ in tree.types.of_result(node) if (type_ or "").startswith("map<")]
-            if maps:
-                raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", None, "use array_sort(map_entries(…))")
-        for each in together:
-            if (tree.types.of(each) or "").startswith("map<"):
-                raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", each, "use array_sort(map_entries(…))")
-            if not is_of_row(each):
-                raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
+        _require_comparable(node, tree)
         require_no_moment(*op.expressions_of(node), types=tree.types)
     for found in tree.subqueries.values():
-        require_no_moment(*found.values, types=tree.types)
+        for value, type_ in zip(found.values, tree.types.of_result(found.query), strict=False):
+            compared = ("ip_in", f"{type_}")
+            tree.types.columns[compared] = type_
+            require_no_moment(exp.EQ(this=value.copy(), expression=column(compared)), types=tree.types)
+
+
+def _require_comparable(node: op.Node, tree: Tree) -> None:
+    """Raise Refusal for rows that belong together by a map, which Spark cannot compare, or by a subquery."""
+    listed: list[exp.Expr] = []
+    if isinstance(node, op.Group):
+        listed = list(node.keys)
+    elif isinstance(node, op.Window):
+        listed = [part for each in node.functions for part in each.args.get("partition_by") or ()]
+    types = (
+        tree.types.of_result(node) if isinstance(node, (op.Distinct, op.SetOperation)) else map(tree.types.of, listed)
+    )
+    if any((type_ or "").startswith("map<") for type_ in types):
+        raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", None, "use array_sort(map_entries(…))")
+    for each in listed:
+        if not is_of_row(each):
+            raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
 
 
 def _key(
@@ -366,8 +374,8 @@ def _key(
     usable = _usable(types, stability.columns)
     select = _select_of(tree.root)
     values = {} if select is None else {name: each for name, each in select.outputs if name in usable}
-    together = None if select is None else _together(select, is_distinct=_is_distinct(tree.root))
-    direct = [name for name, each in values.items() if (is_of_row(each) if together is None else each in together)]
+    kept = None if select is None else together(select, is_distinct=_is_distinct(tree.root))
+    direct = [name for name, each in values.items() if (is_of_row(each) if kept is None else each in kept)]
     by_name = {name.lower(): name for name in types}
     wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
     if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
@@ -376,9 +384,9 @@ def _key(
         if total.construct:
             raise total
         return (), True
-    if together is not None and direct:
+    if kept is not None and direct:
         return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
-    if together is None and values:
+    if kept is None and values:
         plain = [name for name in direct if isinstance(values[name], exp.Column)]
         for chosen in (plain or direct, stability.covered(direct)):
             if chosen and stability.refusal(chosen) is None:
@@ -386,18 +394,6 @@ def _key(
     if stability.refusal(usable) is not None and (covered := stability.covered(usable)):
         return tuple(covered), False
     return tuple(usable), False
-
-
-def _together(select: op.Project, *, is_distinct: bool) -> list[exp.Expr] | None:
-    """The expressions of a SELECT whose values are equal in rows that belong together. None if rows are independent."""
-    inner = op.above_groups(select.child)
-    if isinstance(inner, op.Window):
-        listed = partitions(inner)
-        return listed[0] if len(listed) == 1 else []
-    if isinstance(inner, op.Group):
-        return [inner.keys[at] if inner.keys[at].find(exp.Column) is None else column((inner.alias, f"g{at}"))
-                for at in inner.common]  # fmt: skip
-    return [each for _, each in select.outputs if is_of_row(each)] if is_distinct else None
 
 
 def _total(root: op.Result, parsed_sql: exp.Query) -> Refusal | None:

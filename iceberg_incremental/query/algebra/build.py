@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from ...table.history import TableName
 from ..text.dialect import PlainSpark
@@ -40,7 +41,7 @@ def build(
     builder = _Builder(columns, catalog)
     try:
         root = builder.query(tree.copy(), {}, None)
-    except (RecursionError, ValueError, IndexError) as error:
+    except (SqlglotError, RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise refused(f"names that cannot be resolved: {str(error).splitlines()[0]}") from error
     if names is not None:
         root = with_names(root, names)

@@ -9,7 +9,19 @@ from sqlglot import exp
 
 from ...table.history import TableName
 from ..text.refusal import refused
-from .nodes import ColumnTypes, Project, Result, SetOperation, Sort, Subquery, Union, names_of
+from .nodes import (
+    ColumnTypes,
+    Limit,
+    Node,
+    Project,
+    Result,
+    SetOperation,
+    Sort,
+    Subquery,
+    Union,
+    names_of,
+    with_children,
+)
 
 
 @dataclass(frozen=True)
@@ -56,3 +68,21 @@ def _renamed(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
         return exp.column(names[each.name], quoted=True) if is_output else each
 
     return node.transform(by_name)
+
+
+def without_orders(tree: Tree) -> Tree:
+    """The tree without the orders that affect no rows: those of queries without LIMIT."""
+    known: dict[Node, Node] = {}
+
+    def change(node: Node) -> Node:
+        if node not in known:
+            if isinstance(node, Sort):
+                known[node] = change(node.child)
+            elif isinstance(node, Limit) and isinstance(node.child, Sort):
+                known[node] = replace(node, child=replace(node.child, child=change(node.child.child)))  # type: ignore[arg-type]
+            else:
+                known[node] = with_children(node, change)
+        return known[node]
+
+    inner = {name: replace(each, query=change(each.query)) for name, each in tree.subqueries.items()}  # type: ignore[arg-type]
+    return replace(tree, root=change(tree.root), subqueries=inner)  # type: ignore[arg-type]

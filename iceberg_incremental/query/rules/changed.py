@@ -24,7 +24,6 @@ from .run import (
     Run,
     Variant,
     at_state,
-    distinguishing,
     is_total,
     none_of,
     nothing_of,
@@ -33,6 +32,7 @@ from .run import (
     of_values,
     partitions,
     renamed,
+    together,
     union_of,
     whole_states,
 )
@@ -363,7 +363,7 @@ class Changes(Run):
         """The rows whose values are among the changed rows: the number of rows of a value depends on it alone."""
         names = tuple(f"k{at}" for at in range(len(op.names_of(node))))
         if isinstance(node, op.Distinct) and isinstance(select := node.child, op.Project):
-            values = distinguishing(select)
+            values = together(select, is_distinct=True)
             if values and not isinstance(op.above_groups(select.child), op.Window):
                 view = self.view(node, partial(self._groups, select, values))
                 keys = op.Keys(view.name, view.names)

@@ -12,7 +12,7 @@ from ..states import State
 from ..text.supported import is_of_row
 from ..text.types import tells_apart
 from .keys import Match
-from .run import Run, at_state, partitions, union_of
+from .run import Run, at_state, partitions, together, union_of
 
 
 def matching(
@@ -44,8 +44,8 @@ def matching(
         wholes = [whole]
         if whole is State.EITHER and not run.only_joins(node):
             wholes = [State.OLD, State.NEW] if run.is_changed(node) else [State.NEW]
-        matching = [op.Filter(op.RowsInState(node, one), exp.or_(*conditions)) for one in wholes]
-        found += [op.InState(op.Project(each, listed), State.NEW) for each in matching]
+        matched_rows = [op.Filter(op.RowsInState(node, one), exp.or_(*conditions)) for one in wholes]
+        found += [op.InState(op.Project(each, listed), State.NEW) for each in matched_rows]
     return union_of(found)
 
 
@@ -117,32 +117,20 @@ def has_groups(run: Run, node: op.Rows, names: Sequence[str]) -> bool:
 
 def _groups_of(run: Run, node: op.Rows, names: Sequence[str]) -> tuple[op.Project, list[exp.Expr] | None] | None:
     """The SELECT of a derived table, and the expressions of some columns if they are those of groups."""
-    found = node.child if isinstance(node, op.Alias) else None
-    while isinstance(found, (op.Sort, op.Distinct)):
-        if isinstance(found, op.Distinct) and (
-            not isinstance(found.child, op.Project)
-            or isinstance(op.above_groups(found.child.child), (op.Group, op.Window))
-        ):
-            return None
-        is_distinct, found = isinstance(found, op.Distinct), found.child
-        if is_distinct:
-            assert isinstance(found, op.Project)
-            values = [dict(found.outputs)[name] for name in names]
-            return found, values if names and all(map(is_of_row, values)) else None
+    found, is_distinct = node.child if isinstance(node, op.Alias) else None, False
+    while isinstance(found, op.Distinct) and not is_distinct:
+        found, is_distinct = found.child, True
     if not isinstance(found, op.Project) or not names:
         return None
-    outputs = dict(found.outputs)
-    values, inner = [outputs[name] for name in names], op.above_groups(found.child)
-    if isinstance(inner, op.Group):
-        keys = [column((inner.alias, f"g{at}")) for at in range(len(inner.keys))]
-        constants = [each for each in inner.keys if each.find(exp.Column) is None]
-        return found, values if inner.sets is None and all(each in (*keys, *constants) for each in values) else None
-    if isinstance(inner, op.Window):
-        listed = partitions(inner)
-        # rows of the same partition may have different values, such as 0.0 and -0.0
-        one = len(listed) == 1 and all(each in listed[0] and tells_apart(run.types.of(each)) for each in values)
-        return found, values if one else None
-    return found, None
+    outputs, inner = dict(found.outputs), op.above_groups(found.child)
+    values, kept = [outputs[name] for name in names], together(found, is_distinct=is_distinct)
+    if isinstance(inner, (op.Group, op.Window)) and (is_distinct or getattr(inner, "sets", None) is not None):
+        return None if is_distinct else (found, None)
+    if kept is None or not all(each in kept for each in values):
+        return None if is_distinct else (found, None)
+    # rows of the same partition may have different values, such as 0.0 and -0.0
+    is_one = not isinstance(inner, op.Window) or all(tells_apart(run.types.of(each)) for each in values)
+    return found, values if is_one else None
 
 
 def affected_values(run: Run, node: op.Scan | op.Alias, names: Sequence[str]) -> op.Result | None:
@@ -156,7 +144,7 @@ def affected_values(run: Run, node: op.Scan | op.Alias, names: Sequence[str]) ->
         inner = op.above_groups(select.child)
         if values is None and not isinstance(inner, (op.Group, op.Window)):
             outputs = {name: dict(select.outputs)[name] for name in names}
-            if all(map(is_of_row, outputs.values())) and not isinstance(node.child, op.Distinct):  # type: ignore[union-attr]
+            if all(map(is_of_row, outputs.values())):
                 return run.keys_of(select, outputs)
         if values is not None and isinstance(inner, (op.Group, op.Window)):
             return _from_view(run, inner, dict(zip(names, values, strict=True)))

@@ -221,13 +221,16 @@ def is_total(node: op.Rows) -> bool:
     return isinstance(inner, op.Window) and not all(partitions(inner))
 
 
-def distinguishing(node: op.Project) -> list[exp.Expr]:
-    """The outputs of a SELECT DISTINCT that are computed from one row: equal rows are also equal in these."""
-    group, values = op.above_groups(node.child), [each for _, each in node.outputs]
-    if isinstance(group, op.Group):
-        keys = [column((group.alias, f"g{at}")) for at in group.common]
-        return [each for each in values if each in keys]
-    return [each for each in values if is_of_row(each)]
+def together(select: op.Project, *, is_distinct: bool) -> list[exp.Expr] | None:
+    """The expressions of a SELECT whose values are equal in rows that belong together. None if rows are independent."""
+    inner = op.above_groups(select.child)
+    if isinstance(inner, op.Window):
+        listed = partitions(inner)
+        return listed[0] if len(listed) == 1 else []
+    if isinstance(inner, op.Group):
+        return [inner.keys[at] if inner.keys[at].find(exp.Column) is None else column((inner.alias, f"g{at}"))
+                for at in inner.common]  # fmt: skip
+    return [each for _, each in select.outputs if is_of_row(each)] if is_distinct else None
 
 
 def of_group(node: exp.Expr, group: op.Group) -> exp.Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from sqlglot import exp
@@ -39,7 +40,7 @@ def nulls_in_a_list_do_not_count(monkeypatch):
 
 def conditions_below_not_are_part_of_where(monkeypatch):
     """The parts of an AND are conditions that must be true, also if NOT contains the AND."""
-    module = _rule("changed")
+    module = import_module("iceberg_incremental.query.algebra.nodes")
     conjuncts = module.conjuncts
 
     def careless(condition: Any) -> Any:
@@ -102,7 +103,9 @@ def groups_in_doubt_are_updated(monkeypatch):
 
 def joins_read_one_state_only(monkeypatch):
     """The changes of each relation of a join are joined with the new state of all others, so some count twice."""
-    monkeypatch.setattr(_rule("delta"), "InState", lambda child, state: child)
+    state = _rule("delta").State
+    careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, ADDED=state.ADDED, REMOVED=state.REMOVED)
+    monkeypatch.setattr(_rule("delta"), "State", careless)
 
 
 def relations_that_are_left_out_are_not_followed(monkeypatch):
@@ -125,8 +128,8 @@ def where_is_part_of_an_optional_join(monkeypatch):
 
 def values_of_the_right_side_do_not_count(monkeypatch):
     """A changed row of the right side of EXCEPT or INTERSECT affects nothing."""
-    value_keys = _changes()._value_keys
-    monkeypatch.setattr(_changes(), "_value_keys", lambda changes, sides, names: value_keys(changes, sides[:1], names))
+    values_of = _changes().values_of
+    monkeypatch.setattr(_changes(), "values_of", lambda changes, sides, names: values_of(changes, sides[:1], names))
 
 
 def rows_are_in_one_partition(monkeypatch):
@@ -138,10 +141,10 @@ def rows_are_in_one_partition(monkeypatch):
 
 def limits_are_of_single_rows(monkeypatch):
     """The rows of a LIMIT do not affect each other."""
-    module, changed = _rule("changed"), _changes()._changed_result
+    limit, changed = _rule("changed").op.Limit, _changes()._changed_result
 
     def careless(changes: Any, node: Any, state: Any) -> Any:
-        return changed(changes, node.child if isinstance(node, module.Limit) else node, state)
+        return changed(changes, node.child if isinstance(node, limit) else node, state)
 
     monkeypatch.setattr(_changes(), "_changed_result", careless)
 
@@ -151,9 +154,9 @@ def rows_without_partners_do_not_count(monkeypatch):
     outer_join = _changes()._outer_join
 
     def careless(changes: Any, node: Any, *rest: Any) -> Any:
-        return outer_join(changes, replace(node, kind="left") if node.kind == "full" else node, *rest)
+        return outer_join(changes, replace(node, kind="left"), *rest)
 
-    monkeypatch.setattr(_changes(), "_outer_join", careless)
+    monkeypatch.setattr(_changes(), "_full_join", careless)
 
 
 def totals_of_grouping_sets_do_not_change(monkeypatch):
