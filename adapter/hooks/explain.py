@@ -12,8 +12,8 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, NotIncrementalError
 from iceberg_incremental.explain import plain_sql_errors, source_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, Strategy
-from iceberg_incremental.query.incremental_query import IncrementalQuery
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.plan import IncrementalQuery
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.write.read_alike import is_read_alike, reads_no_others
 

@@ -20,10 +20,10 @@ from iceberg_incremental.metadata.views import View
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.query.clock import ClockStates
-from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
-from iceberg_incremental.query.reading import spark_text, without_end
-from iceberg_incremental.query.refusal import OtherRelation, Refusal, not_a_function
+from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
+from iceberg_incremental.query.text.clock import ClockStates
+from iceberg_incremental.query.text.parsing import spark_text, without_end
+from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, not_a_function
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.table.clock import UnknownTimeZoneError
 from iceberg_incremental.table.history import TableName

@@ -16,7 +16,7 @@ from iceberg_incremental.explain import rebuild_reasons, verify_errors
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import statements
 from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.history import TableName

@@ -8,8 +8,8 @@ from dbt.adapters.base.column import Column
 
 from iceberg_incremental.capture.next_run import READS_OTHERS, other_view
 from iceberg_incremental.explain import rebuild_reasons
-from iceberg_incremental.query.incremental_query import IncrementalQuery
-from iceberg_incremental.query.refusal import OtherRelation
+from iceberg_incremental.query.plan import IncrementalQuery
+from iceberg_incremental.query.text.refusal import OtherRelation
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.spark_types import compares_alike
 from iceberg_incremental.write.read_alike import reading_digest

@@ -22,8 +22,8 @@ from iceberg_incremental.explain import history_errors, snapshot_reasons, wordin
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.plan import session_settings
 from iceberg_incremental.publish.publisher import Published
-from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_row_wise
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write import dbt_snapshot as sql
 from iceberg_incremental.write.read_alike import value_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.views import View, view_shown
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.table.history import TableName
 

@@ -10,28 +10,27 @@ from functools import cached_property
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.expose.relations import as_of_sql
 from iceberg_incremental.metadata.views import View
-from iceberg_incremental.query.clock import (
+from iceberg_incremental.query.complete import complete_text, with_marks_of_texts
+from iceberg_incremental.query.text.clauses import has_limit
+from iceberg_incremental.query.text.clock import (
     ClockStates,
     has_clock,
     parts_of,
     require_clear,
     require_names,
     with_marks,
-    with_marks_of_texts,
 )
-from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.limits import has_limit
-from iceberg_incremental.query.reading import (
+from iceberg_incremental.query.text.dialect import PlainSpark
+from iceberg_incremental.query.text.parsing import (
     Mention,
-    complete_text,
     mentions,
     parsed,
     replaced,
     spark_text,
     without_end,
 )
-from iceberg_incremental.query.refusal import OtherRelation, Refusal, other_relation
-from iceberg_incremental.query.supported import require_function
+from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, other_relation
+from iceberg_incremental.query.text.supported import require_function
 from iceberg_incremental.sql import sql_names
 from iceberg_incremental.table.history import TableName
 

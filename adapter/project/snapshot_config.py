@@ -10,8 +10,8 @@ from dbt.adapters.base.column import Column
 
 from iceberg_incremental.explain import model_errors
 from iceberg_incremental.explain import snapshot_reasons as reasons
-from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_constant
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.write.dbt_snapshot import KEY_TYPES, Columns
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.quantities import counted, rows_text, size_text
-from iceberg_incremental.query.incremental_query import IncrementalQuery
-from iceberg_incremental.query.refusal import Refusal
-from iceberg_incremental.query.restrictions import Restriction, SourceRows, source_rows
+from iceberg_incremental.query.plan import IncrementalQuery
+from iceberg_incremental.query.rules.sources import Restriction, SourceRows
+from iceberg_incremental.query.text.refusal import Refusal
 
 from .status import NEXT_RUN
 
@@ -117,7 +117,7 @@ class Explanation:
 
 def update_method(kept: IncrementalQuery) -> UpdateMethod:
     """How a query is updated incrementally."""
-    reads = [ReadRows(str(each.table), each.by) for each in _merged(source_rows(kept))]
+    reads = [ReadRows(str(each.table), each.by) for each in _merged(kept.source_rows())]
     updated = () if kept.summary is None else tuple(each.column for each in kept.summary.measures)
     whole = None if kept.whole is None else not_incremental(kept.whole)
     return UpdateMethod(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated, whole)

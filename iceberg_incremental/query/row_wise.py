@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from .moments import require_no_moment
-from .reading import parsed
-from .refusal import refused
-from .relations import is_nested
-from .subqueries import subqueries
-from .supported import is_aggregate, is_generator, require_columns, require_supported
+from .text.moments import require_no_moment
+from .text.parsing import parsed
+from .text.refusal import refused
+from .text.supported import is_aggregate, is_generator, is_nested, require_columns, require_supported
 
 _CLAUSES = {
     "joins": "a join",
@@ -56,7 +54,7 @@ def _require_row_wise(select: exp.Select) -> None:
         raise refused("a SELECT that reads no table", select)
     if is_nested(clause.this):
         raise refused("a join in parentheses", select)
-    if subqueries(select):
+    if any(node.find_ancestor(exp.Select) is select and _is_subquery(node) for node in select.find_all(exp.Query)):
         raise refused("a subquery in an expression", select)
     for node in select.walk():
         construct = _construct_of(node)
@@ -71,3 +69,11 @@ def _construct_of(node: exp.Expr) -> str | None:
     if is_aggregate(node):
         return "an aggregate"
     return "a function that returns several rows" if is_generator(node) else None
+
+
+def _is_subquery(node: exp.Expr) -> bool:
+    """Whether a query is in an expression, not in FROM or WITH."""
+    above = node.parent
+    while isinstance(above, exp.Subquery):
+        above = above.parent
+    return not isinstance(above, (exp.From, exp.CTE, exp.SetOperation))

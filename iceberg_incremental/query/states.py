@@ -33,6 +33,11 @@ class State(Enum):
         """The changed rows of OLD or NEW. Other states are returned as they are."""
         return {State.OLD: State.REMOVED, State.NEW: State.ADDED}.get(self, self)
 
+    @property
+    def each(self) -> list[State]:
+        """OLD and NEW for BOTH. Other states are returned as they are."""
+        return [State.OLD, State.NEW] if self is State.BOTH else [self]
+
 
 @dataclass(frozen=True)
 class TableStates:

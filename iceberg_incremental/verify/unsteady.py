@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ..query.functions import INEXACT_AGGREGATES, INEXACT_IN_WINDOWS, ROUNDING, VOLATILE, WITHOUT_PARENTHESES
-from ..query.moments import may_be_moment, moment_in, shown
-from ..query.reading import literals, parsed
-from ..query.refusal import Refusal
+from ..query.text.dialect import may_be_moment
+from ..query.text.functions import INEXACT_AGGREGATES, INEXACT_IN_WINDOWS, ROUNDING, VOLATILE, WITHOUT_PARENTHESES
+from ..query.text.moments import moment_in, shown
+from ..query.text.parsing import literals, parsed
+from ..query.text.refusal import Refusal
 
 _TEXTS = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])(\w+)\s*\(", re.IGNORECASE)

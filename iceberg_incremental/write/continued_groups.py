@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..expose.groups import broadcast
 from ..expose.same_key import same_key
 from ..plan.rebuild_cost import MOST_REWRITTEN
-from ..query.summary_delta import SummaryDelta
+from ..query.rules.summary import SummaryDelta
 from ..table.checkpoint_state import is_as_written
 from ..table.commits import total
 from ..table.history import History

@@ -8,10 +8,10 @@ from importlib.metadata import version
 from types import MappingProxyType
 
 from ..errors import StatementError
-from ..query import plans
-from ..query.clock import ClockStates
-from ..query.incremental_query import IncrementalQuery
-from ..query.reading import mentions, replaced
+from ..query.plan import IncrementalQuery
+from ..query.text import plans
+from ..query.text.clock import ClockStates
+from ..query.text.parsing import mentions, replaced
 from ..spark.port import TIME_ZONE, Spark, under
 from ..sql import sql_name
 from ..table.clock import Clock
@@ -105,7 +105,7 @@ def _explained(spark: Spark, kept: IncrementalQuery, relations: Mapping[TableNam
     reading = kept.reading
     text, qualified = reading.on(relations)
     texts = [
-        (plans.numbered(text, kept.columns), plans.numbered(qualified, reading.tree.named_selects)),
+        (plans.numbered(text, kept.columns), plans.numbered(qualified, reading.names)),
         *([reading.values] if any(reading.values) else []),
     ]
 

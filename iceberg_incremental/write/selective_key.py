@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..query.incremental_query import IncrementalQuery
+from ..query.plan import IncrementalQuery
 from ..spark.port import Spark
 from ..sql import sql_names
 from ..table.spark_types import INTEGERS

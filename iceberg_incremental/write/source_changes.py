@@ -7,10 +7,10 @@ from contextlib import ExitStack
 
 from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
-from ..query.changed import Changes
-from ..query.clock import ClockStates
-from ..query.incremental_query import IncrementalQuery
+from ..query.plan import IncrementalQuery
+from ..query.rules.changed import Changes
 from ..query.states import KeyView
+from ..query.text.clock import ClockStates
 from ..spark.port import Spark, holding
 from ..table.history import TableName
 

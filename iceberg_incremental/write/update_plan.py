@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..plan.rebuild_cost import Choice
-from ..query.changed import Changes
-from ..query.incremental_query import IncrementalQuery
-from ..query.summary_delta import SummaryDelta
+from ..query.plan import IncrementalQuery
+from ..query.rules.changed import Changes
+from ..query.rules.summary import SummaryDelta
 from .changelog import Bound
 
 REPLACE_ALL = "replace_all"

@@ -6,9 +6,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("adapter", "iceberg_incremental")
 MAX_LINES, MAX_METHODS, MAX_TOP_MODULES = 500, 40, 4
+MAX_FLOORS, MAX_MODULES = 3, 13
 
 FILES = [
     file for folder in (*PACKAGES, "macros") for file in (ROOT / folder).rglob("*") if file.suffix in (".py", ".sql")
@@ -63,6 +66,26 @@ def _relies_on_others(node: ast.ClassDef) -> bool:
 def test_files_are_short():
     lines = {str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
     assert lines and {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+
+
+@pytest.mark.parametrize("folder", ["", "text", "algebra", "rules"])
+def test_queries_are_in_small_folders_of_three_floors(folder):
+    """A file on the second floor imports one on the first floor, and one on the third floor imports that."""
+    path = ROOT / "iceberg_incremental" / "query" / folder
+    names = {file.stem for file in path.glob("*.py")}
+    reads = {name: _siblings(MODULES[path / f"{name}.py"]) & names for name in names}
+    floors: dict[str, int] = {}
+    while len(floors) < len(names):
+        found = {name for name in names - floors.keys() if reads[name] <= floors.keys()}
+        assert found, f"{sorted(names - floors.keys())} import each other in a circle"
+        floors |= dict.fromkeys(found, max(floors.values(), default=0) + 1)
+    assert max(floors.values()) <= MAX_FLOORS and len(names) <= MAX_MODULES
+
+
+def _siblings(tree: ast.Module) -> set[str]:
+    """The modules of its own folder that a module imports."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1]
+    return {(node.module or each.name).partition(".")[0] for node in found for each in node.names}
 
 
 def test_few_modules_are_at_the_top_of_the_adapter():

@@ -9,50 +9,63 @@ from typing import Any
 
 from sqlglot import exp
 
-_CHANGES = "iceberg_incremental.query.changed"
+_RULES = "iceberg_incremental.query.rules"
+
+
+def _rule(name: str) -> Any:
+    return import_module(f"{_RULES}.{name}")
 
 
 def _changes() -> Any:
-    return import_module(_CHANGES).Changes
+    return _rule("changed").Changes
 
 
 def optional_sides_are_not_followed(monkeypatch):
     """A changed row of the right side of a LEFT JOIN affects nothing, and no relation is left out."""
-    monkeypatch.setattr(_changes(), "_of_optional", lambda *_: iter(()))
-    fewer = import_module("iceberg_incremental.query.fewer_relations")._Fewer
-    monkeypatch.setattr(fewer, "leave_out_one", lambda _: False)
+    monkeypatch.setattr(_changes(), "_met_by", lambda *_: None)
+    monkeypatch.setattr(_rule("keys")._Fewer, "leave_out_one", lambda _: False)
 
 
 def subqueries_are_not_followed(monkeypatch):
     """A change of the rows that EXISTS, IN or a scalar subquery reads affects nothing."""
-    monkeypatch.setattr(_changes(), "_of_subquery", lambda *_: iter(()))
+    monkeypatch.setattr(_changes(), "is_changed_subquery", lambda *_: False)
 
 
 def nulls_in_a_list_do_not_count(monkeypatch):
     """A changed row of the query in IN affects only rows that are equal to it."""
-    module = import_module(_CHANGES)
-    can_change = module.can_change
-    monkeypatch.setattr(module, "can_change", lambda *args, must_be_true: can_change(*args, must_be_true=True))
+    module = _rule("changed")
+    of_values = module.of_values
+    monkeypatch.setattr(module, "of_values", lambda *args, must_be_true: of_values(*args, must_be_true=True))
 
 
 def conditions_below_not_are_part_of_where(monkeypatch):
-    """A subquery below AND counts as true, also if NOT, OR or CASE contains the AND."""
-    module = import_module(_CHANGES)
-    conjunct = module.conjunct
-    monkeypatch.setattr(module, "conjunct", lambda node: node if isinstance(node.parent, exp.And) else conjunct(node))
+    """The parts of an AND are conditions that must be true, also if NOT contains the AND."""
+    module = import_module("iceberg_incremental.query.algebra.nodes")
+    conjuncts = module.conjuncts
+
+    def careless(condition: Any) -> Any:
+        inner = condition.unnest() if isinstance(condition, exp.Expr) else condition
+        return conjuncts(inner.this) if isinstance(inner, exp.Not) else conjuncts(condition)
+
+    monkeypatch.setattr(module, "conjuncts", careless)
 
 
 def groups_are_made_of_changed_rows(monkeypatch):
     """A group or partition in a derived table is computed from its changed rows alone."""
-    monkeypatch.setattr(import_module(_CHANGES), "kept_together", lambda _: None)
+
+    def careless(changes: Any, node: Any, state: Any) -> Any:
+        return [(at, replace(node, child=each)) for at, each in changes.variants(node.child, state)]
+
+    monkeypatch.setattr(_changes(), "_group", careless)
+    monkeypatch.setattr(_changes(), "_window", careless)
 
 
 def rows_of_the_old_state_do_not_count(monkeypatch):
     """A row that was deleted, or had another key, affects nothing."""
     state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
 
-    def careless(changes: Any, *select: Any) -> Any:
-        return (each for each in variants(changes, *select) if each[0] is not state.OLD)
+    def careless(changes: Any, *rows: Any) -> Any:
+        return [each for each in variants(changes, *rows) if each[0] is not state.OLD]
 
     monkeypatch.setattr(_changes(), "variants", careless)
 
@@ -61,97 +74,109 @@ def rows_of_the_new_state_do_not_count(monkeypatch):
     """A row that was added, or now has another key, affects nothing."""
     state, variants = import_module("iceberg_incremental.query.states").State, _changes().variants
 
-    def careless(changes: Any, *select: Any) -> Any:
-        return (each for each in variants(changes, *select) if each[0] is not state.NEW)
+    def careless(changes: Any, *rows: Any) -> Any:
+        return [each for each in variants(changes, *rows) if each[0] is not state.NEW]
 
     monkeypatch.setattr(_changes(), "variants", careless)
 
 
+def one_side_of_an_inner_join_does_not_count(monkeypatch):
+    """A changed row of the right side of an inner join affects nothing, and no relation is left out."""
+    variants = _changes().variants
+
+    def careless(changes: Any, node: Any, state: Any, own: Any) -> Any:
+        return [(at, replace(node, left=each)) for at, each in variants(changes, node.left, state, own)]
+
+    monkeypatch.setattr(_changes(), "_inner_join", careless)
+    monkeypatch.setattr(_rule("keys")._Fewer, "leave_out_one", lambda _: False)
+
+
+def a_later_branch_does_not_count(monkeypatch):
+    """A changed row of a later branch of UNION ALL affects nothing."""
+    monkeypatch.setattr(_changes(), "_branches", lambda changes, node, state: changes.changed(node.children[0], state))
+
+
 def groups_in_doubt_are_updated(monkeypatch):
     """A group that lost rows and whose sums are 0 keeps its row, and a sum that lost all its values is 0."""
-    summary = import_module("iceberg_incremental.query.summary_delta").SummaryDelta
-    monkeypatch.setattr(summary, "doubtful_sql", lambda *_: None)
+    monkeypatch.setattr(_rule("summary").SummaryDelta, "doubtful_sql", lambda *_: None)
 
 
 def joins_read_one_state_only(monkeypatch):
     """The changes of each relation of a join are joined with the new state of all others, so some count twice."""
-    module = import_module("iceberg_incremental.query.differences")
-    state = module.State
+    state = _rule("delta").State
     careless = SimpleNamespace(NEW=state.NEW, OLD=state.NEW, ADDED=state.ADDED, REMOVED=state.REMOVED)
-    monkeypatch.setattr(module, "State", careless)
+    monkeypatch.setattr(_rule("delta"), "State", careless)
 
 
 def relations_that_are_left_out_are_not_followed(monkeypatch):
     """A changed row of a relation that the keys do not need affects nothing."""
-    monkeypatch.setattr(import_module("iceberg_incremental.query.matching").Matching, "_matched_sql", lambda *_: None)
+    monkeypatch.setattr(_rule("matching"), "matched", lambda *_: None)
 
 
 def where_is_part_of_an_optional_join(monkeypatch):
     """A changed row of the right side of a LEFT JOIN affects nothing if WHERE does not hold for it."""
-    module = import_module("iceberg_incremental.query.fewer_relations")
+    module = _rule("keys")
     match = module._Fewer._match
 
-    def careless(fewer: Any, alias: str, *relation: Any) -> Any:
-        other, found = match(fewer, alias, *relation)
-        mine = tuple(each for each in fewer._conditions() if module._aliases(each) == {alias})
-        return other, found if found is None else replace(found, filters=mine)
+    def careless(fewer: Any, item: Any) -> Any:
+        found = match(fewer, item)
+        mine = tuple(each for each in fewer._conditions() if module._read(each, fewer._subqueries) == item.aliases)
+        return found if found is None else replace(found, filters=mine)
 
     monkeypatch.setattr(module._Fewer, "_match", careless)
 
 
 def values_of_the_right_side_do_not_count(monkeypatch):
     """A changed row of the right side of EXCEPT or INTERSECT affects nothing."""
-    sides = _changes()._sides
-
-    def careless(changes: Any, query: Any, state: Any) -> Any:
-        found = sides(changes, query, state)
-        return found if isinstance(query, exp.Union) else found[:1]
-
-    monkeypatch.setattr(_changes(), "_sides", careless)
+    values_of = _changes().values_of
+    monkeypatch.setattr(_changes(), "values_of", lambda changes, sides, names: values_of(changes, sides[:1], names))
 
 
 def rows_are_in_one_partition(monkeypatch):
     """Windows with different PARTITION BYs have the partitions of the first one."""
-    module = import_module(_CHANGES)
+    module = _rule("changed")
     partitions = module.partitions
-    monkeypatch.setattr(module, "partitions", lambda select: partitions(select)[:1])
+    monkeypatch.setattr(module, "partitions", lambda node: partitions(node)[:1])
 
 
 def limits_are_of_single_rows(monkeypatch):
     """The rows of a LIMIT do not affect each other."""
-    monkeypatch.setattr(import_module("iceberg_incremental.query.together"), "is_limited", lambda _: False)
+    limit, changed = _rule("changed").op.Limit, _changes()._changed_result
+
+    def careless(changes: Any, node: Any, state: Any) -> Any:
+        return changed(changes, node.child if isinstance(node, limit) else node, state)
+
+    monkeypatch.setattr(_changes(), "_changed_result", careless)
 
 
 def rows_without_partners_do_not_count(monkeypatch):
     """The right rows of a full join always have a partner."""
-    normal = import_module("iceberg_incremental.query.normal")
+    outer_join = _changes()._outer_join
 
-    def careless(select: exp.Select, columns: Any, numbers: Any) -> None:
-        for join in select.args.get("joins") or ():
-            if join.side.upper() == "FULL":
-                join.set("side", "LEFT")
+    def careless(changes: Any, node: Any, *rest: Any) -> Any:
+        return outer_join(changes, replace(node, kind="left"), *rest)
 
-    monkeypatch.setattr(normal, "without_full_joins", careless)
+    monkeypatch.setattr(_changes(), "_full_join", careless)
 
 
 def totals_of_grouping_sets_do_not_change(monkeypatch):
     """Only the groups of the first grouping set are affected."""
-    sides = _changes()._sides
+    group = _changes()._group
 
-    def careless(changes: Any, query: Any, state: Any) -> Any:
-        return sides(changes, query, state)[:1]
+    def careless(changes: Any, node: Any, state: Any) -> Any:
+        return group(changes, node if node.sets is None else replace(node, sets=node.sets[:1]), state)
 
-    monkeypatch.setattr(_changes(), "_sides", careless)
+    monkeypatch.setattr(_changes(), "_group", careless)
 
 
 def the_clock_affects_nothing(monkeypatch):
     """Rows do not change if only the clock has moved."""
-    monkeypatch.setattr(_changes(), "_of_clock", lambda *_: iter(()))
+    monkeypatch.setattr(_rule("changed"), "compared_parts", lambda *_: iter(()))
 
 
 def expressions_read_the_present_time(monkeypatch):
     """The old state is computed with the present time."""
-    monkeypatch.setattr(_changes(), "at", lambda _, node, state: node.copy())
+    monkeypatch.setattr(_changes(), "_at_checkpoint", lambda _, node: node)
 
 
 SHOWN_BY = {
@@ -162,6 +187,8 @@ SHOWN_BY = {
     groups_are_made_of_changed_rows: r"\(select .*(group by|over \().*\)",
     rows_of_the_old_state_do_not_count: r" join ",
     rows_of_the_new_state_do_not_count: r" join ",
+    one_side_of_an_inner_join_does_not_count: r"(?<!left )(?<!right )(?<!full ) join ",
+    a_later_branch_does_not_count: r" union ",
     groups_in_doubt_are_updated: r"sum\(.* group by ",
     joins_read_one_state_only: r"(sum|count)\(.* join .* group by ",
     relations_that_are_left_out_are_not_followed: r" join .* join ",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.spark_iceberg.spark.in_process.session import SessionConnection
-from iceberg_incremental.query import functions
+from iceberg_incremental.query.text import functions
 
 KNOWN = (
     functions.VOLATILE

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from sqlglot import exp
 
-from iceberg_incremental.query.dialect import PlainSpark
+from iceberg_incremental.query.text.dialect import PlainSpark
 
 from .test_auto import auto  # noqa: F401 (a fixture)
 

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.auto_models import INSERT, KEPT, NOTHING, REBUILD, UNAFFECTED, Taken, taken
 from benchmarks.meter import files_read
 from iceberg_incremental.plan.rebuild_cost import Choice, Reads, choose
-from iceberg_incremental.query.changed import Changes
-from iceberg_incremental.query.incremental_query import IncrementalQuery
+from iceberg_incremental.query.plan import IncrementalQuery
+from iceberg_incremental.query.rules.changed import Changes
 from iceberg_incremental.write.update_plan import Affected, Summary, UpdatePlan
 
 READS = Reads(target_rows=100, sources=(1000,), searched=10, views=1, scans=(0,))

@@ -23,7 +23,7 @@ from iceberg_incremental.explain.plain_sql_errors import not_incremental
 from iceberg_incremental.expose.parts import Reading
 from iceberg_incremental.plan.ranges import Appends, Counts, NetChanges, NetRange, Nothing, Range
 from iceberg_incremental.plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, rebuild_at_once
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import Snapshot, TableName
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line

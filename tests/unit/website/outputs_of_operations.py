@@ -16,9 +16,9 @@ from iceberg_incremental.maintenance.compaction import DataRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, RetainedForReader
 from iceberg_incremental.maintenance.tables import TablePlan
 from iceberg_incremental.plan.rebuild_cost import Reads, choose
-from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.query.refusal import Refusal
-from iceberg_incremental.query.restrictions import Restriction
+from iceberg_incremental.query.plan import incremental_query
+from iceberg_incremental.query.rules.sources import Restriction
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.shares import Share

@@ -31,7 +31,7 @@ from iceberg_incremental.maintenance.expiry import Expiry
 from iceberg_incremental.maintenance.tables import StepKind
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Kind
-from iceberg_incremental.query.restrictions import Restriction
+from iceberg_incremental.query.rules.sources import Restriction
 from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.lateness import Lateness
 from iceberg_incremental.table.shares import Share

@@ -17,7 +17,7 @@ from dbt.adapters.spark_iceberg.status.explanation import (
     as_json,
     as_text,
 )
-from iceberg_incremental.query.restrictions import Restriction
+from iceberg_incremental.query.rules.sources import Restriction
 
 BY_CUSTOMER = UpdateMethod(
     ("customer_id",),

@@ -11,15 +11,14 @@ from typing import Any
 import duckdb
 import pytest
 import sqlglot
-from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from iceberg_incremental.names import sql_name
-from iceberg_incremental.query.clock import ClockStates, with_marks
-from iceberg_incremental.query.incremental_query import IncrementalQuery, incremental_query
-from iceberg_incremental.query.reading import mentions, replaced
-from iceberg_incremental.query.restricted import Keys
+from iceberg_incremental.query.algebra.nodes import Keys
+from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
 from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.text.clock import ClockStates, with_marks
+from iceberg_incremental.query.text.parsing import mentions, replaced
 from iceberg_incremental.table.clock import Clock
 from iceberg_incremental.table.history import TableName
 
@@ -183,7 +182,7 @@ class Tables:
         changes = query.changes(self.states, "ip", clock=self.clock)
         for view in query.affected(changes, "ip_keys_of_run"):
             self.db.execute(f"create or replace table {view.name} as {self.statement(view.sql)}")
-        keys = Keys("ip_keys_of_run", tuple((column, exp.column(column)) for column in query.key))
+        keys = Keys("ip_keys_of_run", query.key)
         same = " and ".join(f"k.{sql_name(column)} <=> t.{sql_name(column)}" for column in query.key)
         kept = f"select * from {table} t where not exists (select 1 from ip_keys_of_run k where {same})"
         return kept, query.rows_sql(changes, keys)

@@ -14,7 +14,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from iceberg_incremental.query.incremental_query import IncrementalQuery
+from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Row, Tables
@@ -37,6 +37,8 @@ QUERIES = {
     f"b.s) as n from {CHOSEN} t join db.b on t.x = b.y where t.r < 3) u where n = 1 and y > 0",
     "a union of what was chosen": f"select k, x from {CHOSEN} t where r = 1 and x > 1 union all "
     "select k, y from db.b where y > 3",
+    "grouping sets of what was chosen": f"select k, s, count(*) as n from {CHOSEN} t where r = 1 and x > 1 "
+    "group by grouping sets ((k), (k, s))",
     "a left join with what was chosen": f"select b.k, b.y, t.x from db.b left join {CHOSEN} t "
     "on b.k = t.k and t.r = 1 and t.x > b.y",
 }  # fmt: skip

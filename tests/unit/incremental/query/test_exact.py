@@ -69,6 +69,8 @@ QUERIES = {
     "select b.k, t.x, b.s from db.b join t on b.k = t.k",
     "a limit by all columns": "select t.k, b.y from (select k, x from db.a order by all limit 3) t "
     "join db.b on b.k = t.k",
+    "a limit by all columns, from the last": "select t.k from (select k, x from db.a order by all desc limit 3) t "
+    "join db.b on b.k = t.k",
     "a limit after a comment": "select t.k, b.y from (select k, x from db.a order by k -- comment\nlimit 2) t "
     "join db.b on b.k = t.k",
     # the clock
@@ -216,6 +218,12 @@ QUERIES = {
     "on b.y = c.y where b.k = a.k and c.z is null)",
     "a subquery over a cte": "with t as (select k, count(*) as n from db.b group by k) "
     "select a.k, a.x from db.a a where a.x < (select max(n) from t where t.k = a.k)",
+    "a derived table that is correlated": "select k, (select m from (select max(y) as m from db.b where b.k = a.k) "
+    "t) as m from db.a",
+    "a join that is correlated": "select k, x from db.a where exists (select 1 from (select y from db.b where b.k = "
+    "a.k group by y) t join db.c on t.y = c.y)",
+    "a union that is correlated": "select k, (select count(*) from (select y from db.b where b.k = a.k union all "
+    "select z from db.c where c.y = a.x) t) as n from db.a",
     # windows
     "a window": "select k, x, s, sum(x) over (partition by k) as t from db.a",
     "a rank": "select k, x, rank() over (partition by s order by x) as r from db.a",
@@ -256,6 +264,7 @@ QUERIES = {
     "a union of types": "select s, count(*) as n from (select k as s from db.b union all select d from db.a) "
     "u group by s",
     "a union of one table": "select k, 1 as n from db.a where x > 1 union all select x, 2 from db.a where x <= 2",
+    "union by name": "select k, x as y, s from db.a union all by name select s, y, k from db.b",
     # choices that depend only on the rows
     "row numbers": "select n, count(*) as m from (select x, row_number() over (partition by k order by s, x) as n "
     "from db.a) t group by n",

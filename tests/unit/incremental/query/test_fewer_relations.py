@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
-from sqlglot import exp
 
-from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.fewer_relations import Match, fewer_relations
-from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.query.normal import clauses
+from iceberg_incremental.query.algebra.build import build
+from iceberg_incremental.query.algebra.nodes import Project, Scan, all_nodes
+from iceberg_incremental.query.algebra.tree import Tree
+from iceberg_incremental.query.rules.keys import Fewer, Match, fewer_relations
+from iceberg_incremental.query.text.dialect import PlainSpark
+from iceberg_incremental.query.text.parsing import parsed
 from iceberg_incremental.table.history import TableName
 
 COLUMNS = {
@@ -92,32 +93,45 @@ CASES = {
 }  # fmt: skip
 
 
+def _fewer(sql: str, key: Sequence[str], *, changed: bool) -> tuple[Tree, Fewer]:
+    tree = build(parsed(sql), COLUMNS, "lake")
+    root = tree.root
+    assert isinstance(root, Project)
+    values = [dict(root.outputs)[column] for column in key]
+    return tree, fewer_relations(root.child, values, tree.subqueries, lambda node: changed)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_remaining_relations(name: str) -> None:
     sql, key, stay, matches = CASES[name]
-    listed = sql.split(" from ")[0].removeprefix("select ").replace(",", "").split()
-    kept = incremental_query(sql, COLUMNS, "lake", {each.split(".")[-1]: "int" for each in listed})
-    root = kept.root.query
-    assert isinstance(root, exp.Select)
-    outputs = {each.alias_or_name: each.unalias() for each in root.expressions}
-    found = fewer_relations(root, [outputs[column] for column in key], lambda name: True)
-    letters = {alias: kept.reading.tables[each.name].name[0] for alias, each, _ in clauses(root)}
-    assert [letters[alias] for alias, _, _ in clauses(found.select)] == stay
-    shown = [f"{letters[alias]}.{_text(each, letters)}" for alias, those in found.matches.items() for each in those]
+    tree, found = _fewer(sql, key, changed=True)
+    letters = {
+        each.alias: tree.tables[each.table].name[0]
+        for each in all_nodes(tree.root, tree.subqueries)
+        if isinstance(each, Scan)
+    }
+    scans = [each for item in found.items for each in all_nodes(item.node, {}) if isinstance(each, Scan)]
+    assert [letters[each.alias] for each in scans] == stay
+    shown = [
+        f"{_letter(node, letters)}.{_text(each, letters)}" for node, those in found.matches.items() for each in those
+    ]
     assert shown == matches
 
 
 def test_relations_without_changes_are_omitted_completely() -> None:
-    kept = incremental_query(f"select l.id, c.region from {STAR}", COLUMNS, "lake", {"id": "int", "region": "string"})
-    assert isinstance(kept.root.query, exp.Select)
-    found = fewer_relations(kept.root.query, [kept.root.query.expressions[0].unalias()], lambda name: False)
-    assert not found.matches and not found.select.args.get("joins")
+    _, found = _fewer(f"select l.id, c.region from {STAR}", ["id"], changed=False)
+    assert not found.matches and isinstance(found.node, Scan)
+
+
+def _letter(node: object, letters: Mapping[str, str]) -> str:
+    assert isinstance(node, Scan)
+    return letters[node.alias]
 
 
 def _text(match: Match, letters: Mapping[str, str]) -> str:
     """How a relation matches a remaining one, with the first letter of each table instead of its alias."""
-    ((_, other),) = match.columns.items()
-    letter = letters[match.alias]
+    (((alias, _), (_, other)),) = match.columns.items()
+    letter = letters[alias]
     inner = ", ".join(f"{letter}.{_text(each, letters)}" for each in match.matches)
-    filters = " and ".join(each.sql(PlainSpark).replace("`", "").replace(match.alias, letter) for each in match.filters)
+    filters = " and ".join(each.sql(PlainSpark).replace("`", "").replace(alias, letter) for each in match.filters)
     return f"{other} = {letter}" + (f"({inner})" if inner else "") + (f" where {filters}" if filters else "")

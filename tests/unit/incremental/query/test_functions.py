@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from iceberg_incremental.query import functions
+from iceberg_incremental.query.text import functions
 
 SETS = {
     name: getattr(functions, name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.incremental_query import Scans, incremental_query
-from iceberg_incremental.query.restricted import Keys
+from iceberg_incremental.query.algebra.nodes import Keys
+from iceberg_incremental.query.plan import Scans, incremental_query
 from iceberg_incremental.query.states import TableStates
 from iceberg_incremental.table.history import TableName
 

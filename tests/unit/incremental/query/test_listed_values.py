@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.listed_values import listed_values_sql
-from iceberg_incremental.query.reading import read
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.plan import incremental_query
+from iceberg_incremental.query.text.clauses import listed_values_sql
+from iceberg_incremental.query.text.refusal import Refusal
 
 from .kept_tables import COLUMNS
 
@@ -30,11 +30,11 @@ def test_listed_values(sql: str) -> None:
 def test_a_row_without_parentheses() -> None:
     """The parser would interpret an alias as that of the last value."""
     with pytest.raises(Refusal, match="a row without parentheses in VALUES"):
-        read("select x from values (1), 2 as v(x)", COLUMNS, "lake")
+        listed_values_sql("select x from values (1), 2 as v(x)")
 
 
 def test_values_are_listed_as_written_and_as_read() -> None:
     sql = "select k, x from db.a join (values ('10:00' :: time, 1)) v(t, n) on k = n"
-    assert read(sql, COLUMNS, "lake").values == (
+    assert incremental_query(sql, COLUMNS, "lake", {"k": "int", "x": "int"}).reading.values == (
         "select '10:00' :: time as ip_0", "select CAST('10:00' AS TIME) as ip_0"
     )  # fmt: skip

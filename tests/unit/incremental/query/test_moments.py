@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.query.moments import may_be_moment, moment_in
-from iceberg_incremental.query.reading import parsed
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.plan import incremental_query
+from iceberg_incremental.query.text.dialect import may_be_moment
+from iceberg_incremental.query.text.moments import moment_in
+from iceberg_incremental.query.text.parsing import parsed
+from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.history import TableName
 
 COLUMNS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.plans import canonical
+from iceberg_incremental.query.text.plans import canonical
 
 
 def _explained(plan: str, filters: str = "") -> str:

@@ -43,6 +43,8 @@ SHOWN_BY: dict[Callable[[Any], None], Callable[[], Iterator[Check]]] = {
     holes.groups_are_made_of_changed_rows: partial(query, "groups of groups"),
     holes.rows_of_the_old_state_do_not_count: joins,
     holes.rows_of_the_new_state_do_not_count: joins,
+    holes.one_side_of_an_inner_join_does_not_count: joins,
+    holes.a_later_branch_does_not_count: partial(query, "union all"),
     holes.groups_in_doubt_are_updated: continued_groups,
     holes.joins_read_one_state_only: continued_groups,
     holes.relations_that_are_left_out_are_not_followed: joins,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.reading import parsed, spark_text
-from iceberg_incremental.query.refusal import Refusal
+from iceberg_incremental.query.text.parsing import parsed, spark_text
+from iceberg_incremental.query.text.refusal import Refusal
 
 KEPT = "select * except (ip_is_kept) from"
 END = "as ip_qualified where ip_is_kept"

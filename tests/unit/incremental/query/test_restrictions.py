@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.incremental_query import incremental_query
-from iceberg_incremental.query.restrictions import source_rows
+from iceberg_incremental.query.plan import incremental_query
 from iceberg_incremental.table.history import TableName
 
 COLUMNS = {
@@ -73,6 +72,6 @@ def test_the_rows_that_are_read_for_affected_keys(name):
     kept = incremental_query(sql, COLUMNS, "lake", {column: TYPES.get(column, "int") for column in columns}, ("id",))
     found = [
         (str(each.table), *(part for by in each.by for part in (by.column, by.key, by.through)))
-        for each in source_rows(kept)
+        for each in kept.source_rows()
     ]
     assert found == expected

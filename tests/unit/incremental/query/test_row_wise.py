@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.refusal import Refusal
 from iceberg_incremental.query.row_wise import require_constant, require_row_wise
+from iceberg_incremental.query.text.refusal import Refusal
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.incremental_query import incremental_query
+from iceberg_incremental.query.plan import incremental_query
 from iceberg_incremental.table.history import TableName
 
 SCHEMA = {

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from iceberg_incremental.query.dialect import PlainSpark
-from iceberg_incremental.query.measures import measure_of
+from iceberg_incremental.query.rules.summary import measure_of
 from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.text.dialect import PlainSpark
 
 from .kept_tables import COLUMNS, SCHEMA, Row, Tables
 from .test_added import Growing
@@ -87,7 +87,7 @@ def continued(tables: Tables, query) -> Counter[Row] | None:
     """The updated old result. None if nothing has changed, if a group is in doubt, or if the changes are unknown."""
     summary, text = query.summary, query.reading.text
     changes = query.changes(tables.states, "ip", clock=tables.clock)
-    if not changes.is_changed(query.root.name):
+    if not changes.is_changed(query.tree.root):
         return None
     delta = summary.delta_sql(changes)
     if delta is None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from sqlglot import exp
 
-from iceberg_incremental.query.blocks import blocks_of
-from iceberg_incremental.query.reading import read
-from iceberg_incremental.query.types import Types, tells_apart
+from iceberg_incremental.query.algebra.build import build
+from iceberg_incremental.query.text.parsing import parsed
+from iceberg_incremental.query.text.types import tells_apart
 from iceberg_incremental.table.history import TableName
 
 COLUMNS = {
@@ -34,12 +33,8 @@ VALUES = {
 
 
 def _type_of(sql: str) -> str | None:
-    table = TableName("lake", "db", "t")
-    reading = read(sql, {table: COLUMNS}, "lake")
-    blocks = blocks_of(reading.tree, {name: list(COLUMNS) for name in reading.tables})
-    root = blocks[-1].query
-    assert isinstance(root, exp.Select)
-    return Types(blocks, dict.fromkeys(reading.tables, COLUMNS)).of(root.expressions[0].unalias())
+    tree = build(parsed(sql), {TableName("lake", "db", "t"): COLUMNS}, "lake")
+    return tree.types.of_result(tree.root)[0]
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.clock import (
+from iceberg_incremental.query.complete import with_marks_of_texts
+from iceberg_incremental.query.text.clock import (
     ClockStates,
     has_clock,
     parts_of,
     require_clear,
     with_marks,
-    with_marks_of_texts,
 )
-from iceberg_incremental.query.refusal import NotAFunction
+from iceberg_incremental.query.text.refusal import NotAFunction
 from iceberg_incremental.table.clock import (
     DATE,
     TIME,

@@ -1,0 +1,473 @@
+"""A parsed query as a tree of operators, with each name resolved as in Spark.
+
+A mistake here cannot give wrong data: Spark's plan of the tree's SQL is compared with that of the query's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ...table.history import TableName
+from ..text.dialect import PlainSpark
+from ..text.refusal import line_of, other_relation, refused
+from ..text.supported import is_aggregate, is_generator, is_nested
+from . import nodes as op
+from .grouping import grouping, is_measure, pivoted, without_named_windows
+from .names import Frame, Scope, Source, by_name, is_field_of, is_struct, merged, resolved, without_alias
+from .nodes import SUBQUERY, column
+from .tree import Tree, with_names
+
+Columns = Mapping[str, str]
+_PREFIX = "ip_table_"
+_DEFAULTS = {"posexplode": ("pos", "col"), "posexplode_outer": ("pos", "col")}
+"""The names of the columns of generators that return several, if the text gives none."""
+_RESOLVED = "ip_resolved"
+"""The mark of columns whose names are resolved."""
+_CLAUSES = ("order", "sort", "cluster", "distribute")
+
+
+def build(
+    tree: exp.Query, columns: Mapping[TableName, Columns], catalog: str, names: Sequence[str] | None = None
+) -> Tree:
+    """The tree of a query. ``columns``: those of each relation that it may read. ``catalog``: the default catalog.
+
+    ``names``: those of the result's columns, if they are known. Raises Refusal.
+    """
+    builder = _Builder(columns, catalog)
+    try:
+        root = builder.query(tree.copy(), {}, None)
+    except (SqlglotError, RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise refused(f"names that cannot be resolved: {str(error).splitlines()[0]}") from error
+    if names is not None:
+        root = with_names(root, names)
+    schema = {name: {each.lower(): type_ for each, type_ in columns[t].items()} for name, t in builder.tables.items()}
+    return Tree(root, builder.tables, schema, builder.types, builder.subqueries, builder.limits)
+
+
+Ctes = Mapping[str, tuple[op.Result, Sequence[str]]]
+"""The CTEs in scope, with the names of their columns, by name in lower case."""
+
+
+class _Builder:
+    def __init__(self, columns: Mapping[TableName, Columns], catalog: str) -> None:
+        self._columns = columns
+        self._by_name = {str(table).lower(): table for table in columns}
+        self._catalog = catalog
+        self._numbers = count()
+        self.tables: dict[str, TableName] = {}
+        self.types = op.ColumnTypes()
+        self.subqueries: dict[str, op.Subquery] = {}
+        self.limits: dict[str, int] = {}
+
+    # Queries
+
+    def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> op.Result:
+        """The operator of a query."""
+        clause = node.args.get("with_")
+        for cte in [] if clause is None else clause.expressions:
+            if clause is not None and clause.args.get("recursive") and isinstance(cte.this, exp.Union):
+                first = self.query(cte.this.this, ctes, outer)  # the query is not supported, but its columns are known
+                ctes = {**ctes, cte.alias.lower(): (first, cte.alias_column_names or op.names_of(first))}
+            found = self.query(cte.this, ctes, outer)
+            names = cte.alias_column_names or op.names_of(found)
+            ctes = {**ctes, cte.alias.lower(): (found, names)}
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes, outer)
+        if isinstance(node, exp.Subquery):
+            return self._ordered(node, self.query(node.this, ctes, outer), ctes, outer)
+        if isinstance(node, exp.SetOperation):
+            return self._ordered(node, self._set_operation(node, ctes, outer), ctes, outer)
+        raise refused(node.key.upper(), node)
+
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None) -> op.Result:
+        left, right = (self.query(each, ctes, outer) for each in (node.this, node.expression))
+        if node.args.get("by_name"):
+            right = self._in_order(right, op.names_of(left), node)
+        if len(op.names_of(left)) != len(op.names_of(right)):
+            raise refused("a set operation on different numbers of columns", node)
+        if not isinstance(node, exp.Union):
+            kind = "intersect" if isinstance(node, exp.Intersect) else "except"
+            return op.SetOperation(kind, left, right, all=not node.args.get("distinct"))  # type: ignore[arg-type]
+        is_chain = isinstance(left, op.Union) and not node.args.get("distinct")
+        both = op.Union((*left.children, right) if is_chain else (left, right))  # type: ignore[union-attr]
+        return op.Distinct(both) if node.args.get("distinct") else both
+
+    def _ordered(self, node: exp.Expr, found: op.Result, ctes: Ctes, outer: Scope | None) -> op.Result:
+        """A result with the order and the limit of a node, which only read its columns."""
+        outputs = {name.lower(): exp.column(name, quoted=True) for name in op.names_of(found)}
+        scope = Scope(Frame(), outer, ctes, first=outputs)
+        return self._limited(node, self._sorted(node, found, lambda each: self._value(each, scope)))
+
+    def _sorted(self, node: exp.Expr, found: op.Result, value: Callable[[exp.Expr], exp.Expr]) -> op.Result:
+        by = [(key, tuple(map(value, node.args[key].expressions))) for key in _CLAUSES if node.args.get(key)]
+        return op.Sort(found, tuple(by)) if by else found
+
+    def _limited(self, node: exp.Expr, found: op.Result) -> op.Result:
+        limit, offset = node.args.get("limit"), node.args.get("offset")
+        if limit is None and offset is None:
+            return found
+        if not isinstance(limit, (exp.Limit, type(None))):
+            raise refused("FETCH", node)
+        first = limit or offset
+        assert first is not None
+        self.limits[first.expression.name] = len(op.names_of(found))
+        if isinstance(found, op.Limit):
+            found = self._in_order(found, op.names_of(found), node)
+        counts = [None if each is None else each.expression.copy() for each in (limit, offset)]
+        return op.Limit(found, counts[0], counts[1])
+
+    def _in_order(self, found: op.Result, names: Sequence[str], node: exp.Expr) -> op.Project:
+        """A result with its columns in the order of some names."""
+        rows = self._aliased(found, self._alias())
+        known = {name.lower(): name for name in rows.names}
+        if known.keys() != {name.lower() for name in names}:
+            raise refused("a set operation on different columns", node)
+        return op.Project(rows, tuple((name, column((rows.alias, known[name.lower()]))) for name in names))
+
+    # FROM
+
+    def _alias(self, kind: str = "t") -> str:
+        return f"ip_{kind}{next(self._numbers)}"
+
+    def _aliased(self, found: op.Result, alias: str) -> op.Alias:
+        names = op.names_of(found)
+        if len({name.lower() for name in names}) != len(names):
+            raise refused("two columns with the same name", None, "add a different alias to each of them")
+        for name, type_ in zip(names, self.types.of_result(found), strict=True):
+            self.types.columns[alias, name] = type_
+        return op.Alias(found, alias)
+
+    def _from(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
+        clause = select.args.get("from_")
+        if clause is None:
+            return op.One(), Frame()
+        rows, frame = self._relation(clause.this, ctes, outer)
+        for each in select.args.get("joins") or ():
+            rows, frame = self._join(rows, frame, each, ctes, outer)
+        return rows, frame
+
+    def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
+        rows, frame = self._plain_relation(node, ctes, outer)
+        for each in node.args.get("pivots") or ():
+            rows = op.Values(
+                exp.Values(expressions=[]), self._alias(), tuple(pivoted(each, [n for n, _ in frame.visible]))
+            )
+            frame = Frame.of((each.alias.lower(),), rows, rows.names)  # not supported, but its columns are known
+        return rows, frame
+
+    def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
+        given = node.args.get("alias")
+        alias, names = node.alias.lower(), [] if given is None else [each.name for each in given.columns]
+        if is_nested(node):
+            rows, frame = self._relation(node.this, ctes, outer)
+            for each in node.this.args.get("joins") or ():
+                rows, frame = self._join(rows, frame, each, ctes, outer)
+            return rows, frame
+        if isinstance(node, exp.Values):
+            first = node.expressions[0]
+            width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+            values = op.Values(node, self._alias(), tuple(names or (f"col{at + 1}" for at in range(width))))
+            if len(values.names) != width:
+                raise refused("VALUES with other numbers of names and values", node)
+            values = replace(values, rows=exp.Values(expressions=[self._constant(e) for e in node.expressions]))
+            return values, Frame.of((alias,), values, values.names)
+        if isinstance(node, exp.Table):
+            cte = ctes.get(node.name.lower()) if not node.args.get("db") else None
+            if cte is not None and isinstance(node.this, exp.Identifier):
+                rows = self._aliased(cte[0], self._alias())
+                return rows, Frame.of((alias or node.name.lower(),), rows, names or cte[1])
+            return self._table(node, (alias,) if alias else (), names)
+        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+            node = exp.Subquery(this=node.this.this.copy(), alias=node.args.get("alias"))
+        if not isinstance(node, exp.Subquery):
+            raise refused(f"the relation {node.sql(PlainSpark)[:60]}", node)
+        found = self.query(without_alias(node), ctes, outer)
+        rows = self._aliased(found, self._alias())
+        return rows, Frame.of((alias,) if alias else (), rows, names or rows.names)
+
+    def _constant(self, node: exp.Expr) -> exp.Expr:
+        return self._value(node, Scope(Frame(), None, {}))
+
+    def _table(self, node: exp.Table, alias: tuple[str, ...], names: Sequence[str]) -> tuple[op.Rows, Frame]:
+        parts = [each.name for each in node.parts]
+        known = self._by_name.get(".".join([self._catalog, *parts][-3:]).lower()) if len(parts) > 1 else None
+        if known is None:
+            raise other_relation(node.sql(PlainSpark), line_of(node))
+        name = next((each for each, table in self.tables.items() if table == known), f"{_PREFIX}{len(self.tables)}")
+        self.tables[name] = known
+        columns = self._columns[known]
+        scan = op.Scan(name, self._alias(), tuple(columns))
+        self.types.columns |= {(scan.alias, each): type_.lower() for each, type_ in columns.items()}
+        return scan, Frame.of(alias or tuple(str(known).lower().split(".")), scan, names or scan.names)
+
+    def _join(
+        self, rows: op.Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None
+    ) -> tuple[op.Rows, Frame]:
+        is_lateral = isinstance(node.this, exp.Lateral)  # not supported, but its columns are known
+        around = Scope(frame, outer, ctes) if is_lateral else outer
+        right, other = self._relation(node.this, ctes, around)
+        kind: op.JoinKind = node.kind.lower() if node.kind.upper() in ("SEMI", "ANTI") else node.side.lower() or "inner"  # type: ignore[assignment]
+        using = [each.name for each in node.args.get("using") or ()]
+        if (node.method or "").upper() == "NATURAL":
+            mine = {name.lower() for name, _ in frame.visible}
+            using = [name for name, _ in other.visible if name.lower() in mine]
+        both = Frame((*frame.sources, *other.sources), (*frame.visible, *other.visible))
+        on: exp.Expr | None = None
+        given = node.args.get("on")
+        if using:
+            pairs = [(name, frame.only(name), other.only(name)) for name in using]
+            on = exp.and_(*(exp.EQ(this=mine.copy(), expression=theirs.copy()) for _, mine, theirs in pairs))
+            common = [(name, merged(kind, mine, theirs)) for name, mine, theirs in pairs]
+            hidden = {name.lower() for name in using}
+            rest = [each for each in (*frame.visible, *other.visible) if each[0].lower() not in hidden]
+            both = replace(both, visible=(*common, *rest))
+        elif given is not None:
+            on = self._value(given, Scope(both, outer, ctes))
+        elif kind != "inner":
+            on = exp.true()
+        if kind in ("semi", "anti"):
+            both = frame
+        return op.Join(kind, rows, right, on), both
+
+    # SELECT
+
+    def _select(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> op.Result:
+        without_named_windows(select)
+        rows, frame = self._from(select, ctes, outer)
+        for lateral in select.args.get("laterals") or ():
+            names = [each.name for each in lateral.args["alias"].columns]
+            call = self._value(lateral.this, Scope(frame, outer, ctes))
+            is_outer = bool(lateral.args.get("outer"))
+            rows, frame = self._generated(rows, frame, call, lateral.alias, names, outer=is_outer)
+        rows, frame, listed = self._with_generators(select, rows, frame, ctes, outer)
+        scope = Scope(frame, outer, ctes)
+        if (where := select.args.get("where")) is not None:
+            rows = op.Filter(rows, self._value(where.this, scope))
+        outputs: list[tuple[str, exp.Expr]] = []
+        for each in listed:
+            outputs += self._outputs(each, replace(scope, later=by_name(outputs)), len(outputs))
+        later = replace(scope, later=by_name(outputs))
+        having = select.args.get("having")
+        conditions = [] if having is None else [self._value(having.this, replace(scope, first=by_name(outputs)))]
+        shown = {name.lower(): exp.column(name, quoted=True) for name, _ in outputs}
+
+        def ordered(each: exp.Expr) -> exp.Expr:
+            return self._value(each, replace(scope, first=shown))
+
+        by = [(key, tuple(map(ordered, select.args[key].expressions))) for key in _CLAUSES if select.args.get(key)]
+        grouped = self._group(select, rows, outputs, [*conditions, *(e for _, those in by for e in those)], later)
+        if grouped is not None:
+            rows, over = grouped
+            outputs = [(name, over(each)) for name, each in outputs]
+            by = [(clause, tuple(map(over, each))) for clause, each in by]
+            self._require_groups(rows, [*(each for _, each in outputs), *map(over, conditions)])
+            for each in map(over, conditions):
+                rows = op.Filter(rows, each)
+        rows, outputs = self._windows(rows, outputs)
+        found: op.Result = op.Project(rows, tuple(outputs))
+        if select.args.get("distinct") is not None:
+            found = op.Distinct(found)
+        return self._limited(select, op.Sort(found, tuple(by)) if by else found)
+
+    def _outputs(self, node: exp.Expr, scope: Scope, number: int) -> list[tuple[str, exp.Expr]]:
+        """The columns of an element of a SELECT list."""
+        star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
+        if isinstance(star, exp.Star):
+            if any(star.args.get(key) for key in ("replace", "rename", "ilike")):
+                raise refused("* with REPLACE", node, "list the columns")
+            visible = scope.frame.star([part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else [])
+            without = {each.name.lower() for each in star.args.get("except_") or ()}
+            return [(name, value.copy()) for name, value in visible if name.lower() not in without]
+        inner = node.unalias()
+        name = node.alias or (inner.name if isinstance(inner, exp.Column) else "")
+        if isinstance(inner, exp.Dot) and not node.alias:
+            name = inner.expression.name
+        return [(name or f"_col_{number}", self._value(inner, scope))]
+
+    def _with_generators(
+        self, select: exp.Select, rows: op.Rows, frame: Frame, ctes: Ctes, outer: Scope | None
+    ) -> tuple[op.Rows, Frame, list[exp.Expr]]:
+        """The rows with generators of a SELECT list that return several columns, and the rest of this list."""
+        listed: list[exp.Expr] = []
+        for each in select.expressions:
+            call = each.this if isinstance(each, (exp.Aliases, exp.Alias)) else each
+            given = [name.name for name in each.expressions] if isinstance(each, exp.Aliases) else []
+            names = given or list(_DEFAULTS.get(call.name.lower(), ()))
+            if not is_generator(call) or not names:
+                listed.append(each)
+                continue
+            if any(select.args.get(key) for key in ("group", "having", "distinct", "windows")):
+                raise refused("a generator with several columns in a SELECT with groups", each, "use LATERAL VIEW")
+            alias, visible = self._alias("generated_"), frame.visible
+            value = self._value(call, Scope(frame, outer, ctes))
+            rows, frame = self._generated(rows, frame, value, alias, names)
+            frame = replace(frame, visible=visible)
+            listed += [exp.column(name, alias, quoted=True) for name in names]
+        return rows, frame, listed
+
+    def _generated(
+        self, rows: op.Rows, frame: Frame, call: exp.Expr, name: str, names: Sequence[str], *, outer: bool = False
+    ) -> tuple[op.Rows, Frame]:
+        if not names:
+            names = _DEFAULTS.get(call.name.lower(), ("col",))
+        found = op.Generate(rows, call, self._alias(), tuple(names), outer)
+        given = self.types.of(call.expressions[0]) if call.expressions else None
+        types: list[str | None] = ["int"] if call.name.lower() == "posexplode" else []
+        if call.name.lower() in ("explode", "posexplode") and given is not None and given.startswith("array<"):
+            types.append(given[len("array<") : -1])
+        if len(types) == len(names):
+            self.types.columns |= {(found.alias, each): type_ for each, type_ in zip(names, types, strict=True)}
+        own = [(each, column((found.alias, each))) for each in names]
+        source = Source((name.lower(),), tuple(own))
+        return found, Frame((*frame.sources, source), (*frame.visible, *own))
+
+    # Groups and windows
+
+    def _group(
+        self, select: exp.Select, rows: op.Rows, outputs: Sequence[tuple[str, exp.Expr]], others: Sequence[exp.Expr],
+        scope: Scope,
+    ) -> tuple[op.Rows, Callable[[exp.Expr], exp.Expr]] | None:  # fmt: skip
+        """The groups of a SELECT, and the change of an expression into one over their columns. None without groups."""
+        clause, values = select.args.get("group"), [each for _, each in outputs]
+        aggregates = [node for each in (*values, *others) for node in each.walk() if is_aggregate(node)]
+        if clause is None and not aggregates and select.args.get("having") is None:
+            return None
+        keys, sets = grouping(clause, values, lambda each: self._value(each, scope))
+        alias, measures = self._alias(), dict[exp.Expr, int]()
+        # a constant keeps its value everywhere
+        known = {each: column((alias, f"g{at}")) for at, each in enumerate(keys) if each.find(exp.Column) is not None}
+
+        def over(node: exp.Expr) -> exp.Expr:
+            return node.transform(by_group)
+
+        def by_group(node: exp.Expr) -> exp.Expr:
+            if is_measure(node, has_sets=sets is not None):
+                return column((alias, f"m{measures.setdefault(node.copy(), len(measures))}"))
+            if node in known:
+                return known[node].copy()
+            if isinstance(node, exp.Column) and node.table == SUBQUERY:
+                return self._subquery_over(node, over, known)
+            return node
+
+        for each in (*values, *others):
+            over(each)
+        listed = tuple(measures)
+        group = op.Group(rows, alias, tuple(keys), listed, sets)
+        for found, each in zip(op.columns_of(group), (*keys, *listed), strict=True):
+            self.types.columns[found] = self.types.of(each)
+        return group, over
+
+    def _subquery_over(
+        self, node: exp.Column, over: Callable[[exp.Expr], exp.Expr], known: Mapping[exp.Expr, exp.Expr]
+    ) -> exp.Expr:
+        """A subquery whose columns of the query around it are those of groups."""
+        found = self.subqueries[node.name]
+
+        def by_key(each: exp.Expr) -> exp.Expr:
+            return known[each].copy() if each in known else each
+
+        inner = op.rewritten(found.query, lambda each: each.transform(by_key))
+        for each in op.all_nodes(inner, self.subqueries):
+            for part in op.expressions_of(each):
+                for aggregate in part.walk():
+                    if is_aggregate(aggregate) and op.read_columns(aggregate, self.subqueries) & found.outer:
+                        raise refused("a subquery that reads an aggregate of the outer query", node)
+        values = tuple(map(over, found.values))
+        return self._marked(replace(found, values=values, query=inner), self.types.of(node))  # type: ignore[arg-type]
+
+    def _require_groups(self, rows: op.Rows, values: Sequence[exp.Expr]) -> None:
+        """Raise Refusal for a column that is neither grouped nor aggregated."""
+        assert isinstance(rows, op.Group)
+        below = {alias for alias, _ in op.columns_of(rows.child)}
+        for each in values:
+            if any(alias in below for alias, _ in op.read_columns(each, self.subqueries)):
+                raise refused("a column that is neither in GROUP BY nor in an aggregate", each)
+
+    def _windows(
+        self, rows: op.Rows, outputs: list[tuple[str, exp.Expr]]
+    ) -> tuple[op.Rows, list[tuple[str, exp.Expr]]]:
+        alias, functions = self._alias(), dict[exp.Expr, int]()
+
+        def by_window(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Window):
+                return node
+            return column((alias, f"w{functions.setdefault(node.copy(), len(functions))}"))
+
+        found = [(name, each.transform(by_window)) for name, each in outputs]
+        if not functions:
+            return rows, outputs
+        for each, at in functions.items():
+            self.types.columns[alias, f"w{at}"] = self.types.of(each)
+        return op.Window(rows, alias, tuple(functions)), found  # type: ignore[arg-type]
+
+    # Expressions
+
+    def _value(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        """An expression with resolved names, and with columns in the place of its subqueries."""
+        holder = exp.Paren(this=node.copy())
+        self._expand_stars(holder, scope)
+
+        def value_of(each: exp.Expr) -> exp.Expr:
+            if isinstance(each, exp.Column) and each.meta.get(_RESOLVED):
+                return each
+            if isinstance(each, exp.Column):
+                found = resolved(each, scope)
+                if is_field_of(each, "arrays_zip") and len(scope.frame.named(each.name)) > 1:
+                    raise refused("arrays_zip() in a SELECT whose columns are renamed", each, "compute it in a CTE")
+                return exp.alias_(found, each.name, quoted=True) if is_struct(each) else found
+            kind = "exists" if isinstance(each, exp.Exists) else "in" if isinstance(each, exp.In) else "scalar"
+            inner = each.args.get("query") if kind == "in" else each.this if kind == "exists" else each
+            while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery):
+                inner = inner.this
+            if not isinstance(inner, exp.Query):
+                return each
+            return self._subquery(kind, each.this if kind == "in" else None, inner, scope)
+
+        holder.transform(value_of, copy=False)
+        for inner in list(holder.find_all(exp.Paren)):
+            if isinstance(inner.this, exp.Alias):  # the name of a field
+                inner.replace(inner.this)
+        found: exp.Expr = holder.this
+        return found.pop()
+
+    def _subquery(self, kind: str, value: exp.Expr | None, inner: exp.Expr, scope: Scope) -> exp.Expr:
+        query = self.query(inner, scope.ctes, scope)
+        values: list[exp.Expr] = []
+        if value is not None:
+            listed = value.unnest().expressions if isinstance(value.unnest(), exp.Tuple) else [value]
+            listed = listed if len(listed) == len(op.names_of(query)) else [value]
+            values = [self._value(each, scope) for each in listed]
+        type_ = self.types.of_result(query)[0] if kind == "scalar" else "boolean"
+        return self._marked(op.Subquery(kind, tuple(values), query), type_)  # type: ignore[arg-type]
+
+    def _marked(self, found: op.Subquery, type_: str | None) -> exp.Column:
+        name = f"s{len(self.subqueries)}"
+        self.subqueries[name] = replace(found, outer=op.outer_aliases(found.query, self.subqueries))
+        self.types.columns[SUBQUERY, name] = type_
+        return column((SUBQUERY, name))
+
+    def _expand_stars(self, holder: exp.Expr, scope: Scope) -> None:
+        """Replace stars in arguments by the columns of the relations in FROM."""
+        for star in list(holder.find_all(exp.Star)):
+            node = star.parent if isinstance(star.parent, exp.Column) else star
+            if star.find_ancestor(exp.Query) is not None:
+                continue
+            call = node.parent
+            if node is star and isinstance(call, exp.Anonymous) and call.name.lower() == "count":
+                continue
+            if any(star.args.values()):
+                raise refused("* EXCEPT as an argument of a function", star, "list the columns")
+            qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+            named = isinstance(call, exp.Anonymous) and call.name.lower() == "struct"
+            listed: list[exp.Expr] = []
+            for name, value in scope.frame.star(qualifier):
+                found = value.copy()
+                for each in found.find_all(exp.Column):
+                    each.meta[_RESOLVED] = True
+                listed.append(exp.alias_(found, name, quoted=True) if named else found)
+            node.replace(listed)

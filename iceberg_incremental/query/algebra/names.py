@@ -1,0 +1,175 @@
+"""The resolution of names as in Spark: those of FROM, of the SELECT list, and of queries around a subquery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from ..text.refusal import Refusal, refused
+from ..text.supported import is_aggregate
+from .nodes import Alias, Result, Scan, Values, column
+
+_COMPARED = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Values,
+    exp.All, exp.Any, exp.Rollup, exp.Cube, exp.GroupingSets,
+)  # fmt: skip
+"""The nodes that compare or list tuples, so that the names of their fields do not matter."""
+_MOST_QUALIFIERS = 3
+
+Visible = tuple[tuple[str, exp.Expr], ...]
+"""The columns that a name can mean, in order."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation of FROM. ``qualifier``: the parts of its name in lower case."""
+
+    qualifier: tuple[str, ...]
+    columns: Visible
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The relations of FROM. ``visible``: the columns without a qualifier, which ``*`` lists."""
+
+    sources: tuple[Source, ...] = ()
+    visible: Visible = ()
+
+    @classmethod
+    def of(cls, qualifier: tuple[str, ...], rows: Scan | Values | Alias, names: Sequence[str]) -> Frame:
+        """The frame of one relation. ``names``: those of its columns in the query."""
+        if len(names) != len(rows.names):
+            raise _unresolved("a relation has another number of columns than of aliases")
+        columns = tuple(zip(names, (column((rows.alias, name)) for name in rows.names), strict=True))
+        return cls((Source(qualifier, columns),), columns)
+
+    def only(self, name: str) -> exp.Expr:
+        """The column with a name, which USING needs."""
+        found = self.find([name])
+        if found is None:
+            raise _unresolved(f"USING ({name})")
+        return found
+
+    def star(self, qualifier: Sequence[str]) -> Visible:
+        """The columns of ``*``, or of ``t.*``."""
+        if not qualifier:
+            if not self.visible:
+                raise _unresolved("* without relations")
+            return self.visible
+        wanted = tuple(each.lower() for each in qualifier)
+        found = [each.columns for each in self.sources if each.qualifier[-len(wanted) :] == wanted]
+        if len(found) != 1:
+            raise _unresolved(f"{'.'.join(qualifier)}.*")
+        return found[0]
+
+    def named(self, name: str) -> list[exp.Expr]:
+        """The columns of all relations with a name."""
+        return [value for source in self.sources for each, value in source.columns if each.lower() == name.lower()]
+
+    def find(self, parts: Sequence[str]) -> exp.Expr | None:
+        """The column, or the field of a column, that the parts of a name refer to. None without one."""
+        lower = [each.lower() for each in parts]
+        for size in range(min(len(parts) - 1, _MOST_QUALIFIERS), -1, -1):
+            qualifier, name, fields = tuple(lower[:size]), lower[size], parts[size + 1 :]
+            if size:
+                listed = [each.columns for each in self.sources if each.qualifier[-size:] == qualifier]
+            else:
+                listed = [self.visible]
+            found = [value for columns in listed for each, value in columns if each.lower() == name]
+            if len(found) > 1:
+                raise _unresolved(f"{'.'.join(parts)} is ambiguous")
+            if found:
+                value = found[0].copy()
+                for each in fields:
+                    value = exp.Dot(this=value, expression=exp.to_identifier(each, quoted=True))
+                return value
+        return None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a name is resolved: in ``first``, in FROM, in ``later``, or in the query around it.
+
+    ``first`` and ``later``: expressions of the SELECT list by name in lower case. ``first`` does not apply within
+    aggregates. ``ctes``: the CTEs, by name.
+    """
+
+    frame: Frame
+    outer: Scope | None
+    ctes: Mapping[str, tuple[Result, Sequence[str]]]
+    first: Mapping[str, exp.Expr] = field(default_factory=dict)
+    later: Mapping[str, exp.Expr] = field(default_factory=dict)
+
+
+def resolved(node: exp.Column, scope: Scope) -> exp.Expr:
+    """The expression that a name refers to. Raises Refusal."""
+    parts, within = [each.name for each in node.parts], scope
+    is_in_aggregate, above = False, node.parent
+    while above is not None:
+        is_in_aggregate, above = is_in_aggregate or is_aggregate(above), above.parent
+    while True:
+        name = parts[0].lower() if len(parts) == 1 else ""
+        if name in within.first and not is_in_aggregate:
+            return within.first[name].copy()
+        found = within.frame.find(parts)
+        if found is not None:
+            return found
+        if name in within.later:
+            value = within.later[name].copy()
+            return exp.paren(value) if isinstance(value, (exp.Binary, exp.Unary)) else value
+        if within.outer is None:
+            raise refused(f"names that cannot be resolved: {'.'.join(parts)}", node)
+        within = within.outer
+
+
+def is_struct(node: exp.Expr) -> bool:
+    """Whether a column is a field of ``struct(a, b)`` or ``(a, b)``, which has the name of the column."""
+    call = _call_of(node)
+    if not isinstance(call, exp.Tuple):
+        return is_field_of(node, "struct")
+    above = call.parent
+    while isinstance(above, (exp.Tuple, exp.Paren)):
+        above = above.parent
+    return not isinstance(above, (*_COMPARED, exp.Group))
+
+
+def is_field_of(node: exp.Expr, name: str) -> bool:
+    """Whether a column is an argument of a function with a name."""
+    call = _call_of(node)
+    return isinstance(call, exp.Anonymous) and call.name.lower() == name
+
+
+def _call_of(node: exp.Expr) -> exp.Expr | None:
+    call = node.parent
+    while isinstance(call, exp.Paren) and call.parent is not None:
+        call = call.parent
+    return call
+
+
+def _unresolved(text: str) -> Refusal:
+    return refused(
+        f"names that cannot be resolved: {text}",
+        None,
+        "qualify columns by their relation's alias, and give computed columns an alias",
+    )
+
+
+def merged(kind: str, mine: exp.Expr, theirs: exp.Expr) -> exp.Expr:
+    """The column of USING: that of the right side of a right join, and both sides' of a full join."""
+    if kind == "full":
+        return exp.Anonymous(this="coalesce", expressions=[mine.copy(), theirs.copy()])
+    return theirs if kind == "right" else mine
+
+
+def by_name(outputs: Sequence[tuple[str, exp.Expr]]) -> dict[str, exp.Expr]:
+    """The expressions of a SELECT list, by name in lower case."""
+    return {name.lower(): each for name, each in outputs}
+
+
+def without_alias(node: exp.Subquery) -> exp.Expr:
+    """A derived table as a query."""
+    found = node.copy()
+    found.set("alias", None)
+    return found

@@ -1,0 +1,418 @@
+"""A query that is updated incrementally: the columns by which rows of its result are replaced, and a run's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sqlglot import exp
+
+from ..names import sql_name
+from ..table.history import TableName
+from .algebra import nodes as op
+from .algebra.build import build
+from .algebra.nodes import column
+from .algebra.sql import Writer
+from .algebra.tree import Tree, without_orders
+from .complete import complete_text
+from .rules.changed import Changes
+from .rules.choices import keys_of_choices
+from .rules.cost import scans
+from .rules.delta import added
+from .rules.restrict import only, restricted
+from .rules.run import partitions, together
+from .rules.sources import SourceRows, rows_for_keys
+from .rules.steady import Stability
+from .rules.summary import SummaryDelta, summary_delta
+from .states import Broadcast, KeyView, State, TableStates
+from .text.clauses import listed_values_sql
+from .text.clock import ClockStates
+from .text.moments import require_no_moment
+from .text.parsing import Columns, mentions, parsed, relations_of, replaced
+from .text.refusal import NotAFunction, Refusal, not_a_function, refused
+from .text.supported import is_of_row, require_columns, require_function, require_supported
+
+_KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
+"""Types whose values are compared exactly, including by Iceberg's column bounds."""
+
+
+@dataclass(frozen=True)
+class Scans:
+    """The number of views that a run creates, and of times that they read each table as a whole."""
+
+    views: int
+    tables: Mapping[TableName, int]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query as Spark and as this package read it. ``text``: for Spark, with views replaced by their definitions.
+
+    ``qualified``: the tree as SQL, which Spark must interpret like ``text``, and ``names``: those of its columns.
+    ``tables``: its base tables, by their names in the tree. ``values``: the values in VALUES of ``text`` and of
+    ``qualified``, as in ``listed_values_sql``. ``catalog``: the default catalog of names in ``text``.
+    """
+
+    text: str
+    qualified: str
+    names: Sequence[str]
+    tables: Mapping[str, TableName]
+    values: tuple[str, str]
+    catalog: str
+
+    def on(self, relations: Mapping[TableName, str]) -> tuple[str, str]:
+        """``text`` and ``qualified`` with other relations in the place of some tables."""
+        if not relations:
+            return self.text, self.qualified
+        texts = []
+        for sql in (self.text, self.qualified):
+            found = [each for each in mentions(sql, self.catalog) if each.relation in relations]
+            texts.append(replaced(sql, found, [relations[each.relation] for each in found]))
+        return texts[0], texts[1]
+
+
+@dataclass(frozen=True)
+class IncrementalQuery:
+    """How a query is updated incrementally.
+
+    ``types``: those of its tables' columns, by the tables' names in the tree. ``columns``: the names of the result's
+    columns. ``key``: the columns by which rows are replaced; if empty, any change replaces all rows. ``of_rows``:
+    whether the values of the key can be computed from the rows that the query reads. Otherwise, they are read from the
+    result. ``alone``: the columns of the key that could be a key on their own. ``chooses``: whether the query may
+    return other rows or values each time, although no source has changed. ``summary``: how groups are updated from
+    added and removed rows; None if they cannot be. ``choosing``: the SELECTs on whose choices other parts depend.
+    ``whole``: the construct because of which any change of a source replaces all rows, and nothing but the names of the
+    sources is known. None for all other queries.
+    """
+
+    reading: Reading
+    tree: Tree
+    types: Mapping[str, Mapping[str, str]]
+    key: tuple[str, ...]
+    of_rows: bool
+    columns: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+    chooses: bool = False
+    summary: SummaryDelta | None = None
+    choosing: frozenset[op.Project] = frozenset()
+    whole: Refusal | None = None
+
+    @cached_property
+    def sorted_tables(self) -> frozenset[TableName]:
+        """The tables whose rows are sorted for windows, or multiplied for aggregates of distinct values."""
+        found: set[str] = set()
+        for node in op.all_nodes(self.tree.root, self.tree.subqueries):
+            is_distinct = isinstance(node, op.Group) and any(each.find(exp.Distinct) for each in node.measures)
+            if isinstance(node, op.Window) or is_distinct:
+                below = op.all_nodes(node, self.tree.subqueries)
+                found |= {each.table for each in below if isinstance(each, op.Scan)}
+        return frozenset(self.reading.tables[name] for name in found)
+
+    def as_whole(self, because: Refusal) -> IncrementalQuery:
+        """The query, with all rows replaced after each change."""
+        return replace(self, key=(), alone=(), chooses=True, summary=None, whole=because)
+
+    def changes(
+        self,
+        states: Mapping[TableName, TableStates],
+        prefix: str,
+        broadcast: Broadcast = lambda alias, rows, types: "",
+        clock: ClockStates | None = None,
+    ) -> Changes:
+        """The changes of a run. ``prefix``, ``broadcast``, ``clock``: as in ``Changes``."""
+        tables = {name: states[table] for name, table in self.reading.tables.items()}
+        return Changes(self.tree, tables, prefix, broadcast, clock)
+
+    def narrower(self) -> list[IncrementalQuery]:
+        """The query with each narrower key that may be cheaper: first single columns, then columns of one source."""
+        if len(self.key) < 2:
+            return []
+        keys: list[tuple[str, ...]] = [(name,) for name in self.alone]
+        if self.of_rows:
+            by_source: dict[str, list[str]] = {}
+            for name, value in self._expressions().items():
+                if name in self.alone and isinstance(value, exp.Column):
+                    by_source.setdefault(value.table, []).append(name)
+            keys += [tuple(names) for names in by_source.values() if 1 < len(names) < len(self.key)]
+        return [replace(self, key=key, alone=()) for key in keys]
+
+    def keyed_by(self, columns: Collection[str]) -> IncrementalQuery:
+        """The query with those columns of its key that are among some columns, such as those of the table."""
+        known = {name.lower() for name in columns}
+        key, alone = (tuple(name for name in names if name.lower() in known) for names in (self.key, self.alone))
+        return replace(self, key=key, alone=alone)
+
+    def _expressions(self) -> dict[str, exp.Expr]:
+        """The expressions of the key columns."""
+        select = _select_of(self.tree.root)
+        assert select is not None
+        found = {name.lower(): each for name, each in select.outputs}
+        return {name: found[name.lower()] for name in self.key}
+
+    def source_rows(self) -> list[SourceRows]:
+        """The rows of the sources that are read for some keys."""
+        return rows_for_keys(self.tree, {each: each for each in self.key})
+
+    def affected(self, changes: Changes, name: str) -> list[KeyView]:
+        """The views of a run, in the order of their creation. The last view, ``name``, has the affected keys."""
+        found = self._affected(changes)
+        listed = ", ".join(map(sql_name, self.key))
+        selects = [f"select {listed} from ({changes.sql(each)})" for each in found]
+        nothing = f"select {', '.join(f'null as {sql_name(each)}' for each in self.key)} where false"
+        sql = "\nunion all\n".join(selects) or nothing
+        view = KeyView(name, f"select distinct * from (\n{sql}\n)", self.key)
+        return [*changes.views, view]
+
+    def _affected(self, changes: Changes) -> list[op.Result]:
+        """The queries that return the affected keys."""
+        wanted = {each: each for each in self.key}
+        if self.choosing:
+            return keys_of_choices(self.tree.root, wanted, changes, self.choosing) or []
+        if self.of_rows:
+            select = _select_of(self.tree.root)
+            assert select is not None
+            keys = changes.keys_of(select, self._expressions())
+            return [] if keys is None else [keys]
+        root = _unsorted(self.tree.root)
+        if isinstance(root, (op.Distinct, op.SetOperation)):  # their rows depend on the values of changed rows alone
+            values = changes.values_of(op.children_of(root), op.names_of(root))  # type: ignore[arg-type] # results
+            return [] if values is None else [values]
+        found = [changes.changed(root, each) for each in (State.OLD, State.NEW)]
+        return [each for each in found if each is not None]
+
+    def finds_keys(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> bool:
+        """Whether the keys that a change of some tables affects can be determined. If not, any row may be affected."""
+        if not self.key:
+            return False
+        wanted = {each: each for each in self.key}
+        if not self.choosing:
+            return True
+        return keys_of_choices(self.tree.root, wanted, self._estimated(changed, clock), self.choosing) is not None
+
+    def added(self, changes: Changes) -> str | None:
+        """The exact rows that were added to the result, as a relation. None if the query chooses among rows.
+
+        New rows would otherwise depend on other choices than the existing rows.
+        """
+        found = None if self.chooses else added(changes, self.tree.root)
+        return None if found is None else f"({changes.sql(found)})"
+
+    def scans(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans:
+        """How many times the views of the affected keys read each table as a whole.
+
+        ``changed``: the changed tables, each with whether it only gained rows.
+        """
+        changes = self._estimated(changed, clock)
+        found = self._affected(changes)
+        return self._scans(changes, 1 + len(changes.view_queries), [*changes.view_queries, *found])
+
+    def scans_to_continue(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
+        """How many times the changes of groups read each table as a whole. None if groups cannot be updated."""
+        changes = self._estimated(changed, clock)
+        found = None if self.summary is None else self.summary.delta(changes)
+        return None if found is None else self._scans(changes, 1, [each for _, each in found])
+
+    def _scans(self, changes: Changes, views: int, nodes: Sequence[op.Result]) -> Scans:
+        found = scans(nodes, changes.tree.subqueries)
+        return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
+
+    def _estimated(self, changed: Mapping[TableName, bool], clock: ClockStates | None) -> Changes:
+        """The changes of a run of which only the changed tables are known."""
+        states = {
+            table: TableStates("t", "t", "t" if table in changed else None, changed.get(table, False))
+            for table in self.reading.tables.values()
+        }
+        return self.changes(states, "", clock=clock)
+
+    def rows_sql(self, changes: Changes, keys: op.Keys) -> str:
+        """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
+        root, select = self.tree.root, _select_of(self.tree.root)
+        if self.of_rows and select is not None:
+            wanted = [(each, name) for name, each in self._expressions().items()]
+            kept: op.Result = replace(select, child=only(select.child, wanted, keys, changes.tree))
+            return changes.sql(op.Distinct(kept) if _is_distinct(root) else kept)
+        rows = restricted(root, {each: each for each in self.key}, keys, changes.tree)
+        alias = "ip_rows"
+        listed = tuple((name, column((alias, name))) for name in op.names_of(root))
+        pairs = tuple((name, column((alias, name))) for name in self.key)
+        return changes.sql(op.Project(op.Keyed(op.Alias(rows, alias), keys, pairs), listed))
+
+
+def _select_of(root: op.Result) -> op.Project | None:
+    """The SELECT of a query. None for a set operation or LIMIT."""
+    while isinstance(root, (op.Sort, op.Distinct)):
+        root = root.child
+    return root if isinstance(root, op.Project) else None
+
+
+def _unsorted(root: op.Result) -> op.Result:
+    while isinstance(root, op.Sort):
+        root = root.child
+    return root
+
+
+def _is_distinct(root: op.Result) -> bool:
+    return isinstance(_unsorted(root), op.Distinct)
+
+
+def incremental_query(
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    unique_key: Sequence[str] = (),
+) -> IncrementalQuery:
+    """Determine how a query is updated incrementally.
+
+    ``columns``: the columns of each relation that it may read. ``catalog``: the default for names without a catalog.
+    ``types``: the types of the result's columns, by name, as Spark returns them. ``unique_key``: the columns by which
+    rows are replaced, if possible. Raises NotAFunction for a query whose result does not depend on these relations
+    alone, and Refusal for one that cannot be parsed.
+    """
+    try:
+        return _of_parts(sql, columns, catalog, types, unique_key)
+    except NotAFunction:
+        raise
+    except Refusal as refusal:
+        return _of_whole(sql, columns, catalog, types, refusal)
+
+
+def _of_whole(
+    sql: str, columns: Mapping[TableName, Columns], catalog: str, types: Mapping[str, str], refusal: Refusal
+) -> IncrementalQuery:
+    """A query all of whose rows are replaced when a source has changed. ``refusal``: why."""
+    parsed_sql = parsed(sql)
+    require_function(parsed_sql)
+    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    require_no_moment(parsed_sql)
+    tables = {f"ip_table_{number}": table for number, table in enumerate(relations_of(sql, columns, catalog))}
+    try:
+        text = complete_text(sql, columns, catalog)
+    except NotAFunction:
+        raise
+    except Refusal as error:
+        raise not_a_function(f"LIMIT with {error.construct}", parsed_sql, error.instead) from error
+    reading = Reading(text, "", tuple(types), tables, ("", ""), catalog)
+    known = {name: columns[table] for name, table in tables.items()}
+    tree = Tree(op.Project(op.One(), ()), tables, known, op.ColumnTypes(), {}, {})
+    return IncrementalQuery(reading, tree, known, (), True, tuple(types), chooses=True, whole=refusal)
+
+
+def _of_parts(
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    unique_key: Sequence[str],
+) -> IncrementalQuery:
+    text = complete_text(sql, columns, catalog)
+    parsed_sql = parsed(text)
+    require_supported(parsed_sql)
+    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    tree = build(parsed_sql, columns, catalog, list(types))
+    reading = _reading(text, tree, catalog)
+    tree = without_orders(tree)
+    _require_known(tree)
+    stability = Stability(tree)
+    key, of_rows = _key(tree, types, stability, unique_key, parsed_sql)
+    if (found := stability.refusal(key)) is not None and key:
+        raise found
+    alone = tuple(name for name in key if stability.refusal([name]) is None)
+    unstable, chooses = stability.columns, stability.chooses
+    summary = None if chooses else summary_delta(tree.root, types, _usable(types, unstable), unstable)
+    return IncrementalQuery(
+        reading, tree, tree.schema, key, of_rows, tuple(types), alone, chooses, summary, stability.choosing
+    )
+
+
+def _reading(text: str, tree: Tree, catalog: str) -> Reading:
+    writer = Writer(tree.subqueries, lambda name, state: ".".join(map(sql_name, _parts(tree.tables[name]))))
+    qualified = writer.query(tree.root)
+    has_values = "values" in text.lower()
+    values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
+    return Reading(text, qualified, op.names_of(tree.root), tree.tables, values, catalog)
+
+
+def _parts(table: TableName) -> tuple[str, str, str]:
+    return table.catalog, table.namespace, table.name
+
+
+def _require_known(tree: Tree) -> None:
+    """Raise Refusal for values that cannot be compared, or that stand for a time."""
+    for node in op.all_nodes(tree.root, tree.subqueries):
+        _require_comparable(node, tree)
+        require_no_moment(*op.expressions_of(node), types=tree.types)
+    for found in tree.subqueries.values():
+        for value, type_ in zip(found.values, tree.types.of_result(found.query), strict=False):
+            compared = ("ip_in", f"{type_}")
+            tree.types.columns[compared] = type_
+            require_no_moment(exp.EQ(this=value.copy(), expression=column(compared)), types=tree.types)
+
+
+def _require_comparable(node: op.Node, tree: Tree) -> None:
+    """Raise Refusal for rows that belong together by a map, which Spark cannot compare, or by a subquery."""
+    listed: list[exp.Expr] = []
+    if isinstance(node, op.Group):
+        listed = list(node.keys)
+    elif isinstance(node, op.Window):
+        listed = [part for each in node.functions for part in each.args.get("partition_by") or ()]
+    types = (
+        tree.types.of_result(node) if isinstance(node, (op.Distinct, op.SetOperation)) else map(tree.types.of, listed)
+    )
+    if any((type_ or "").startswith("map<") for type_ in types):
+        raise refused("a map in GROUP BY, DISTINCT or PARTITION BY", None, "use array_sort(map_entries(…))")
+    for each in listed:
+        if not is_of_row(each):
+            raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
+
+
+def _key(
+    tree: Tree, types: Mapping[str, str], stability: Stability, unique_key: Sequence[str], parsed_sql: exp.Query
+) -> tuple[tuple[str, ...], bool]:
+    """The columns by which rows are replaced, and whether their values can be computed from the rows that are read."""
+    usable = _usable(types, stability.columns)
+    select = _select_of(tree.root)
+    values = {} if select is None else {name: each for name, each in select.outputs if name in usable}
+    kept = None if select is None else together(select, is_distinct=_is_distinct(tree.root))
+    direct = [name for name, each in values.items() if (is_of_row(each) if kept is None else each in kept)]
+    by_name = {name.lower(): name for name in types}
+    wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
+    if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
+        return tuple(wanted), set(wanted) <= set(direct)
+    if (total := _total(tree.root, parsed_sql)) is not None:
+        if total.construct:
+            raise total
+        return (), True
+    if kept is not None and direct:
+        return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
+    if kept is None and values:
+        plain = [name for name in direct if isinstance(values[name], exp.Column)]
+        for chosen in (plain or direct, stability.covered(direct)):
+            if chosen and stability.refusal(chosen) is None:
+                return tuple(chosen), True
+    if stability.refusal(usable) is not None and (covered := stability.covered(usable)):
+        return tuple(covered), False
+    return tuple(usable), False
+
+
+def _total(root: op.Result, parsed_sql: exp.Query) -> Refusal | None:
+    """Whether all rows of a query belong together, so that any change can affect all of them, and why.
+
+    The construct is empty for a total, which can be continued.
+    """
+    root = _unsorted(root)
+    if isinstance(root, op.Limit):
+        advice = "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY"
+        return refused("LIMIT", parsed_sql, advice)
+    select = _select_of(root)
+    inner = None if select is None else op.above_groups(select.child)
+    if isinstance(inner, op.Window) and not all(partitions(inner)):
+        return refused("a window without PARTITION BY", inner.functions[0], "partition all windows by columns")
+    is_total = isinstance(inner, op.Group) and not inner.keys
+    return Refusal("") if is_total else None
+
+
+def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:
+    """The columns that can be part of a key."""
+    return [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]

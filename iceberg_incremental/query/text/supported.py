@@ -1,0 +1,223 @@
+"""The supported constructs of queries that are updated incrementally. All others are refused by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from sqlglot import exp
+
+from . import functions
+from .dialect import PlainSpark
+from .refusal import NotAFunction, Refusal, not_a_function, refused
+
+_ALLOWED: tuple[type[exp.Expr], ...] = (
+    # clauses
+    exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.CTE, exp.With, exp.Subquery,
+    exp.SetOperation, exp.Where, exp.Group, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Having, exp.Qualify,
+    exp.Distinct, exp.Order, exp.Ordered, exp.Lateral, exp.Window, exp.WindowSpec, exp.Filter, exp.IgnoreNulls,
+    exp.RespectNulls, exp.WithinGroup, exp.Values,
+    # names and values
+    exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.DataType, exp.DataTypeParam,
+    exp.HexString, exp.RawString, exp.Interval, exp.IntervalSpan, exp.Tuple, exp.ColumnDef,
+    # operators and functions
+    exp.Anonymous, exp.Paren, exp.Not, exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE,
+    exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Between, exp.In,
+    exp.Exists, exp.Case, exp.If, exp.Cast, exp.TryCast, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,
+    exp.Neg, exp.DPipe, exp.Concat, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.Extract,
+    exp.Bracket, exp.Dot, exp.Lambda, exp.Trim, exp.Substring, exp.StrPosition, exp.Overlay, exp.Any, exp.All,
+    exp.BitwiseLeftShift, exp.BitwiseRightShift,
+)  # fmt: skip
+
+_JOINS = frozenset({"", "LEFT", "RIGHT", "FULL"})
+_KINDS = frozenset({"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"})
+_CLAUSES = frozenset(
+    ("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "distinct", "windows",
+     "order", "sort", "cluster", "distribute", "hint", "kind", "operation_modifiers", "limit", "offset")
+)  # fmt: skip
+_VARIABLE = re.compile(r"\$\{\S+?\}")
+"""A variable, which Spark replaces by the value of a setting in the whole text of a statement, also within literals."""
+
+_SAMPLED = {"sample": "TABLESAMPLE", "version": "time travel", "when": "time travel"}
+
+
+def require_function(tree: exp.Query) -> None:
+    """Raise NotAFunction for the first construct whose result is not a function of the rows of its relations."""
+    for node in tree.walk(bfs=False):
+        found = _refusal_of(node)
+        if isinstance(found, NotAFunction):
+            raise found
+
+
+def require_supported(tree: exp.Query) -> None:
+    """Raise Refusal for the first construct whose affected rows are not known."""
+    for node in tree.walk(bfs=False):
+        found = _refusal_of(node)
+        if found is not None:
+            raise found
+
+
+def _refusal_of(node: exp.Expr) -> Refusal | None:
+    check = _CHECKS.get(type(node))
+    if check is not None:
+        return check(node)
+    if isinstance(node, (exp.Any, exp.All)) and not isinstance(node.parent, (exp.Like, exp.ILike)):
+        return refused(node.key.upper(), node, "write bool_or(…), or IN")
+    if isinstance(node, exp.With) and node.args.get("recursive"):
+        return refused("WITH RECURSIVE", node)
+    if not isinstance(node, (*_ALLOWED, exp.Limit, exp.Offset)):
+        return refused(_named(node), node)
+    return None
+
+
+_NAMES: dict[type[exp.Expr], str] = {exp.Collate: "COLLATE", exp.Pivot: "PIVOT", exp.Fetch: "FETCH"}
+
+
+def _named(node: exp.Expr) -> str:
+    if isinstance(node, exp.Pivot) and node.args.get("unpivot"):
+        return "UNPIVOT"
+    return _NAMES.get(type(node)) or f"the expression {node.sql(PlainSpark)[:60]}"
+
+
+def _function(node: exp.Anonymous) -> Refusal | None:
+    name = node.name.lower()
+    if name in functions.VOLATILE | functions.NOT_DETERMINISTIC or (name == "unix_timestamp" and not node.expressions):
+        return not_a_function(
+            f"{name}(), whose value does not depend only on the sources' rows",
+            node,
+            "compute it in a query that reads this model, or take it from a source",
+        )
+    if name in functions.UNSUPPORTED:
+        return refused(f"the function {name}()", node)
+    if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
+        return not_a_function(f"{name}(), which is not a built-in function of Spark", node, "use built-in functions")
+    return None
+
+
+_KNOWN = (
+    functions.SCALARS
+    | functions.CLOCK_MARKS
+    | functions.AGGREGATES
+    | functions.GENERATORS
+    | functions.EXACT_IN_WINDOWS
+    | functions.INEXACT_IN_WINDOWS
+)
+
+
+def _text(node: exp.Literal | exp.RawString) -> Refusal | None:
+    if (found := _VARIABLE.search(node.name)) is None:
+        return None
+    advice = "insert its value with Jinja, and refer to groups of a pattern by number"
+    return not_a_function(f"the variable {found[0]} of Spark", node, advice)
+
+
+def _several_names(node: exp.Aliases) -> Refusal | None:
+    return None if is_generator(node.this) else refused(f"AS with several names: {node.sql(PlainSpark)[:60]}", node)
+
+
+_METADATA = ("_metadata", "_file", "_pos", "_spec_id", "_partition", "_deleted")
+
+
+def _column(node: exp.Column) -> Refusal | None:
+    found = next((part.name for part in node.parts if part.name.lower() in _METADATA), None)
+    if found is not None:
+        return not_a_function(f"the metadata column {found}", node)
+    return None
+
+
+def require_columns(tree: exp.Query, columns: Collection[str] = ()) -> None:
+    """Raise NotAFunction for a name such as ``user`` that is a call of a function, unless a column has this name.
+
+    ``columns``: the names of the columns that the query reads, in lower case.
+    """
+    known = {*columns, *(each.alias.lower() for each in tree.find_all(exp.Alias))}
+    for node in tree.find_all(exp.Column):
+        name = node.name.lower()
+        if not node.table and name in functions.WITHOUT_PARENTHESES - known:
+            raise not_a_function(f"{name}, whose value does not depend only on the sources' rows", node)
+
+
+def _join(node: exp.Join) -> Refusal | None:
+    side, kind = node.side.upper(), node.kind.upper()
+    if (node.method or "").upper() not in ("", "NATURAL") or side not in _JOINS or kind not in _KINDS:
+        return refused(f"{node.method or side or kind} JOIN", node)
+    if isinstance(node.this, exp.Lateral):
+        return refused("JOIN LATERAL", node, "use LATERAL VIEW, or a correlated subquery")
+    if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values)):
+        return refused(f"JOIN {node.this.key.upper()}", node)
+    return None
+
+
+def _select(node: exp.Select) -> Refusal | None:
+    other = [key for key, value in node.args.items() if value and key not in _CLAUSES]
+    if other:
+        return refused(other[0].upper(), node)
+    distinct = node.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        return refused("DISTINCT ON", node, "use row_number() and QUALIFY")
+    return None
+
+
+def _relation(node: exp.Expr) -> Refusal | None:
+    for key, name in _SAMPLED.items():
+        if node.args.get(key):
+            return not_a_function(name, node)
+    if is_nested(node) and node.alias:
+        return refused("a join in parentheses with an alias", node, "join the tables one after another, or write a CTE")
+    return None
+
+
+_CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
+    exp.Anonymous: _function,
+    exp.Aliases: _several_names,
+    exp.Literal: _text,
+    exp.RawString: _text,
+    exp.Column: _column,
+    exp.Join: _join,
+    exp.Select: _select,
+    exp.Table: _relation,
+    exp.Subquery: _relation,
+}
+
+
+def is_nested(relation: exp.Expr) -> bool:
+    """Whether a relation of a FROM clause is a join or a table in parentheses."""
+    if not isinstance(relation, exp.Subquery):
+        return False
+    inner = relation.this
+    return not isinstance(inner, exp.Query) or (
+        isinstance(inner, exp.Subquery) and (bool(inner.args.get("joins")) or is_nested(inner))
+    )
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node computes one value from several rows of a group. Window functions do not."""
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in functions.AGGREGATES:
+        return False
+    return window_of(node) is None
+
+
+def window_of(node: exp.Expr) -> exp.Window | None:
+    """The window of a window function. None for parts of its PARTITION BY or ORDER BY, and for other nodes."""
+    above: exp.Expr | None = node.parent
+    below: exp.Expr = node
+    while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
+        below = above
+        above = below.parent
+    return above if isinstance(above, exp.Window) and above.this is below else None
+
+
+def is_generator(node: exp.Expr) -> bool:
+    """Whether a node returns several rows for one row."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in functions.GENERATORS
+
+
+def is_of_row(value: exp.Expr) -> bool:
+    """Whether a value is computed from one row of FROM alone."""
+    return not any(
+        is_aggregate(node)
+        or is_generator(node)
+        or isinstance(node, (exp.Window, exp.Query))
+        or (isinstance(node, exp.Column) and node.table == "ip_sub")
+        for node in value.walk()
+    )
