@@ -1,6 +1,5 @@
 """Errors and warnings that jobs share with models, in the words of jobs."""
 
-
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture
 from iceberg_incremental.capture.run_plan import Read
