@@ -18,14 +18,14 @@ CONFIGS = (
 FURTHER = ("event_time", "location_root", "ip_incremental", "clone_as", "clone_retention")
 """The configs that dbt or the adapter reads for other nodes too."""
 
-ONLY_HERE = (
-    *("audit", "sequence_by", "hold_source", "on_source_rewrite", "on_history_break", "on_missing_checkpoint"),
-    *("max_snapshots_per_run", "max_bytes_per_run", "merge_fixed_columns", "rebuild_above", "on_not_incremental"),
-)
-"""Configs on which users rely, and which other materializations ignore."""
-
 ONLY_AUTO = ("rebuild_above", "on_not_incremental")
 """Configs that only the strategy ``auto`` reads."""
+
+ONLY_HERE = (
+    *("audit", "sequence_by", "hold_source", "on_source_rewrite", "on_history_break", "on_missing_checkpoint"),
+    *("max_snapshots_per_run", "max_bytes_per_run", "merge_fixed_columns", *ONLY_AUTO),
+)
+"""Configs on which users rely, and which other materializations ignore."""
 
 NOT_AUTO = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "aggregates_of_changes")
 """Configs that the strategy ``auto`` does not read."""

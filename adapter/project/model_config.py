@@ -22,6 +22,7 @@ from iceberg_incremental.plan.policy import (
     Strategy,
 )
 from iceberg_incremental.spelling import near_misses
+from iceberg_incremental.table.history import COPY_ON_WRITE, MERGE_ON_READ, WRITE_MODES
 
 from .configs import CONFIGS
 from .history_config import HISTORY_CONFIGS, history_config
@@ -142,11 +143,10 @@ def _require_table_configs(config: Mapping[str, Any], wrong: list[str]) -> None:
     elif own := [str(name) for name in properties if str(name).startswith("ip.")]:
         wrong.append(f"tblproperties has {', '.join(own)}: remove it, since names that start with ip. are reserved")
     else:
-        names = [f"write.{kind}.mode" for kind in ("delete", "update", "merge")]
         wrong += [
-            f"tblproperties has {name} {properties[name]!r}: expected 'copy-on-write' or 'merge-on-read'"
-            for name in names
-            if name in properties and properties[name] not in ("copy-on-write", "merge-on-read")
+            f"tblproperties has {name} {properties[name]!r}: expected {COPY_ON_WRITE!r} or {MERGE_ON_READ!r}"
+            for name in WRITE_MODES
+            if name in properties and properties[name] not in (COPY_ON_WRITE, MERGE_ON_READ)
         ]
     file_format = config.get("file_format")
     if file_format and file_format != "iceberg":

@@ -222,7 +222,10 @@ _SPECIAL = re.compile(r"[^\w.\-]")
 
 
 def terms(nodes: Mapping[str, Node], names: Collection[str]) -> list[str]:
-    """The terms for these nodes. ``nodes``: all nodes of dbt's graph, by unique id. ``names``: unique ids."""
+    """The terms of dbt's ``--select`` for these nodes. Each selects exactly one node.
+
+    ``nodes``: all nodes of dbt's graph, by unique id. ``names``: unique ids.
+    """
     paths = Counter(
         path for node in nodes.values() for path in accumulate(_parts(node), lambda up, part: f"{up}.{part}")
     )

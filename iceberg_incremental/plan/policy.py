@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 
+from ..table.history import MERGE_ON_READ, WRITE_MODES
 from .history_config import HistoryConfig
 
 MATERIALIZATION = "iceberg_incremental_snapshot"
@@ -58,7 +59,7 @@ class Strategy(str, Enum):
             return {}
         return {
             "format-version": "3",
-            **{f"write.{kind}.mode": "merge-on-read" for kind in ("delete", "update", "merge")},
+            **dict.fromkeys(WRITE_MODES, MERGE_ON_READ),
         }
 
 

@@ -15,7 +15,7 @@ from .algebra.build import build
 from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree, without_orders
-from .complete import complete_text
+from .complete import complete_text, supported
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
@@ -31,7 +31,7 @@ from .text.clock import ClockStates
 from .text.moments import require_no_moment
 from .text.parsing import Columns, mentions, parsed, relations_of, replaced
 from .text.refusal import NotAFunction, Refusal, not_a_function, refused
-from .text.supported import is_of_row, require_columns, require_function, require_supported
+from .text.supported import is_of_row, require_columns, require_function
 
 _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
 """Types whose values are compared exactly, including by Iceberg's column bounds."""
@@ -76,19 +76,17 @@ class Reading:
 class IncrementalQuery:
     """How a query is updated incrementally.
 
-    ``types``: those of its tables' columns, by the tables' names in the tree. ``columns``: the names of the result's
-    columns. ``key``: the columns by which rows are replaced; if empty, any change replaces all rows. ``of_rows``:
-    whether the values of the key can be computed from the rows that the query reads. Otherwise, they are read from the
-    result. ``alone``: the columns of the key that could be a key on their own. ``chooses``: whether the query may
-    return other rows or values each time, although no source has changed. ``summary``: how groups are updated from
-    added and removed rows; None if they cannot be. ``choosing``: the SELECTs on whose choices other parts depend.
-    ``whole``: the construct because of which any change of a source replaces all rows, and nothing but the names of the
-    sources is known. None for all other queries.
+    ``columns``: the names of the result's columns. ``key``: the columns by which rows are replaced; if empty, any
+    change replaces all rows. ``of_rows``: whether the values of the key can be computed from the rows that the query
+    reads. Otherwise, they are read from the result. ``alone``: the columns of the key that could be a key on their own.
+    ``chooses``: whether the query may return other rows or values each time, although no source has changed.
+    ``summary``: how groups are updated from added and removed rows; None if they cannot be. ``choosing``: the SELECTs
+    on whose choices other parts depend. ``whole``: the construct because of which any change of a source replaces all
+    rows, and nothing but the names of the sources is known. None for all other queries.
     """
 
     reading: Reading
     tree: Tree
-    types: Mapping[str, Mapping[str, str]]
     key: tuple[str, ...]
     of_rows: bool
     columns: tuple[str, ...] = ()
@@ -97,6 +95,11 @@ class IncrementalQuery:
     summary: SummaryDelta | None = None
     choosing: frozenset[op.Project] = frozenset()
     whole: Refusal | None = None
+
+    @property
+    def types(self) -> Mapping[str, Mapping[str, str]]:
+        """The types of its tables' columns, by the tables' names in the tree."""
+        return self.tree.schema
 
     @cached_property
     def sorted_tables(self) -> frozenset[TableName]:
@@ -185,9 +188,9 @@ class IncrementalQuery:
         """Whether the keys that a change of some tables affects can be determined. If not, any row may be affected."""
         if not self.key:
             return False
-        wanted = {each: each for each in self.key}
         if not self.choosing:
             return True
+        wanted = {each: each for each in self.key}
         return keys_of_choices(self.tree.root, wanted, self._estimated(changed, clock), self.choosing) is not None
 
     def added(self, changes: Changes) -> str | None:
@@ -296,7 +299,7 @@ def _of_whole(
     reading = Reading(text, "", tuple(types), tables, ("", ""), catalog)
     known = {name: columns[table] for name, table in tables.items()}
     tree = Tree(op.Project(op.One(), ()), tables, known, op.ColumnTypes(), {}, {})
-    return IncrementalQuery(reading, tree, known, (), True, tuple(types), chooses=True, whole=refusal)
+    return IncrementalQuery(reading, tree, (), True, tuple(types), chooses=True, whole=refusal)
 
 
 def _of_parts(
@@ -307,9 +310,7 @@ def _of_parts(
     unique_key: Sequence[str],
 ) -> IncrementalQuery:
     text = complete_text(sql, columns, catalog)
-    parsed_sql = parsed(text)
-    require_supported(parsed_sql)
-    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    parsed_sql = supported(text, columns)
     tree = build(parsed_sql, columns, catalog, list(types))
     reading = _reading(text, tree, catalog)
     tree = without_orders(tree)
@@ -321,21 +322,15 @@ def _of_parts(
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable, chooses = stability.columns, stability.chooses
     summary = None if chooses else summary_delta(tree.root, types, _usable(types, unstable), unstable)
-    return IncrementalQuery(
-        reading, tree, tree.schema, key, of_rows, tuple(types), alone, chooses, summary, stability.choosing
-    )
+    return IncrementalQuery(reading, tree, key, of_rows, tuple(types), alone, chooses, summary, stability.choosing)
 
 
 def _reading(text: str, tree: Tree, catalog: str) -> Reading:
-    writer = Writer(tree.subqueries, lambda name, state: ".".join(map(sql_name, _parts(tree.tables[name]))))
+    writer = Writer(tree.subqueries, lambda name, state: tree.tables[name].sql)
     qualified = writer.query(tree.root)
     has_values = "values" in text.lower()
     values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
     return Reading(text, qualified, op.names_of(tree.root), tree.tables, values, catalog)
-
-
-def _parts(table: TableName) -> tuple[str, str, str]:
-    return table.catalog, table.namespace, table.name
 
 
 def _require_known(tree: Tree) -> None:

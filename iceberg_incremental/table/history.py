@@ -15,7 +15,9 @@ from ..names import sql_name
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_AGES: Mapping[str, int] = MappingProxyType({})
 _NO_FIELDS: Mapping[str, int] = MappingProxyType({})
-MERGE_ON_READ = "merge-on-read"
+COPY_ON_WRITE, MERGE_ON_READ = "copy-on-write", "merge-on-read"
+WRITE_MODES = tuple(f"write.{kind}.mode" for kind in ("delete", "update", "merge"))
+"""The table properties that choose between both ways to change rows."""
 MAIN = "main"
 """The branch that readers see by default."""
 
@@ -165,9 +167,8 @@ class History:
         field 1000". The specs remain until the snapshots that use them have expired. Rewriting files works.
         ``is_lost``: whether a statement has failed for this reason.
         """
-        keys = [f"write.{kind}.mode" for kind in ("delete", "update", "merge")]
         lost = self.lost_partition or is_lost
-        return {key: "copy-on-write" for key in keys if lost and self.properties.get(key) == MERGE_ON_READ}
+        return {key: COPY_ON_WRITE for key in WRITE_MODES if lost and self.properties.get(key) == MERGE_ON_READ}
 
     @property
     def current(self) -> Snapshot | None:

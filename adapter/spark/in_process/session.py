@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark.sql import DataFrame, SparkSession
 
-    from iceberg_incremental.table.history import TableName
-
     from ...profile.credentials import SparkIcebergCredentials
     from ...progress import Work
 
@@ -297,6 +295,9 @@ def _close_catalogs(session: SparkSession) -> None:
 
 def require_columns(session: SparkSession, table: TableName, columns: Collection[str]) -> None:
     """Make columns NOT NULL in a table whose current snapshot is the one that created it.
+
+    Spark's CREATE TABLE AS makes all columns nullable, and ALTER TABLE cannot change this. Iceberg's own API can, in a
+    metadata commit. The query that created the table has rejected NULLs in these columns.
 
     A table with a later snapshot is not changed, because another writer may have added a NULL. Iceberg refuses the
     commit if there is another commit in between. Raises Py4JJavaError.

@@ -264,7 +264,7 @@ class Subquery:
 def names_of(node: Result) -> tuple[str, ...]:
     """The names of the columns of a result."""
     while not isinstance(node, Project):
-        node = node.children[0] if isinstance(node, Union) else children_of(node)[0]  # type: ignore[assignment]
+        node = children_of(node)[0]  # type: ignore[assignment] # a result
     return tuple(name for name, _ in node.outputs)
 
 
@@ -360,6 +360,11 @@ def subqueries_in(node: exp.Expr) -> list[str]:
     return [column.name for column in node.find_all(exp.Column) if column.table == SUBQUERY]
 
 
+def subqueries_of(node: Node) -> list[str]:
+    """The names of the subqueries in the expressions of an operator."""
+    return [name for each in expressions_of(node) for name in subqueries_in(each)]
+
+
 def all_nodes(node: Node, subqueries: Mapping[str, Subquery]) -> list[Node]:
     """An operator and all below it, each once and after those that it reads, including those in subqueries."""
     found: dict[Node, None] = {}
@@ -369,7 +374,7 @@ def all_nodes(node: Node, subqueries: Mapping[str, Subquery]) -> list[Node]:
             return
         for child in children_of(each):
             visit(child)
-        for name in [name for part in expressions_of(each) for name in subqueries_in(part)]:
+        for name in subqueries_of(each):
             visit(subqueries[name].query)
         found[each] = None
 

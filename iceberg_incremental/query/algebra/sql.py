@@ -330,15 +330,11 @@ class Writer:
             return exp.Var(this=f"EXISTS ({text})")
         if found.kind == "scalar":
             return exp.Var(this=f"({text})")
-        values = [self._text(each, names, state) for each in found.values]
-        return exp.Var(this=f"({_value_of(values)} IN ({text}))")
+        values = ", ".join(self._text(each, names, state) for each in found.values)
+        return exp.Var(this=f"(({values}) IN ({text}))")
 
     def _alias(self) -> str:
         return f"ip_w{next(self._numbers)}"
-
-
-def _value_of(values: Sequence[str]) -> str:
-    return f"({', '.join(values)})"
 
 
 def _named(text: str, alias: str) -> _Parts:

@@ -350,8 +350,7 @@ class Changes(Run):
         listed = [self.changed(child, state) for child in node.children]
         if all(each is None for each in listed):
             return None
-        types = [self.types.of_result(child) for child in node.children]
-        if not all(None not in each and each == types[0] for each in types):
+        if not self.has_one_type(node):
             listed = [
                 none_of(child, self.alias()) if each is None else each
                 for child, each in zip(node.children, listed, strict=True)
@@ -395,14 +394,8 @@ class Changes(Run):
         ``keys``: expressions over the rows of the SELECT, which have one value in each group or partition. None if no
         rows are affected.
         """
-        found: list[op.Result] = []
-        rows: op.Rows
-        if isinstance(node, op.Project):
-            rows = node.child
-            found += self._keys_at(rows, [each for _, each in node.outputs], keys)
-        else:
-            rows = node.child
-            found += self._keys_at(rows, op.expressions_of(node), keys)
+        rows = node.child
+        found = self._keys_at(rows, op.expressions_of(node), keys)
         while isinstance(inner := op.above_groups(rows), (op.Group, op.Window)):
             _, mapped = into(inner, [(each, name) for name, each in keys.items()])
             if len(mapped) < len(keys):

@@ -16,8 +16,7 @@ def scans(nodes: Iterable[op.Node], subqueries: Mapping[str, op.Subquery]) -> Co
 
     def of(node: op.Node) -> Counter[str]:
         if node not in known:
-            names = [name for each in op.expressions_of(node) for name in op.subqueries_in(each)]
-            below = [*op.children_of(node), *(subqueries[name].query for name in names)]
+            below = [*op.children_of(node), *(subqueries[name].query for name in op.subqueries_of(node))]
             known[node] = Counter()
             match node:
                 case op.Scan():

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..algebra import nodes as op
 from ..states import State
-from .run import Run, none_of, renamed
+from .run import Run, none_of, renamed, union_of
 
 
 def added(changes: Run, node: op.Result) -> op.Result | None:
@@ -20,7 +20,7 @@ def added(changes: Run, node: op.Result) -> op.Result | None:
     if they are unknown, or if there are none.
     """
     removed, found = (difference(changes, node, state) for state in (State.REMOVED, State.ADDED))
-    return None if removed is None or removed or not found else found[0] if len(found) == 1 else op.Union(tuple(found))
+    return None if removed is None or removed or not found else union_of(found)
 
 
 def difference(changes: Run, node: op.Result, state: State) -> list[op.Result] | None:
@@ -42,8 +42,7 @@ def difference(changes: Run, node: op.Result, state: State) -> list[op.Result] |
                 return None
             if not any(listed):
                 return []
-            types = [changes.types.of_result(child) for child in node.children]
-            if not all(None not in each and each == types[0] for each in types):
+            if not changes.has_one_type(node):
                 # a branch without such rows is kept if it may determine the types of the columns
                 listed = [
                     each or [none_of(child, changes.alias())] for each, child in zip(listed, node.children, strict=True)
@@ -60,9 +59,10 @@ def row_difference(changes: Run, node: op.Rows, state: State) -> list[op.Rows] |
             return [op.Delta(node, state)] if changes.has(node, state) else []
         case op.Alias():
             found = difference(changes, node.child, state)
-            if not found:
-                return None if found is None else []
-            return [op.Alias(found[0] if len(found) == 1 else op.Union(tuple(found)), node.alias)]
+            if found is None:
+                return None
+            both = union_of(found)
+            return [] if both is None else [op.Alias(both, node.alias)]
         case op.Filter():
             rows = None if changes.shifts(node.condition) else row_difference(changes, node.child, state)
             return None if rows is None else [replace(node, child=each) for each in rows]

@@ -59,7 +59,7 @@ def selects(node: op.Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[
         case op.Union() | op.SetOperation():
             sides = op.children_of(node)
             listed = [tree.types.of_branch(side) for side in sides]  # type: ignore[arg-type] # results
-            names = [name.lower() for name, _ in _first(node).outputs]
+            names = [name.lower() for name in op.names_of(node)]
             kept = {}
             for name, key in wanted.items():
                 place = names.index(name.lower())
@@ -67,18 +67,12 @@ def selects(node: op.Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[
                 if all(have_one_type(first, other) for other in others):
                     kept[place] = key
             for side in sides:
-                own = [name for name, _ in _first(side).outputs]  # type: ignore[arg-type] # a result
+                own = op.names_of(side)  # type: ignore[arg-type] # a result
                 yield from selects(side, tree, {own[place]: key for place, key in kept.items()})  # type: ignore[arg-type]
         case op.Limit():
             yield from selects(node.child, tree, {})
         case _:
             yield from selects(node.child, tree, wanted)
-
-
-def _first(node: op.Result) -> op.Project:
-    while not isinstance(node, op.Project):
-        node = op.children_of(node)[0]  # type: ignore[assignment] # a result
-    return node
 
 
 def below(node: op.Rows, wanted: Wanted) -> tuple[op.Rows, Wanted]:
@@ -235,7 +229,7 @@ class _Level:
         for node in nodes:
             if isinstance(node, (op.Scan, op.Alias)):
                 listed.append((node, _of_alias(self.held, node.alias)))
-            names += [name for each in op.expressions_of(node) for name in op.subqueries_in(each)]
+            names += op.subqueries_of(node)
         for name in dict.fromkeys(names):
             listed += self._within_subquery(self._tree.subqueries[name].query)
         return list(dict(listed).items())
@@ -263,9 +257,7 @@ class _Level:
                 self._follow(filters, leaf.alias, known)
         for leaf in mine:
             yield leaf, HeldKeys() if leaf.alias in optional else _of_alias(known, leaf.alias)
-        for name in [
-            name for each in _level_nodes(node) for part in op.expressions_of(each) for name in op.subqueries_in(part)
-        ]:
+        for name in [name for each in _level_nodes(node) for name in op.subqueries_of(each)]:
             yield from ((leaf, HeldKeys()) for leaf, _ in self._within_subquery(self._tree.subqueries[name].query))
 
     def _type(self, found: op.Column) -> str | None:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ...table.clock import DATE, TIME
 from ..algebra import nodes as op
-from ..algebra.nodes import column
+from ..algebra.nodes import SUBQUERY, column
 from ..algebra.sql import Writer
 from ..algebra.tree import Tree
 from ..states import Broadcast, KeyView, State, TableStates
@@ -120,10 +120,8 @@ class Run(ABC):
         """Whether the operators of one SELECT read the clock, and its value has changed."""
         if not self._moved or isinstance(node, (op.Scan, op.Alias)):
             return False
-        inner = [name for each in op.expressions_of(node) for name in op.subqueries_in(each)]
-        nodes = [
-            each for name in inner for each in op.all_nodes(self.tree.subqueries[name].query, self.tree.subqueries)
-        ]
+        inner = [self.tree.subqueries[name].query for name in op.subqueries_of(node)]
+        nodes = [each for query in inner for each in op.all_nodes(query, self.tree.subqueries)]
         if any(reads(part, self._moved) for each in (node, *nodes) for part in op.expressions_of(each)):
             return True
         return any(map(self.reads_clock, op.children_of(node)))
@@ -147,11 +145,16 @@ class Run(ABC):
         outer = op.outer_aliases(query, self.tree.subqueries)
         self.tree.subqueries[name] = op.Subquery("exists", (), query, outer)
         self._changed[query] = False
-        return column(("ip_sub", name))
+        return column((SUBQUERY, name))
 
     def can_compare(self, node: op.Result) -> bool:
         """Whether the rows of a result can be compared by value between the states."""
         return all(map(tells_apart, self.types.of_result(node)))
+
+    def has_one_type(self, node: op.Union) -> bool:
+        """Whether all branches certainly have the same types, so that none of them determines those of the result."""
+        first, *others = map(self.types.of_result, node.children)
+        return None not in first and all(each == first for each in others)
 
     def view(self, key: object, query: Callable[[], op.Result]) -> op.View:
         """The view with a key. ``query``: returns its query, if there is no view yet."""

@@ -123,8 +123,6 @@ class _Restrictions:
 
     def _group_key(self, select: op.Project, value: exp.Expr | None) -> op.Column | None:
         """The column below groups that a column of groups has the values of."""
-        from .restrict import below
-
         found = [] if value is None else below(select.child, [(value, "")])[1]
         key = found[0][0] if found else None
         return (key.table, key.name) if isinstance(key, exp.Column) and key != value else None
