@@ -1,17 +1,18 @@
-"""The input columns of each column of a query's result, as determined by sqlglot."""
+"""The input columns of each column of a query's result."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
+from sqlglot import exp
+
+from iceberg_incremental.query.algebra import nodes as op
+from iceberg_incremental.query.algebra.flow import Flow
+from iceberg_incremental.query.algebra.tree import Tree
+from iceberg_incremental.query.any_sql import any_tree
+from iceberg_incremental.query.text import functions
 from iceberg_incremental.table.history import TableName
-
-if TYPE_CHECKING:
-    from sqlglot.lineage import Node as LineageNode
-
-_DIALECT = "spark"
 
 
 @dataclass(frozen=True, order=True)
@@ -33,78 +34,48 @@ def column_lineage(
 
     ``inputs``: the columns of each table with their types. Raises SqlglotError for SQL that cannot be parsed.
     """
-    from sqlglot import exp, parse_one
-    from sqlglot.lineage import lineage
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import build_scope
-    from sqlglot.schema import MappingSchema
-
-    schema = MappingSchema(_nested(inputs), dialect=_DIALECT)
-    query = qualify(
-        parse_one(sql, dialect=_DIALECT),
-        dialect=_DIALECT,
-        schema=schema,
-        validate_qualify_columns=False,
-        identify=False,
-    )
-    scope = build_scope(query)
-    if scope is None or not isinstance(query, exp.Query):
+    tree = any_tree(sql, inputs)
+    if tree is None:
         return {}
-    tables = {_key(table): table for table in inputs}
-    written = {name.lower(): name for name in output}
-    found: dict[str, tuple[Origin, ...]] = {}
-    for selected in query.named_selects:
-        name = written.get(selected.lower())
-        if name is not None:
-            node = lineage(selected, query, schema=schema, dialect=_DIALECT, scope=scope, copy=False)
-            origins = set(_origins(node, tables, inputs, "IDENTITY"))
-            if origins:
-                found[name] = tuple(sorted(origins))
-    return found
-
-
-def _origins(
-    node: LineageNode,
-    tables: Mapping[tuple[str, ...], TableName],
-    inputs: Mapping[TableName, Mapping[str, str]],
-    subtype: str,
-) -> Iterator[Origin]:
-    """The columns of tables at the ends of a column's lineage."""
-    from sqlglot import exp
-
-    if node.downstream:
-        subtype = max(subtype, _subtype(node.expression), key=_SUBTYPES.index)
-        for each in node.downstream:
-            yield from _origins(each, tables, inputs, subtype)
-    elif isinstance(node.expression, exp.Table):
-        source = node.expression
-        table = tables.get((source.catalog.lower(), source.db.lower(), source.name.lower()))
-        if table is not None:
-            read = exp.to_column(node.name).name.lower()
-            yield from (Origin(table, name, subtype) for name in inputs[table] if name.lower() == read)
+    origins, written = _Origins(tree), {name.lower(): name for name in output}
+    listed = [name for name in op.names_of(tree.root) if name.lower() in written]
+    found = {written[name.lower()]: origins.of(origins.flow.outputs(tree.root, name)) for name in listed}
+    return {name: tuple(sorted(each)) for name, each in found.items() if each}
 
 
 _SUBTYPES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+_OF_ROWS = (functions.AGGREGATES | functions.EXACT_IN_WINDOWS | functions.INEXACT_IN_WINDOWS) - {"row_number"}
 
 
-def _subtype(expression: Any) -> str:
-    """How an expression in a SELECT uses the columns in it."""
-    from sqlglot import exp
-
-    if isinstance(expression, exp.Query):
-        return "IDENTITY"  # a query of a set operation: the nodes of its expressions follow
-    if expression.find(exp.AggFunc) is not None:
+def _subtype(value: exp.Expr) -> str:
+    """How an expression uses the columns in it."""
+    if any(each.name.lower() in _OF_ROWS for each in value.find_all(exp.Anonymous)):
         return "AGGREGATION"
-    return "IDENTITY" if isinstance(expression.unalias(), exp.Column) else "TRANSFORMATION"
+    is_column = isinstance(value, exp.Column) and value.table != op.SUBQUERY
+    return "IDENTITY" if is_column else "TRANSFORMATION"
 
 
-def _key(table: TableName) -> tuple[str, ...]:
-    return table.catalog.lower(), table.namespace.lower(), table.name.lower()
+class _Origins:
+    def __init__(self, tree: Tree) -> None:
+        self.flow = Flow(tree)
+        self._tables = tree.tables
+        self._known: dict[op.Column, frozenset[Origin]] = {}
 
+    def of(self, values: Iterable[tuple[op.Node, exp.Expr]]) -> frozenset[Origin]:
+        """The origins of some expressions."""
+        return frozenset(
+            replace(origin, subtype=max(origin.subtype, _subtype(value), key=_SUBTYPES.index))
+            for _, value in values
+            for column in value.find_all(exp.Column)
+            for origin in self._of_column(column)
+        )
 
-def _nested(inputs: Mapping[TableName, Mapping[str, str]]) -> dict[str, Any]:
-    """The columns of tables as nested mappings for sqlglot: by catalog, namespace and name."""
-    nested: dict[str, Any] = {}
-    for table, columns in inputs.items():
-        nested.setdefault(table.catalog, {}).setdefault(table.namespace, {})[table.name] = dict(columns)
-    return nested
+    def _of_column(self, column: exp.Column) -> frozenset[Origin]:
+        name = (column.table, column.name)
+        if name not in self._known:
+            owner = self.flow.owner(column)
+            if isinstance(owner, op.Scan) and owner.table in self._tables:
+                self._known[name] = frozenset((Origin(self._tables[owner.table], column.name, "IDENTITY"),))
+            else:
+                self._known[name] = self.of(self.flow.inputs(column))
+        return self._known[name]

@@ -1,4 +1,4 @@
-"""How a model's SQL uses the changes that it captures, from its parsed query.
+"""How a model's SQL uses the changes that it captures, from the tree of its query.
 
 A strategy that replaces rows of the table is wrong for values that depend on the other rows of the same run. For
 example, the count of the new rows would replace the count of all rows. This module determines whether such a value is
@@ -10,21 +10,30 @@ whole table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from sqlglot import exp
 
 from iceberg_incremental.plan.ranges import CHANGE_SIGN, CHANGE_TYPE
+from iceberg_incremental.query.algebra import nodes as op
+from iceberg_incremental.query.algebra.flow import Flow, level_nodes
+from iceberg_incremental.query.algebra.names import ANY_OF, EITHER, OPEN
+from iceberg_incremental.query.algebra.tree import Tree
+from iceberg_incremental.query.any_sql import TEXT, any_tree
+from iceberg_incremental.query.text import functions
+from iceberg_incremental.query.text.supported import call_of, name_of
 from iceberg_incremental.table.history import TableName
 
-from .aggregates import is_aggregate, own_nodes, sums_up, window_of
 from .captured import SIGNED, Captured, Total, Use
-from .sqlglot_dialect import SparkIceberg
 
-_ANY = "*"
-"""The key for columns with unknown names."""
+_CHOOSING = frozenset(("any_value", "first", "first_value", "last", "last_value", "max_by", "min_by", "nth_value"))
+"""Functions that return the value of one row. They choose among the versions of a row, like ``row_number()``."""
+_OF_WINDOWS = functions.EXACT_IN_WINDOWS | functions.INEXACT_IN_WINDOWS
+_OF_SEVERAL = (functions.AGGREGATES | functions.UNSUPPORTED_AGGREGATES | _OF_WINDOWS) - _CHOOSING
+"""Functions whose values depend on several rows, or on the place of a row among all rows."""
 
 
 def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) -> Use | None:
@@ -37,32 +46,10 @@ def use_of(sql: str, given: Mapping[str, Collection[Captured]], own: TableName) 
     names = {text: f"_ip_captured_{number}" for number, text in enumerate(texts)}
     pattern = "|".join(map(re.escape, texts))
     try:
-        queries = SparkIceberg().parse(re.sub(pattern, lambda found: names[str(found.group())], sql))
+        tree = any_tree(re.sub(pattern, lambda found: names[str(found.group())], sql), {})
     except Exception:  # noqa: BLE001 (if the parser fails, Spark still checks the SQL)
         return None
-    query = queries[0] if len(queries) == 1 else None
-    if not isinstance(query, exp.Query):
-        return None
-    reader = _QueryReader({name: frozenset(given[text]) for text, name in names.items()}, query, _key(own))
-    found = reader.relation(query, {})
-    return Use(
-        tuple(dict.fromkeys(found.totals.values())),
-        _key(own) in found.tables,
-        _unsigned(query, found),
-        tuple(reader.joined),
-        tuple(reader.limited),
-        reader.watermark,
-        reader.filters_type,
-    )
-
-
-def _unsigned(query: exp.Expr, found: _Relation) -> tuple[Captured, ...]:
-    """The signed changes in the result, if the query neither reads nor returns their sign. Empty otherwise."""
-    mentions = (each for each in query.find_all(exp.Column) if each.name.lower() == CHANGE_SIGN)
-    if any(not isinstance(each.parent, exp.Star) for each in mentions):  # * except (_change_sign) does not read it
-        return ()
-    arrived = found.changes | found.keys | {total.captured for total in found.totals.values()}
-    return tuple(each for each in arrived - found.complete if each.macro == SIGNED)
+    return None if tree is None else _Reader(tree, {names[text]: given[text] for text in texts}, _key(own)).use()
 
 
 def _key(table: TableName) -> str:
@@ -71,301 +58,231 @@ def _key(table: TableName) -> str:
 
 @dataclass(frozen=True)
 class _Relation:
-    """A relation of the query.
+    """What rows consist of.
 
-    ``changes``: the captured changes whose rows it contains, possibly filtered, joined, or reduced to the newest row of
-    each key. ``keys``: the captured changes of which it contains distinct values. ``totals``: the expressions that
-    combine several changes, by column. ``tables``: the whole tables whose rows it contains. ``complete``: the captured
-    changes of which it has all columns. ``columns``: its columns in lower case; None if unknown.
+    ``changes``: the captured changes whose rows they contain, possibly filtered, joined, or reduced to the newest row
+    of each key. ``keys``: the captured changes of which they contain distinct values. ``tables``: the whole tables.
     """
 
     changes: frozenset[Captured] = frozenset()
     keys: frozenset[Captured] = frozenset()
-    totals: Mapping[str, Total] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
-    complete: frozenset[Captured] = frozenset()
-    columns: tuple[str, ...] | None = None
 
-    def total(self, column: str) -> Total | None:
-        """The expression over several changes in a column. None without one."""
-        return self.totals.get(column, self.totals.get(_ANY))
+    def __or__(self, other: _Relation) -> _Relation:
+        return _Relation(*map(or_, vars(self).values(), vars(other).values()))
 
-    def renamed(self, names: Sequence[str]) -> _Relation:
-        """The relation with other column names."""
-        known = self.columns if self.columns is not None and len(self.columns) == len(names) else ()
-        new = dict(zip(known, names, strict=False))
-        totals = {new.get(column, _ANY): total for column, total in self.totals.items()}
-        return replace(self, totals=totals, columns=tuple(names))
+    def within(self, join: _Relation) -> _Relation:
+        """The relation in a join, in which changes only filter their own table, and distinct keys any table."""
+        changes = frozenset(each for each in self.changes if _key(each.table) not in join.tables)
+        return replace(self, changes=changes, keys=frozenset() if join.tables else self.keys)
 
-    def union(self, other: _Relation) -> _Relation:
-        """The rows of both relations."""
-        if self.columns is not None:
-            other = other.renamed(self.columns)
-        return replace(
-            self,
-            changes=self.changes | other.changes,
-            keys=self.keys | other.keys,
-            totals={**other.totals, **self.totals},
-            tables=self.tables | other.tables,
-            complete=self.complete | other.complete,
-        )
+    def distinct(self) -> _Relation:
+        """Distinct values of the relation."""
+        return replace(self, changes=frozenset(), keys=self.keys | self.changes)
+
+    def filtered_by(self, other: _Relation) -> set[Captured]:
+        """The changes of both relations, if the other one has changes of further tables. Empty otherwise."""
+        tables = {_key(each.table) for each in self.changes}
+        is_further = any(_key(each.table) not in tables for each in other.changes)
+        return {*self.changes, *other.changes} if self.changes and is_further else set()
 
 
-_PLACES = (
-    exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead,
-)  # fmt: skip
-"""Window functions whose values depend on the place of a row among all rows."""
+class _Reader:
+    """Reads how the tree of a query uses its captures."""
 
-_ByName = Mapping[str, Callable[[], _Relation]]
-"""The relations of WITH clauses, by name."""
-
-
-class _QueryReader:
-    """Reads the relations of one query."""
-
-    def __init__(self, captured: Mapping[str, frozenset[Captured]], query: exp.Expr, own: str) -> None:
-        """``captured``: the captures in the query, by the name that represents them. ``own``: the model's table."""
+    def __init__(self, tree: Tree, captured: Mapping[str, Collection[Captured]], own: str) -> None:
+        """``captured``: the captures, by the name that represents them. ``own``: the model's table."""
+        self._tree = tree
+        self._flow = Flow(tree)
         self._captured = captured
         self._own = own
-        self.watermark = False
-        self.filters_type = False
-        self.joined: dict[Captured, None] = {}
-        self.limited: dict[Captured, None] = {}
-        clauses = [*query.find_all(exp.Where, exp.Having, exp.Qualify)]
-        clauses += [each.args["on"] for each in query.find_all(exp.Join) if each.args.get("on") is not None]
-        self._filtering = {column.name.lower() for clause in clauses for column in clause.find_all(exp.Column)}
+        filters = [each for each in self._flow.nodes if isinstance(each, (op.Filter, op.Join))]
+        self._conditions = [condition for each in filters for condition in op.expressions_of(each)]
+        self._filtering = self._flow.reached(self._conditions)
+        self._relations: dict[op.Node, _Relation] = {}
+        self._totals: dict[op.Column, Total | None] = {}
 
-    def relation(self, query: exp.Expr, names: _ByName) -> _Relation:
-        """The result of a query."""
-        if not isinstance(query, exp.Query):
-            return _Relation()
-        names = self._with(query, names)
-        found = self._result(query, names)
-        if query.args.get("limit") is not None:
-            self.limited |= dict.fromkeys(sorted(found.changes, key=str))
-        return found
-
-    def _result(self, query: exp.Query, names: _ByName) -> _Relation:
-        if isinstance(query, exp.Select):
-            return self._selected(query, names)
-        if isinstance(query, exp.SetOperation):
-            left, right = self.relation(query.this, names), self.relation(query.expression, names)
-            if isinstance(query, exp.Union):
-                return left.union(right)
-            self._note_compared(left.changes, right.changes)
-            return left
-        return self.relation(query.this, names)
-
-    def _with(self, query: exp.Query, names: _ByName) -> _ByName:
-        found = dict(names)
-        clause = query.args.get("with_")
-        for each in [] if clause is None else clause.expressions:
-            found[each.alias.lower()] = cache(lambda each=each, names=dict(found): self._aliased(each, names))
-        return found
-
-    def _aliased(self, node: exp.Expr, names: _ByName) -> _Relation:
-        """A CTE or subquery with the column names of its alias."""
-        found, columns = self.relation(node.this, names), node.alias_column_names
-        return found.renamed([each.lower() for each in columns]) if columns else found
-
-    def _selected(self, select: exp.Select, names: _ByName) -> _Relation:
-        scope = _Scope(list(self._sources(select, names)))
-        self.joined |= dict.fromkeys(scope.joined)
-        for each in self._filters(select, names):
-            self._note_compared(scope.changes, each.changes)
-        self.filters_type = self.filters_type or any(map(_leaves_deletions_out, select.find_all(exp.Where)))
-        self.watermark = self.watermark or any(
-            scope.is_changed(greater) and self._is_own_maximum(lesser) for greater, lesser in _ordered(select)
-        )
-        having = select.args.get("having")
-        parts = [*select.expressions, *([] if having is None else [having])]
-        groups = [node for part in parts for node in own_nodes(part) if is_aggregate(node) and window_of(node) is None]
-        found = [each for part in select.expressions for each in self._outputs(part, scope, groups, names)]
-        totals = {name: total for name, total, _ in found if total is not None}
-        if having is not None and (total := self._total(having, scope, groups, names)) is not None:
-            totals[_ANY] = total  # the condition determines which rows exist
-        grouped = bool(groups) or select.args.get("group") is not None
-        one_of_each = select.args.get("distinct") is not None or (grouped and all(sums_up(n, groups) for n in groups))
-        listed = tuple(name for name, _, _ in found)
-        return _Relation(
-            frozenset() if one_of_each else scope.changes,
-            scope.keys | scope.changes if one_of_each else scope.keys,
-            totals,
-            scope.tables,
-            frozenset(each for _, _, complete in found for each in complete),
-            None if _ANY in listed else listed,
+    def use(self) -> Use:
+        """How the query uses its captures."""
+        found, outputs = self._relation(self._tree.root), list(self._flow.outputs(self._tree.root, OPEN))
+        totals = [total for select, each in outputs for total in (self._total(each), self._total_of_having(select))]
+        stored = tuple(each for each in dict.fromkeys(totals) if each is not None)
+        arrived = {*found.changes, *found.keys, *(each.captured for each in stored)}
+        limits = [each for each in self._flow.nodes if isinstance(each, op.Limit) and each.count is not None]
+        return Use(
+            stored,
+            self._own in found.tables,
+            tuple(each for each in arrived - self._signed(outputs) if each.macro == SIGNED),
+            _listed(map(self._joined, self._flow.nodes)),
+            _listed(self._relation(each).changes for each in limits),
+            any(map(self._has_watermark, self._flow.nodes)),
+            any(map(_leaves_deletions_out, self._conditions)),
         )
 
-    def _note_compared(self, changes: frozenset[Captured], others: frozenset[Captured]) -> None:
-        """Note changes of which only those of other tables decide whether they become rows."""
-        tables = {_key(each.table) for each in changes}
-        others = frozenset(each for each in others if _key(each.table) not in tables)
-        if changes and others:
-            self.joined |= dict.fromkeys(sorted(changes | others, key=str))
+    def _relation(self, node: op.Node) -> _Relation:
+        if node not in self._relations:
+            self._relations[node] = self._read(node)
+        return self._relations[node]
 
-    def _filters(self, select: exp.Select, names: _ByName) -> Iterator[_Relation]:
-        """The relations that only filter the rows of a SELECT: in conditions, and of semi and anti joins."""
-        joins = select.args.get("joins") or ()
-        conditions = [each.args.get("on") for each in joins] + [select.args.get("where"), select.args.get("having")]
-        for condition in conditions:
-            for inner in [] if condition is None else condition.find_all(exp.Select):
-                yield self.relation(inner, names)
-        for each in joins:
-            if each.kind in ("SEMI", "ANTI"):
-                yield from (found for _, found in self._source(each.this, names))
+    def _read(self, node: op.Node) -> _Relation:
+        match node:
+            case op.Scan():
+                captured = frozenset(self._captured.get(node.table, ()))
+                if captured and all(each.is_changes for each in captured):
+                    return _Relation(changes=captured)
+                return _Relation(tables=frozenset(_key(each.table) for each in captured) or frozenset((_name(node),)))
+            case op.Project():
+                rows, groups = self._relation(node.child), [e for e in level_nodes(node) if isinstance(e, op.Group)]
+                measures = [(each, group) for group in groups for each in group.measures if not op.is_numbered(each)]
+                is_total = groups and all(_sums_up(each, group) for each, group in measures)
+                return rows.within(rows).distinct() if is_total else rows.within(rows)
+            case op.Distinct(child=op.Project()):
+                return self._relation(node.child).distinct()
+            case op.SetOperation() | op.Join(kind="semi" | "anti"):
+                return self._relation(node.left)
+        return reduce(or_, map(self._relation, op.children_of(node)), _Relation())
+
+    def _joined(self, node: op.Node) -> set[Captured]:
+        """The changes of different tables that a SELECT joins, or of which others decide whether they are rows."""
+        if isinstance(node, op.SetOperation):
+            return self._relation(node.left).filtered_by(self._relation(node.right))
+        if not isinstance(node, op.Project):
+            return set()
+        found, rows = set[Captured](), self._relation(node.child)
+        for each in level_nodes(node.child):
+            filters: list[op.Node] = list(self._subqueries_in(each))
+            if isinstance(each, op.Join) and each.kind in ("semi", "anti"):
+                filters.append(each.right)
+            elif isinstance(each, op.Join):
+                left, right = (self._relation(side).within(rows) for side in (each.left, each.right))
+                found |= left.filtered_by(right) if right.filtered_by(left) else set()
+            found = found.union(*(rows.within(rows).filtered_by(self._relation(other)) for other in filters))
+        return found
+
+    def _subqueries_in(self, node: op.Node) -> Iterator[op.Result]:
+        """The queries in the expressions of an operator, and in those of these queries."""
+        subqueries = self._tree.subqueries
+        for name in op.subqueries_of(node):
+            nodes = op.all_nodes(subqueries[name].query, subqueries)
+            yield subqueries[name].query
+            yield from (subqueries[inner].query for each in nodes for inner in op.subqueries_of(each))
+
+    def _total(self, value: exp.Expr) -> Total | None:
+        """The first expression over several changes in an expression. None without one."""
+        columns = (each for each in value.dfs() if isinstance(each, exp.Column))
+        return next(filter(None, map(self._total_of, columns)), None)
+
+    def _total_of(self, column: exp.Column) -> Total | None:
+        name = (column.table, column.name)
+        if name not in self._totals:
+            found = (self._total_in(name, *each) for each in self._flow.inputs(column))
+            self._totals[name] = next(filter(None, found), None)
+        return self._totals[name]
+
+    def _total_in(self, name: op.Column, node: op.Node, value: exp.Expr) -> Total | None:
+        is_written = isinstance(node, op.Group) or (isinstance(node, op.Window) and name not in self._filtering)
+        if is_written and _sums_up(value, node):
+            of_window = isinstance(value, exp.Window) and name_of(value) in _OF_WINDOWS
+            captured = self._captured_by(value if of_window else call_of(value), node)
+            if captured is not None:
+                shown = value if isinstance(value, exp.Window) else call_of(value)
+                return Total(shown.meta[TEXT], captured)
+        return self._total(value) or (self._total_of_having(node) if isinstance(node, op.Project) else None)
+
+    def _total_of_having(self, select: op.Project) -> Total | None:
+        """The expression over several changes that decides which groups are rows. None without one."""
+        filters = [each for each in level_nodes(select) if isinstance(each, op.Filter)]
+        having = [each.condition for each in filters if isinstance(op.above_groups(each), op.Group)]
+        return next(filter(None, map(self._total, having)), None)
+
+    def _captured_by(self, value: exp.Expr, node: op.Node) -> Captured | None:
+        """The changes that a function over the rows of an operator combines. None without any."""
+        rows, found = self._relation(node), set[Captured | None]()
+        columns = [(each, self._flow.owner(each)) for each in value.find_all(exp.Column)]
+        known = [(each, owner) for each, owner in columns if owner is not None]
+        for each, owner in known:
+            if isinstance(owner, (op.Scan, op.Alias)):  # a name of their own reads also changes that only filter
+                arrived, is_named = self._relation(owner), not _is_call(each.parent, EITHER)
+                found |= arrived.within(arrived if is_named else rows).changes | arrived.within(rows).keys
+            else:
+                found |= {self._captured_by(inner, below) for below, inner in self._flow.inputs(each)}
+        if not known:
+            found |= rows.within(rows).changes | rows.within(rows).keys
+        return min(filter(None, found), key=lambda each: (each.macro != SIGNED, str(each)), default=None)
+
+    def _signed(self, outputs: Iterable[tuple[op.Node, exp.Expr]]) -> set[Captured]:
+        """The signed changes whose sign the query returns or reads. ``outputs``: those of the result."""
+        scans = {each.alias: self._relation(each).changes for each in self._flow.nodes if isinstance(each, op.Scan)}
+        read = self._flow.reached(each for node in self._flow.nodes for each in op.expressions_of(node))
+        if any(alias in scans and name.lower() == CHANGE_SIGN for alias, name in read):
+            return set().union(*scans.values())
+        if CHANGE_SIGN in map(str.lower, op.names_of(self._tree.root)):  # left out of *
+            return set()
+        stars = self._flow.reached(
+            each for _, each in outputs if isinstance(each, exp.Column) and each.name in (OPEN, ANY_OF)
+        )
+        return {each for alias, name in stars if name in (OPEN, ANY_OF) for each in scans.get(alias, ())}
+
+    def _has_watermark(self, node: op.Node) -> bool:
+        """Whether a SELECT only reads changes above a maximum in the model's own table."""
+        if not isinstance(node, op.Project):
+            return False
+        rows = self._relation(node.child)
+
+        def is_changed(column: exp.Column) -> bool:
+            owner = self._flow.owner(column)
+            return isinstance(owner, (op.Scan, op.Alias)) and bool(self._relation(owner).within(rows).changes)
+
+        filters = [each for each in level_nodes(node) if isinstance(each, op.Filter)]
+        for greater, lesser in (pair for each in filters for pair in _ordered(each.condition)):
+            columns = list(greater.find_all(exp.Column))
+            if columns and all(map(is_changed, columns)) and self._is_own_maximum(lesser):
+                return True
+        return False
 
     def _is_own_maximum(self, value: exp.Expr) -> bool:
         """Whether a value is a maximum of the whole of the model's table, or another value if the table is empty."""
-        if isinstance(value, exp.Coalesce):
-            value = value.this
-        select = value.this if isinstance(value, exp.Subquery) else None
-        if not isinstance(select, exp.Select) or select.find(exp.Max) is None:
+        value = value.expressions[0] if _is_call(value, "coalesce") else value.unnest()
+        if not isinstance(value, exp.Column) or value.table != op.SUBQUERY:
             return False
-        is_whole = all(select.args.get(clause) is None for clause in ("where", "group", "joins"))
-        return is_whole and [_named(table) for table in select.find_all(exp.Table)] == [self._own]
-
-    def _sources(self, select: exp.Select, names: _ByName) -> Iterator[tuple[str, _Relation]]:
-        """The relations in the FROM clause of a query, by alias, without relations that only filter others."""
-        clause = select.args.get("from_")
-        nodes = [] if clause is None else [clause.this]
-        nodes += [each.this for each in select.args.get("joins") or () if each.kind not in ("SEMI", "ANTI")]
-        for node in [*nodes, *(select.args.get("laterals") or ())]:
-            yield from self._source(node, names)
-
-    def _source(self, node: exp.Expr, names: _ByName) -> Iterator[tuple[str, _Relation]]:
-        """A relation of a FROM clause, or several relations that are joined in parentheses."""
-        if isinstance(node, exp.Table):
-            found = self._table(node, names)
-        elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
-            yield from self._source(node.this, names)
-            return
-        else:
-            found = self._aliased(node, names)
-        for pivot in node.args.get("pivots") or ():
-            captured = next(iter((*found.changes, *found.keys)), None)
-            if captured is not None and not pivot.args.get("unpivot"):
-                found = _Relation(totals={_ANY: Total(_shown(pivot.expressions[0]), captured)}, tables=found.tables)
-        yield node.alias_or_name.lower(), found
-        for each in node.args.get("joins") or ():
-            if each.kind not in ("SEMI", "ANTI"):
-                yield from self._source(each.this, names)
-
-    def _table(self, table: exp.Table, names: _ByName) -> _Relation:
-        if not table.db:
-            if table.name in self._captured:
-                return _captured(self._captured[table.name])
-            if table.name.lower() in names:
-                return names[table.name.lower()]()
-        return _Relation(tables=frozenset((_named(table),)))
-
-    def _outputs(
-        self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName
-    ) -> Iterator[tuple[str, Total | None, frozenset[Captured]]]:
-        """The columns of an expression in a SELECT clause: their names, totals, and captures.
-
-        Only ``*`` has captures. These are the captured changes of which it returns all columns.
-        """
-        star = part if isinstance(part, exp.Star) else part.this if isinstance(part, exp.Column) else None
-        if not isinstance(star, exp.Star):
-            yield part.alias_or_name.lower(), self._total(part, scope, groups, names), frozenset()
-            return
-        left_out = {each.name.lower() for each in star.args.get("except_") or ()}
-        for each in scope.starred(part):
-            complete = each.complete if CHANGE_SIGN not in left_out else frozenset()
-            columns = {**dict.fromkeys(each.columns or (_ANY,)), **each.totals}
-            yield from ((name, total, complete) for name, total in columns.items() if name not in left_out)
-
-    def _total(self, part: exp.Expr, scope: _Scope, groups: Collection[exp.Expr], names: _ByName) -> Total | None:
-        """The first expression over several changes in an expression. None without one."""
-        for node in own_nodes(part):
-            found = None
-            if isinstance(node, exp.Subquery) and node.arg_key != "query":
-                found = next(iter(self.relation(node, names).totals.values()), None)
-            elif isinstance(node, exp.Column):
-                found = scope.total_of(node)
-            elif is_aggregate(node) and sums_up(node, groups) and not self._only_filters(part, node):
-                captured = scope.captured_by(node)
-                found = None if captured is None else Total(_shown(window_of(node) or node), captured)
-            elif isinstance(node, exp.Window) and isinstance(node.this, _PLACES) and not self._only_filters(part, node):
-                captured = scope.captured_by(node)
-                found = None if captured is None else Total(_shown(node), captured)
-            if found is not None:
-                return found
-        return None
-
-    def _only_filters(self, part: exp.Expr, node: exp.Expr) -> bool:
-        """Whether a window function only selects rows, because its alias is the column of a condition."""
-        return (isinstance(node, exp.Window) or window_of(node) is not None) and part.alias.lower() in self._filtering
+        nodes = op.all_nodes(self._tree.subqueries[value.name].query, self._tree.subqueries)
+        groups = [each for each in nodes if isinstance(each, op.Group)]
+        is_maximum = any(name_of(measure) == "max" and not each.keys for each in groups for measure in each.measures)
+        tables = [_name(each) for each in nodes if isinstance(each, op.Scan)]
+        return is_maximum and tables == [self._own] and not any(isinstance(each, op.Filter) for each in nodes)
 
 
-class _Scope:
-    """The relations in the FROM clause of one SELECT."""
-
-    def __init__(self, sources: Sequence[tuple[str, _Relation]]) -> None:
-        """``sources``: the relations by alias. Changes that are joined with their own table only filter it.
-
-        An expression that names their alias reads the changes nevertheless.
-        """
-        self._arrived = [(alias, each.changes) for alias, each in sources]
-        tables = {table for _, each in sources for table in each.tables}
-        self._sources = [
-            (alias, replace(each, changes=frozenset(c for c in each.changes if _key(c.table) not in tables)))
-            for alias, each in sources
-        ]
-        self.tables = frozenset(tables)
-        self.changes = frozenset(captured for _, each in self._sources for captured in each.changes)
-        self.keys = frozenset[Captured]()
-        if not tables:
-            self.keys = frozenset(captured for _, each in self._sources for captured in each.keys)
-
-    @property
-    def joined(self) -> list[Captured]:
-        """The changes of different tables that are joined with each other. Empty if there is only one table."""
-        by_table = {_key(each.table): each for _, relation in self._sources for each in relation.changes}
-        in_one = any(len({_key(each.table) for each in one.changes}) == len(by_table) for _, one in self._sources)
-        return [] if in_one else sorted(by_table.values(), key=str)
-
-    def is_changed(self, value: exp.Expr) -> bool:
-        """Whether a value is that of a changed row."""
-        columns = [node for node in own_nodes(value) if isinstance(node, exp.Column)]
-        return bool(columns) and all(each.changes for column in columns for each in self._meant(column))
-
-    def starred(self, star: exp.Expr) -> list[_Relation]:
-        """The relations whose columns ``*`` or ``alias.*`` represents."""
-        alias = star.table.lower() if isinstance(star, exp.Column) else ""
-        return [each for name, each in self._sources if not alias or name == alias]
-
-    def total_of(self, column: exp.Column) -> Total | None:
-        """The expression over several changes in a column of these relations. None without one."""
-        names = [each.name.lower() for each in column.parts]
-        for each in self._meant(column):
-            found = each.total(names[-1]) or each.totals.get(names[0])  # the first name may be that of a struct
-            if found is not None:
-                return found
-        return None
-
-    def captured_by(self, aggregate: exp.Expr) -> Captured | None:
-        """The changes that an aggregate combines. None without any."""
-        columns = [node for node in own_nodes(aggregate) if isinstance(node, exp.Column)]
-        aliases = {column.parts[0].name.lower() for column in columns if len(column.parts) > 1}
-        named = (captured for alias, changes in self._arrived if alias in aliases for captured in changes)
-        if (found := next(named, None)) is not None:
-            return found
-        meant = [each for column in columns for each in self._meant(column)] or [each for _, each in self._sources]
-        arrived = (captured for each in meant for captured in (*each.changes, *(each.keys & self.keys)))
-        return next(arrived, None)
-
-    def _meant(self, column: exp.Column) -> list[_Relation]:
-        """The relations that may contain a column."""
-        named = [each for name, each in self._sources if name == column.parts[0].name.lower() and len(column.parts) > 1]
-        return named or [each for _, each in self._sources]
+def _listed(found: Iterable[Collection[Captured]]) -> tuple[Captured, ...]:
+    """Captures without duplicates, in the order of their texts."""
+    return tuple(sorted({captured for each in found for captured in each}, key=str))
 
 
-def _leaves_deletions_out(where: exp.Where) -> bool:
+def _name(scan: op.Scan) -> str:
+    return ".".join(scan.table.split(".")[-2:]).casefold()
+
+
+def _is_call(node: exp.Expr | None, *names: str) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in names
+
+
+def _sums_up(value: exp.Expr, node: op.Node) -> bool:
+    """Whether a value depends on several rows instead of choosing one row. ``node``: its operator.
+
+    ``max(ts)`` next to ``max_by(v, ts)`` chooses the same row, and ``max(struct(ts, v))`` chooses a whole row.
+    """
+    name = name_of(value)
+    if isinstance(node, op.Group) and name in ("max", "min"):
+        (argument,) = call_of(value).expressions
+        orders = [call_of(each).expressions[1] for each in node.measures if name_of(each) == f"{name}_by"]
+        return not (argument in orders or _is_call(argument, "struct", "named_struct"))
+    return name in _OF_SEVERAL
+
+
+def _leaves_deletions_out(condition: exp.Expr) -> bool:
     """Whether a condition on ``_change_type`` is false for deletions."""
-    for each in where.find_all(exp.EQ, exp.NEQ, exp.In):
-        is_alternative = each.find_ancestor(exp.Or, exp.Case) is not None
-        if is_alternative or not isinstance(each.this, exp.Column) or each.this.name.lower() != CHANGE_TYPE:
+    for each in condition.find_all(exp.EQ, exp.NEQ, exp.In):
+        read = {column.name.lower() for column in each.this.find_all(exp.Column)}
+        if read != {CHANGE_TYPE} or each.find_ancestor(exp.Or, exp.Case) is not None:
             continue
         values = each.expressions if isinstance(each, exp.In) else [each.expression]
         listed = any(isinstance(value, exp.Literal) and value.name.upper() == "DELETE" for value in values)
@@ -375,28 +292,10 @@ def _leaves_deletions_out(where: exp.Where) -> bool:
     return False
 
 
-def _named(table: exp.Table) -> str:
-    return f"{table.db}.{table.name}".casefold()
-
-
-def _ordered(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """The pairs of a greater and a lesser value in the conditions of WHERE, all of which must hold."""
-    where = select.args.get("where")
-    for each in [] if where is None else where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
-        condition = each.unnest()
-        if isinstance(condition, (exp.GT, exp.GTE)):
-            yield condition.left, condition.right
-        elif isinstance(condition, (exp.LT, exp.LTE)):
-            yield condition.right, condition.left
-
-
-def _captured(captured: frozenset[Captured]) -> _Relation:
-    """The relation of a macro's captures."""
-    if all(each.is_changes for each in captured):
-        return _Relation(changes=captured, complete=captured)
-    return _Relation(tables=frozenset(_key(each.table) for each in captured))
-
-
-def _shown(node: exp.Expr) -> str:
-    """An expression as Spark SQL. The parts that sqlglot generates are in lower case."""
-    return node.sql(SparkIceberg, normalize_functions="lower")
+def _ordered(condition: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """The pairs of a greater and a lesser value in the parts of a condition, all of which must hold."""
+    for each in op.conjuncts(condition):
+        if isinstance(each, (exp.GT, exp.GTE)):
+            yield each.left, each.right
+        elif isinstance(each, (exp.LT, exp.LTE)):
+            yield each.right, each.left

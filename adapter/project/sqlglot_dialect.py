@@ -1,6 +1,7 @@
-"""The sqlglot dialect ``spark_iceberg``, with which the package parses a model's SQL.
+"""The sqlglot dialect ``spark_iceberg`` for tools that read models, such as Dagster.
 
-Tools that pass the adapter's type to sqlglot, such as Dagster, find the dialect by its entry point.
+They pass the adapter's type to sqlglot, which finds the dialect by its entry point. The package itself reads a model's
+SQL with that of ``iceberg_incremental.query``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..text.refusal import line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested
 from . import nodes as op
 from .grouping import grouping, is_measure, pivoted, without_named_windows
-from .names import Frame, Scope, Source, by_name, is_field_of, is_struct, merged, resolved, without_alias
+from .names import OPEN, Frame, Scope, Source, by_name, is_field_of, is_struct, merged, resolved, without_alias
 from .nodes import SUBQUERY, column
 from .tree import Tree, with_names
 
@@ -38,7 +38,7 @@ def build(
 
     ``names``: those of the result's columns, if they are known. Raises Refusal.
     """
-    builder = _Builder(columns, catalog)
+    builder = Builder(columns, catalog)
     try:
         root = builder.query(tree.copy(), {}, None)
     except (SqlglotError, RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:
@@ -53,7 +53,9 @@ Ctes = Mapping[str, tuple[op.Result, Sequence[str]]]
 """The CTEs in scope, with the names of their columns, by name in lower case."""
 
 
-class _Builder:
+class Builder:
+    """Builds the operators of one query."""
+
     def __init__(self, columns: Mapping[TableName, Columns], catalog: str) -> None:
         self._columns = columns
         self._by_name = {str(table).lower(): table for table in columns}
@@ -86,9 +88,10 @@ class _Builder:
 
     def _set_operation(self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None) -> op.Result:
         left, right = (self.query(each, ctes, outer) for each in (node.this, node.expression))
-        if node.args.get("by_name"):
+        is_open = OPEN in (*op.names_of(left), *op.names_of(right))
+        if node.args.get("by_name") and not is_open:
             right = self._in_order(right, op.names_of(left), node)
-        if len(op.names_of(left)) != len(op.names_of(right)):
+        if len(op.names_of(left)) != len(op.names_of(right)) and not is_open:
             raise refused("a set operation on different numbers of columns", node)
         if not isinstance(node, exp.Union):
             kind = "intersect" if isinstance(node, exp.Intersect) else "except"
@@ -215,7 +218,7 @@ class _Builder:
         using = [each.name for each in node.args.get("using") or ()]
         if (node.method or "").upper() == "NATURAL":
             mine = {name.lower() for name, _ in frame.visible}
-            using = [name for name, _ in other.visible if name.lower() in mine]
+            using = [name for name, _ in other.visible if name.lower() in mine - {OPEN}]
         both = Frame((*frame.sources, *other.sources), (*frame.visible, *other.visible))
         on: exp.Expr | None = None
         given = node.args.get("on")
@@ -252,9 +255,11 @@ class _Builder:
         for each in listed:
             outputs += self._outputs(each, replace(scope, later=by_name(outputs)), len(outputs))
         later = replace(scope, later=by_name(outputs))
-        having = select.args.get("having")
+        having, qualify = select.args.get("having"), select.args.get("qualify")
         conditions = [] if having is None else [self._value(having.this, replace(scope, first=by_name(outputs)))]
         shown = {name.lower(): exp.column(name, quoted=True) for name, _ in outputs}
+        if qualify is not None:
+            outputs.append(("", self._value(qualify.this, replace(scope, first=by_name(outputs)))))
 
         def ordered(each: exp.Expr) -> exp.Expr:
             return self._value(each, replace(scope, first=shown))
@@ -269,6 +274,8 @@ class _Builder:
             for each in map(over, conditions):
                 rows = op.Filter(rows, each)
         rows, outputs = self._windows(rows, outputs)
+        if qualify is not None:
+            rows = op.Filter(rows, outputs.pop()[1])
         found: op.Result = op.Project(rows, tuple(outputs))
         if select.args.get("distinct") is not None:
             found = op.Distinct(found)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from ..text.refusal import refused
-from ..text.supported import is_aggregate
+from ..text.supported import call_of, is_aggregate
 from .nodes import is_numbered
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
-_WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def grouping(  # noqa: C901 (one case for each form of a clause)
@@ -62,12 +61,7 @@ def grouping(  # noqa: C901 (one case for each form of a clause)
 
 def is_measure(node: exp.Expr, *, has_sets: bool) -> bool:
     """Whether a node is an aggregate with its FILTER and WITHIN GROUP, or the number of a grouping set."""
-    inner = node
-    while isinstance(inner, _WRAPPERS):
-        inner = inner.this
-    if has_sets and is_numbered(node):
-        return True
-    return is_aggregate(inner)
+    return (has_sets and is_numbered(node)) or is_aggregate(call_of(node))
 
 
 def without_named_windows(select: exp.Select) -> None:

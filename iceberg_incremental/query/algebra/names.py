@@ -17,6 +17,12 @@ _COMPARED = (
 )  # fmt: skip
 """The nodes that compare or list tuples, so that the names of their fields do not matter."""
 _MOST_QUALIFIERS = 3
+OPEN = "*"
+"""The name that stands for all columns of a relation whose columns are not known. ``any_sql`` has such relations."""
+ANY_OF = ""
+"""The name that stands for one of the columns of a relation."""
+EITHER = "ip_either"
+"""A call that stands for one of its arguments: the columns that a name may refer to."""
 
 Visible = tuple[tuple[str, exp.Expr], ...]
 """The columns that a name can mean, in order."""
@@ -40,9 +46,12 @@ class Frame:
     @classmethod
     def of(cls, qualifier: tuple[str, ...], rows: Scan | Values | Alias, names: Sequence[str]) -> Frame:
         """The frame of one relation. ``names``: those of its columns in the query."""
-        if len(names) != len(rows.names):
-            raise _unresolved("a relation has another number of columns than of aliases")
-        columns = tuple(zip(names, (column((rows.alias, name)) for name in rows.names), strict=True))
+        given = rows.names
+        if len(names) != len(given):
+            if OPEN not in given:
+                raise _unresolved("a relation has another number of columns than of aliases")
+            given = (ANY_OF,) * len(names)
+        columns = tuple(zip(names, (column((rows.alias, name)) for name in given), strict=True))
         return cls((Source(qualifier, columns),), columns)
 
     def only(self, name: str) -> exp.Expr:
@@ -78,13 +87,13 @@ class Frame:
             else:
                 listed = [self.visible]
             found = [value for columns in listed for each, value in columns if each.lower() == name]
-            if len(found) > 1:
+            is_open = any(each == OPEN for columns in listed for each, _ in columns)
+            if is_open and not found and (size or not fields):  # the first part may be the name of an outer relation
+                found = [part_of(value, parts[size]) for columns in listed for each, value in columns if each == OPEN]
+            if len(found) > 1 and not is_open:
                 raise _unresolved(f"{'.'.join(parts)} is ambiguous")
             if found:
-                value = found[0].copy()
-                for each in fields:
-                    value = exp.Dot(this=value, expression=exp.to_identifier(each, quoted=True))
-                return value
+                return _field(either(found), fields)
         return None
 
 
@@ -101,6 +110,22 @@ class Scope:
     ctes: Mapping[str, tuple[Result, Sequence[str]]]
     first: Mapping[str, exp.Expr] = field(default_factory=dict)
     later: Mapping[str, exp.Expr] = field(default_factory=dict)
+
+
+def either(values: Sequence[exp.Expr]) -> exp.Expr:
+    """One of some expressions."""
+    copies = [each.copy() for each in values]
+    return copies[0] if len(copies) == 1 else exp.Anonymous(this=EITHER, expressions=copies)
+
+
+def part_of(value: exp.Expr, name: str) -> exp.Expr:
+    """The column with a name among those that an expression with ``OPEN`` stands for."""
+
+    def with_name(node: exp.Expr) -> exp.Expr:
+        is_open = isinstance(node, exp.Column) and node.name == OPEN
+        return column((node.table, name)) if is_open else node  # type: ignore[attr-defined] # a column
+
+    return value.transform(with_name)
 
 
 def resolved(node: exp.Column, scope: Scope) -> exp.Expr:
@@ -120,8 +145,24 @@ def resolved(node: exp.Column, scope: Scope) -> exp.Expr:
             value = within.later[name].copy()
             return exp.paren(value) if isinstance(value, (exp.Binary, exp.Unary)) else value
         if within.outer is None:
-            raise refused(f"names that cannot be resolved: {'.'.join(parts)}", node)
+            return _field_of_open(node, parts, scope)
         within = within.outer
+
+
+def _field_of_open(node: exp.Column, parts: Sequence[str], scope: Scope | None) -> exp.Expr:
+    """The field of a column of the innermost relations whose columns are not known. Raises Refusal without any."""
+    while scope is not None:
+        found = [part_of(value, parts[0]) for name, value in scope.frame.visible if name == OPEN]
+        if found:
+            return _field(either(found), parts[1:])
+        scope = scope.outer
+    raise refused(f"names that cannot be resolved: {'.'.join(parts)}", node)
+
+
+def _field(value: exp.Expr, fields: Sequence[str]) -> exp.Expr:
+    for each in fields:
+        value = exp.Dot(this=value, expression=exp.to_identifier(each, quoted=True))
+    return value
 
 
 def is_struct(node: exp.Expr) -> bool:

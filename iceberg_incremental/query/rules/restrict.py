@@ -16,6 +16,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from ..algebra import nodes as op
+from ..algebra.flow import level_nodes
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
 from ..text.types import have_one_type
@@ -142,7 +143,7 @@ def _restricted_select(
 
 def restricted_rows(node: op.Rows, wanted: Wanted, keys: op.Keys, tree: Tree) -> op.Rows:
     """Rows of FROM and WHERE whose sources are restricted."""
-    found = _Level(node, wanted, tree, ()).found(_level_nodes(node))
+    found = _Level(node, wanted, tree, ()).found(level_nodes(node))
     return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
 
 
@@ -196,14 +197,7 @@ def sources(
     ``converted``: the key columns of which ``wanted`` has values of another type.
     """
     base, inner = below(node.child, wanted)
-    return _Level(base, inner, tree, converted).found(_level_nodes(node))
-
-
-def _level_nodes(node: op.Node) -> list[op.Node]:
-    """The operators of one SELECT."""
-    if isinstance(node, (op.Scan, op.Alias)):
-        return [node]
-    return [each for child in op.children_of(node) for each in _level_nodes(child)] + [node]
+    return _Level(base, inner, tree, converted).found(level_nodes(node))
 
 
 class _Level:
@@ -251,13 +245,13 @@ class _Level:
         while isinstance(above, op.Filter):
             filters += op.conjuncts(above.condition)
             above = above.child
-        mine = [each for each in _level_nodes(base) if isinstance(each, (op.Scan, op.Alias))]
+        mine = [each for each in level_nodes(base) if isinstance(each, (op.Scan, op.Alias))]
         for leaf in mine:
             if leaf.alias not in optional:
                 self._follow(filters, leaf.alias, known)
         for leaf in mine:
             yield leaf, HeldKeys() if leaf.alias in optional else _of_alias(known, leaf.alias)
-        for name in [name for each in _level_nodes(node) for name in op.subqueries_of(each)]:
+        for name in [name for each in level_nodes(node) for name in op.subqueries_of(each)]:
             yield from ((leaf, HeldKeys()) for leaf, _ in self._within_subquery(self._tree.subqueries[name].query))
 
     def _type(self, found: op.Column) -> str | None:

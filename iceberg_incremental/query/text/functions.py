@@ -29,9 +29,13 @@ CLOCK_MARKS = _names("""
 """)
 """The marks of ``clock`` in the places of calls that read the clock."""
 
-UNSUPPORTED = _names("""
-    approx_top_k approx_top_k_accumulate approx_top_k_combine bitmap_construct_agg collate collations count_min_sketch
-    range session_window sql_keywords window window_time
+UNSUPPORTED_AGGREGATES = _names("""
+    approx_top_k approx_top_k_accumulate approx_top_k_combine bitmap_construct_agg count_min_sketch measure
+""")
+"""Aggregates among the unsupported functions."""
+
+UNSUPPORTED = UNSUPPORTED_AGGREGATES | _names("""
+    collate collations range session_window sql_keywords window window_time
 """)
 """Deterministic functions whose affected rows are not known: any change affects all rows.
 

@@ -43,15 +43,23 @@ def _parsed(sql: str) -> exp.Query:
     if "|>" in sql and any(each.token_type is TokenType.PIPE_GT for each in PlainSpark().tokenize(sql)):
         raise not_a_function("the pipe operator |>", None, "write the query without pipes")
     try:
-        found = [each for each in PlainSpark().parse(sql) if each is not None]
+        tree = query_in(sql)
     except (SqlglotError, RecursionError) as error:
         errors: Sequence[Mapping[str, object]] = getattr(error, "errors", None) or [{}]
         line = errors[0].get("line")
         place = f" in line {line}" if line else ""
         raise refused(f"SQL that cannot be parsed{place}: {errors[0].get('description') or error}") from error
+    if tree is None:
+        raise refused("SQL that is not one SELECT")
+    return tree
+
+
+def query_in(sql: str) -> exp.Query | None:
+    """The tree of any query. None for other statements. Raises SqlglotError for a text that cannot be parsed."""
+    found = [each for each in PlainSpark().parse(sql) if each is not None]
     tree = with_units(with_whole_intervals(found[0])) if len(found) == 1 else None
     if not isinstance(tree, exp.Query):
-        raise refused("SQL that is not one SELECT")
+        return None
     for hint in list(tree.find_all(exp.Hint)):  # hints affect no result, and later steps rename what they name
         hint.pop()
     return tree

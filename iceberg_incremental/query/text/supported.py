@@ -192,19 +192,35 @@ def is_nested(relation: exp.Expr) -> bool:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node computes one value from several rows of a group. Window functions do not."""
-    if not isinstance(node, exp.Anonymous) or node.name.lower() not in functions.AGGREGATES:
-        return False
-    return window_of(node) is None
+    known = functions.AGGREGATES | functions.UNSUPPORTED_AGGREGATES
+    return isinstance(node, exp.Anonymous) and node.name.lower() in known and window_of(node) is None
+
+
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+"""The clauses of an aggregate or a window function."""
 
 
 def window_of(node: exp.Expr) -> exp.Window | None:
     """The window of a window function. None for parts of its PARTITION BY or ORDER BY, and for other nodes."""
     above: exp.Expr | None = node.parent
     below: exp.Expr = node
-    while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)) and above.this is below:
+    while isinstance(above, _AROUND) and above.this is below:
         below = above
         above = below.parent
     return above if isinstance(above, exp.Window) and above.this is below else None
+
+
+def call_of(value: exp.Expr) -> exp.Expr:
+    """The call of an aggregate or a window function, without the clauses around it."""
+    while isinstance(value, (*_AROUND, exp.Window)):
+        value = value.this
+    return value
+
+
+def name_of(value: exp.Expr) -> str:
+    """The name of an aggregate or a window function in lower case. Empty for other expressions."""
+    call = call_of(value)
+    return call.name.lower() if isinstance(call, exp.Anonymous) else ""
 
 
 def is_generator(node: exp.Expr) -> bool:

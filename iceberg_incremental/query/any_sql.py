@@ -1,0 +1,121 @@
+"""Any query as a tree, with all that is not known about it left open: to follow its columns, not to compute rows.
+
+A relation whose columns are not known has the column ``*``, which stands for all of them. A name that several such
+relations may have refers to a call ``ip_either`` of these columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..table.history import TableName
+from .algebra import nodes as op
+from .algebra.build import Builder, Columns, Ctes
+from .algebra.grouping import pivoted
+from .algebra.names import OPEN, Frame, Scope, either
+from .algebra.nodes import column
+from .algebra.tree import Tree
+from .text.dialect import PlainSpark
+from .text.parsing import query_in
+from .text.refusal import OtherRelation, Refusal
+
+TEXT = "ip_text"
+"""The mark of calls and windows with their SQL in the query."""
+
+_UNKNOWN = Scope(Frame((), ((OPEN, column(("ip_unknown", OPEN))),)), None, {})
+"""Where names are resolved that no relation has, such as ``current_date``."""
+
+_ERRORS = (Refusal, SqlglotError, RecursionError, ValueError, TypeError, LookupError, AttributeError)
+
+
+def any_tree(sql: str, columns: Mapping[TableName, Columns]) -> Tree | None:
+    """The tree of any SELECT. None for other statements, and for those that cannot be read.
+
+    ``columns``: those of the tables that are known. Raises SqlglotError for a text that cannot be parsed.
+    """
+    parsed = query_in(sql)
+    if parsed is None:
+        return None
+    for some in list(parsed.find_all(exp.Any)):
+        if not isinstance(some.parent, exp.Binary):  # the aggregate, not = any (subquery)
+            some.replace(exp.Anonymous(this="any", expressions=[some.this.unnest()]))
+    for each in parsed.find_all(exp.Anonymous, exp.Window):
+        each.meta[TEXT] = each.sql(PlainSpark, normalize_functions="lower")
+    builder = _AnyBuilder(columns, "")
+    try:
+        root = builder.query(parsed, {}, _UNKNOWN)
+    except _ERRORS:
+        return None
+    return Tree(root, builder.tables, {}, builder.types, builder.subqueries, builder.limits)
+
+
+class _NoTypes(op.ColumnTypes):
+    def of_result(self, node: op.Result) -> list[str | None]:
+        """No types."""
+        return [None for _ in op.names_of(node)]
+
+
+class _AnyBuilder(Builder):
+    def __init__(self, columns: Mapping[TableName, Columns], catalog: str) -> None:
+        super().__init__(columns, catalog)
+        self.types = _NoTypes()
+
+    def _aliased(self, found: op.Result, alias: str) -> op.Alias:
+        return op.Alias(found, alias)
+
+    def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
+        rows, frame = self._plain_relation(node, ctes, outer)
+        for each in node.args.get("pivots") or ():
+            parts = each.expressions
+            if each.args.get("unpivot"):
+                parts = [part for field in each.args["fields"] for part in field.expressions]
+            values = [self._value(part.unalias(), Scope(frame, outer, ctes)) for part in parts]
+            if not each.args.get("unpivot"):
+                rows = op.Group(rows, self._alias(), (), tuple(values))
+                values = list(map(column, op.columns_of(rows)))
+            visible = dict(frame.visible)
+            names = pivoted(each, list(visible))
+            listed = tuple((name, visible.get(name, either(values))) for name in names)
+            rows = op.Alias(op.Project(rows, listed), self._alias())
+            frame = Frame.of((each.alias.lower(),), rows, names)
+        return rows, frame
+
+    def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
+        try:
+            return super()._plain_relation(node, ctes, outer)
+        except Refusal:
+            rows = op.Values(exp.Values(expressions=[]), self._alias(), (OPEN,))
+            return rows, Frame.of((node.alias.lower(),), rows, node.alias_column_names or rows.names)
+
+    def _table(self, node: exp.Table, alias: tuple[str, ...], names: Sequence[str]) -> tuple[op.Rows, Frame]:
+        try:
+            return super()._table(node, alias, names)
+        except OtherRelation:
+            parts = tuple(each.name.lower() for each in node.parts)
+            scan = op.Scan(".".join(parts), self._alias(), (OPEN,))
+            return scan, Frame.of(alias or parts, scan, names or scan.names)
+
+    def _outputs(self, node: exp.Expr, scope: Scope, number: int) -> list[tuple[str, exp.Expr]]:
+        try:
+            found = super()._outputs(node, scope, number)
+        except Refusal:  # the fields of a column, or * with other clauses
+            return [(OPEN, either([value for _, value in scope.frame.visible]))]
+        star = node.find(exp.Star)
+        left_out = [] if star is None or (OPEN not in dict(found)) else star.args.get("except_") or []
+        return [*found, *((each.name, exp.null()) for each in left_out)]
+
+    def _group(
+        self, select: exp.Select, rows: op.Rows, outputs: Sequence[tuple[str, exp.Expr]], others: Sequence[exp.Expr],
+        scope: Scope,
+    ) -> tuple[op.Rows, Callable[[exp.Expr], exp.Expr]] | None:  # fmt: skip
+        clause = select.args.get("group")
+        if clause is not None and OPEN in dict(outputs):  # the positions of columns are not known
+            is_placed = any(isinstance(each, exp.Literal) for each in clause.expressions)
+            clause.set("all", clause.args.get("all") or is_placed or None)
+        return super()._group(select, rows, outputs, others, scope)
+
+    def _require_groups(self, rows: op.Rows, values: Sequence[exp.Expr]) -> None:
+        """Leave that to Spark."""
