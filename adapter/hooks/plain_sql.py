@@ -22,7 +22,7 @@ from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
 from iceberg_incremental.query.text.clock import ClockStates
-from iceberg_incremental.query.text.parsing import spark_text, without_end
+from iceberg_incremental.query.text.parsing import mentions, replaced, spark_text, without_end
 from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, not_a_function
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.table.clock import UnknownTimeZoneError
@@ -286,7 +286,12 @@ class PlainSqlHooks(Room):
         self._require_same_types(plain)
         named = dict.fromkeys([*plain.sources, *(each.relation for each in plain.mentions)])
         columns = {table: self._columns_of_source(plain, table) for table in named}
-        return incremental_query(plain.sql, columns, self._catalog, types, unique_key)
+
+        def describe(sql: str) -> Mapping[str, str]:
+            named = mentions(sql, self._catalog)
+            return self.columns_of(replaced(sql, named, [plain.relation(each.relation) for each in named]))
+
+        return incremental_query(plain.sql, columns, self._catalog, types, unique_key, describe)
 
     def _columns_of_source(self, plain: PlainSql, table: TableName) -> Mapping[str, str]:
         """The columns of a table as a run reads it. Those of a snapshot are requested once per invocation."""

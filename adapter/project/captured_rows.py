@@ -140,7 +140,8 @@ class _Reader:
                 return self._relation(node.child).distinct()
             case op.SetOperation() | op.Join(kind="semi" | "anti"):
                 return self._relation(node.left)
-        return reduce(or_, map(self._relation, op.children_of(node)), _Relation())
+        parts = [*op.children_of(node), *(self._subqueries_in(node) if isinstance(node, op.Generate) else ())]
+        return reduce(or_, map(self._relation, parts), _Relation())
 
     def _joined(self, node: op.Node) -> set[Captured]:
         """The changes of different tables that a SELECT joins, or of which others decide whether they are rows."""
@@ -153,8 +154,9 @@ class _Reader:
             filters: list[op.Node] = list(self._subqueries_in(each))
             if isinstance(each, op.Join) and each.kind in ("semi", "anti"):
                 filters.append(each.right)
-            elif isinstance(each, op.Join):
-                left, right = (self._relation(side).within(rows) for side in (each.left, each.right))
+            elif isinstance(each, op.Join) or (isinstance(each, op.Generate) and filters):
+                sides = (each.left, each.right) if isinstance(each, op.Join) else (each.child, filters.pop(0))
+                left, right = (self._relation(side).within(rows) for side in sides)
                 found |= left.filtered_by(right) if right.filtered_by(left) else set()
             found = found.union(*(rows.within(rows).filtered_by(self._relation(other)) for other in filters))
         return found

@@ -111,7 +111,12 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
 
 def cost_of_keys(reads: Reads) -> float:
     """The estimated seconds of CPU to find the affected keys."""
-    return reads.views * _VIEW + reads.searched * _SEARCHED + _found(reads) * _FOUND
+    return reads.views * _VIEW + reads.searched * _SEARCHED + cost_of_scans(_found(reads))
+
+
+def cost_of_scans(rows: int) -> float:
+    """The estimated seconds of CPU to read rows of whole sources in order to find affected keys."""
+    return rows * _FOUND
 
 
 def _rebuild(reads: Reads) -> float:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ..table.history import TableName
 from .algebra import nodes as op
-from .algebra.build import Builder, Columns, Ctes
+from .algebra.build import Builder, Columns
 from .algebra.grouping import pivoted
-from .algebra.names import OPEN, Frame, Scope, either
+from .algebra.names import OPEN, Ctes, Frame, Scope, either
 from .algebra.nodes import column
+from .algebra.opaque import MISREAD
 from .algebra.tree import Tree
 from .text.dialect import PlainSpark
 from .text.parsing import query_in
@@ -27,8 +27,6 @@ TEXT = "ip_text"
 
 _UNKNOWN = Scope(Frame((), ((OPEN, column(("ip_unknown", OPEN))),)), None, {})
 """Where names are resolved that no relation has, such as ``current_date``."""
-
-_ERRORS = (Refusal, SqlglotError, RecursionError, ValueError, TypeError, LookupError, AttributeError)
 
 
 def any_tree(sql: str, columns: Mapping[TableName, Columns]) -> Tree | None:
@@ -47,7 +45,7 @@ def any_tree(sql: str, columns: Mapping[TableName, Columns]) -> Tree | None:
     builder = _AnyBuilder(columns, "")
     try:
         root = builder.query(parsed, {}, _UNKNOWN)
-    except _ERRORS:
+    except MISREAD:
         return None
     return Tree(root, builder.tables, {}, builder.types, builder.subqueries, builder.limits)
 

@@ -11,21 +11,22 @@ from sqlglot import exp
 from ..names import sql_name
 from ..table.history import TableName
 from .algebra import nodes as op
-from .algebra.build import build
+from .algebra.build import Describe, build
 from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree, without_orders
-from .complete import complete_text, supported
+from .complete import complete_text
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
 from .rules.delta import added
+from .rules.operators import How, Operator, operators
 from .rules.restrict import only, restricted
 from .rules.run import partitions, together
 from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta
-from .states import Broadcast, KeyView, State, TableStates
+from .states import Broadcast, Keys, KeyView, State, TableStates
 from .text.clauses import listed_values_sql
 from .text.clock import ClockStates
 from .text.moments import require_no_moment
@@ -220,6 +221,13 @@ class IncrementalQuery:
         found = scans(nodes, changes.tree.subqueries)
         return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
 
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators of the query, as if all of its tables had changed. None for one that is computed as a whole."""
+        if self.whole is not None and not self.reading.qualified:
+            return ()
+        of_root: How | None = None if self.key else "opaque" if self.summary is None else "grouped"
+        return operators(self._estimated(dict.fromkeys(self.reading.tables.values(), False), None), of_root=of_root)
+
     def _estimated(self, changed: Mapping[TableName, bool], clock: ClockStates | None) -> Changes:
         """The changes of a run of which only the changed tables are known."""
         states = {
@@ -228,7 +236,7 @@ class IncrementalQuery:
         }
         return self.changes(states, "", clock=clock)
 
-    def rows_sql(self, changes: Changes, keys: op.Keys) -> str:
+    def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
         root, select = self.tree.root, _select_of(self.tree.root)
         if self.of_rows and select is not None:
@@ -265,16 +273,18 @@ def incremental_query(
     catalog: str,
     types: Mapping[str, str],
     unique_key: Sequence[str] = (),
+    describe: Describe = lambda sql: {},
 ) -> IncrementalQuery:
     """Determine how a query is updated incrementally.
 
     ``columns``: the columns of each relation that it may read. ``catalog``: the default for names without a catalog.
     ``types``: the types of the result's columns, by name, as Spark returns them. ``unique_key``: the columns by which
-    rows are replaced, if possible. Raises NotAFunction for a query whose result does not depend on these relations
-    alone, and Refusal for one that cannot be parsed.
+    rows are replaced, if possible. ``describe``: returns the types of the columns of a part that is computed as a
+    whole, by name. Raises NotAFunction for a query whose result does not depend on these relations alone, and Refusal
+    for one that cannot be parsed.
     """
     try:
-        return _of_parts(sql, columns, catalog, types, unique_key)
+        return _of_parts(sql, columns, catalog, types, unique_key, describe)
     except NotAFunction:
         raise
     except Refusal as refusal:
@@ -308,10 +318,15 @@ def _of_parts(
     catalog: str,
     types: Mapping[str, str],
     unique_key: Sequence[str],
+    describe: Describe,
 ) -> IncrementalQuery:
     text = complete_text(sql, columns, catalog)
-    parsed_sql = supported(text, columns)
-    tree = build(parsed_sql, columns, catalog, list(types))
+    parsed_sql = parsed(text)
+    require_function(parsed_sql)
+    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    tree = build(parsed_sql, columns, catalog, list(types), describe)
+    if isinstance(root := _unsorted(tree.root), op.Opaque):
+        raise root.because
     reading = _reading(text, tree, catalog)
     tree = without_orders(tree)
     _require_known(tree)

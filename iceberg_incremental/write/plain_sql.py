@@ -15,9 +15,8 @@ from ..expose.same_key import same_key
 from ..metadata import MetadataReader
 from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
 from ..publish.publisher import Check, Published, Publisher
-from ..query.algebra.nodes import Keys
 from ..query.plan import IncrementalQuery, Scans
-from ..query.states import OldSnapshotExpiredError
+from ..query.states import Keys, OldSnapshotExpiredError
 from ..query.text.clock import ClockStates
 from ..spark.port import Spark, holding
 from ..sql import sql_names

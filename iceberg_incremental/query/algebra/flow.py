@@ -40,6 +40,8 @@ class Flow:
         match owner:
             case op.Alias():
                 return list(self.outputs(owner.child, column.name))
+            case op.Generate() if op.subqueries_in(owner.call):
+                return list(self.outputs(self._subqueries[owner.call.name].query, column.name))
             case op.Generate():
                 return [(owner, owner.call)]
             case op.Group() | op.Window():
@@ -61,7 +63,7 @@ class Flow:
                     yield from self.outputs(child, _same_place(name, op.names_of(node), op.names_of(child)))
             case op.SetOperation():
                 yield from self.outputs(node.left, name)
-            case _:
+            case op.Distinct() | op.Sort() | op.Limit():
                 yield from self.outputs(node.child, name)
 
     def reached(self, values: Iterable[exp.Expr]) -> set[op.Column]:

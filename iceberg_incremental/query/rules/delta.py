@@ -48,7 +48,7 @@ def difference(changes: Run, node: op.Result, state: State) -> list[op.Result] |
                     each or [none_of(child, changes.alias())] for each, child in zip(listed, node.children, strict=True)
                 ]
             return [renamed(each, op.names_of(node), changes.alias()) for those in listed for each in those or ()]
-        case op.Distinct() | op.SetOperation() | op.Limit() | op.Differing() | op.InState():
+        case op.Distinct() | op.SetOperation() | op.Limit() | op.Opaque() | op.Differing() | op.InState():
             return None if changes.is_changed(node) else []
 
 

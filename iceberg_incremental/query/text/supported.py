@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from sqlglot import exp
 
@@ -49,12 +49,32 @@ def require_function(tree: exp.Query) -> None:
             raise found
 
 
-def require_supported(tree: exp.Query) -> None:
+def require_supported(nodes: Iterable[exp.Expr]) -> None:
     """Raise Refusal for the first construct whose affected rows are not known."""
-    for node in tree.walk(bfs=False):
+    for node in nodes:
         found = _refusal_of(node)
         if found is not None:
             raise found
+
+
+def own_nodes(query: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of a query without those of its CTEs and of the queries in it."""
+    yield query
+    for key, value in query.args.items():
+        for child in value if isinstance(value, list) else [value]:
+            if key != "with_" and isinstance(child, exp.Expr):
+                yield from _outside_queries(child)
+
+
+def _outside_queries(node: exp.Expr) -> Iterator[exp.Expr]:
+    is_query = isinstance(node, exp.Query) and not is_nested(node)
+    if is_query and not isinstance(node, exp.Subquery):
+        return
+    yield node
+    for key, value in node.args.items():
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, exp.Expr) and not (is_query and key == "this"):
+                yield from _outside_queries(child)
 
 
 def _refusal_of(node: exp.Expr) -> Refusal | None:
@@ -70,7 +90,7 @@ def _refusal_of(node: exp.Expr) -> Refusal | None:
     return None
 
 
-_NAMES: dict[type[exp.Expr], str] = {exp.Collate: "COLLATE", exp.Pivot: "PIVOT", exp.Fetch: "FETCH"}
+_NAMES: dict[type[exp.Expr], str] = {exp.Pivot: "PIVOT", exp.Fetch: "FETCH"}
 
 
 def _named(node: exp.Expr) -> str:
@@ -141,9 +161,9 @@ def _join(node: exp.Join) -> Refusal | None:
     side, kind = node.side.upper(), node.kind.upper()
     if (node.method or "").upper() not in ("", "NATURAL") or side not in _JOINS or kind not in _KINDS:
         return refused(f"{node.method or side or kind} JOIN", node)
-    if isinstance(node.this, exp.Lateral):
-        return refused("JOIN LATERAL", node, "use LATERAL VIEW, or a correlated subquery")
-    if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values)):
+    if isinstance(node.this, exp.Lateral) and (side not in ("", "LEFT") or kind in ("SEMI", "ANTI")):
+        return refused(f"{side or kind} JOIN LATERAL", node, "use LEFT JOIN LATERAL, or EXISTS")
+    if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values, exp.Lateral)):
         return refused(f"JOIN {node.this.key.upper()}", node)
     return None
 
@@ -167,11 +187,25 @@ def _relation(node: exp.Expr) -> Refusal | None:
     return None
 
 
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike)
+
+
+def _collate(node: exp.Collate) -> Refusal | None:
+    """A collation decides what a comparison returns. Elsewhere, it would be that of a column."""
+    above = node.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    if isinstance(above, (*_COMPARISONS, exp.Between)) or (isinstance(above, exp.In) and not above.args.get("query")):
+        return None
+    return refused("COLLATE outside of a comparison", node, "use lower() or upper(), to ignore case")
+
+
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
     exp.Anonymous: _function,
     exp.Aliases: _several_names,
     exp.Literal: _text,
     exp.RawString: _text,
+    exp.Collate: _collate,
     exp.Column: _column,
     exp.Join: _join,
     exp.Select: _select,
