@@ -6,14 +6,13 @@ relations may have refers to a call ``ip_either`` of these columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from ..table.history import TableName
 from .algebra import nodes as op
 from .algebra.build import Builder, Columns
-from .algebra.grouping import pivoted
 from .algebra.names import OPEN, Ctes, Frame, Scope, either
 from .algebra.nodes import column
 from .algebra.opaque import MISREAD
@@ -50,36 +49,9 @@ def any_tree(sql: str, columns: Mapping[TableName, Columns]) -> Tree | None:
     return Tree(root, builder.tables, {}, builder.types, builder.subqueries, builder.limits)
 
 
-class _NoTypes(op.ColumnTypes):
-    def of_result(self, node: op.Result) -> list[str | None]:
-        """No types."""
-        return [None for _ in op.names_of(node)]
-
-
 class _AnyBuilder(Builder):
-    def __init__(self, columns: Mapping[TableName, Columns], catalog: str) -> None:
-        super().__init__(columns, catalog)
-        self.types = _NoTypes()
-
     def _aliased(self, found: op.Result, alias: str) -> op.Alias:
         return op.Alias(found, alias)
-
-    def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
-        rows, frame = self._plain_relation(node, ctes, outer)
-        for each in node.args.get("pivots") or ():
-            parts = each.expressions
-            if each.args.get("unpivot"):
-                parts = [part for field in each.args["fields"] for part in field.expressions]
-            values = [self._value(part.unalias(), Scope(frame, outer, ctes)) for part in parts]
-            if not each.args.get("unpivot"):
-                rows = op.Group(rows, self._alias(), (), tuple(values))
-                values = list(map(column, op.columns_of(rows)))
-            visible = dict(frame.visible)
-            names = pivoted(each, list(visible))
-            listed = tuple((name, visible.get(name, either(values))) for name in names)
-            rows = op.Alias(op.Project(rows, listed), self._alias())
-            frame = Frame.of((each.alias.lower(),), rows, names)
-        return rows, frame
 
     def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         try:
@@ -104,16 +76,6 @@ class _AnyBuilder(Builder):
         star = node.find(exp.Star)
         left_out = [] if star is None or (OPEN not in dict(found)) else star.args.get("except_") or []
         return [*found, *((each.name, exp.null()) for each in left_out)]
-
-    def _group(
-        self, select: exp.Select, rows: op.Rows, outputs: Sequence[tuple[str, exp.Expr]], others: Sequence[exp.Expr],
-        scope: Scope,
-    ) -> tuple[op.Rows, Callable[[exp.Expr], exp.Expr]] | None:  # fmt: skip
-        clause = select.args.get("group")
-        if clause is not None and OPEN in dict(outputs):  # the positions of columns are not known
-            is_placed = any(isinstance(each, exp.Literal) for each in clause.expressions)
-            clause.set("all", clause.args.get("all") or is_placed or None)
-        return super()._group(select, rows, outputs, others, scope)
 
     def _require_groups(self, rows: op.Rows, values: Sequence[exp.Expr]) -> None:
         """Leave that to Spark."""

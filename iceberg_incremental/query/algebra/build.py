@@ -16,7 +16,7 @@ from ..text.refusal import NotAFunction, Refusal, line_of, other_relation, refus
 from ..text.supported import is_aggregate, is_generator, is_nested, own_nodes, require_supported
 from . import nodes as op
 from .grouping import grouping, is_measure, pivoted, without_named_windows
-from .names import OPEN, Ctes, Expressions, Frame, Scope, Source, by_name, merged, without_alias
+from .names import OPEN, Ctes, Expressions, Frame, Scope, Source, by_name, either, merged, without_alias
 from .nodes import SUBQUERY, column
 from .opaque import MISREAD, opaque, reads_itself, without_ctes
 from .sql import Writer
@@ -205,11 +205,19 @@ class Builder(Expressions):
 
     def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         rows, frame = self._plain_relation(node, ctes, outer)
-        for each in node.args.get("pivots") or ():
-            rows = op.Values(
-                exp.Values(expressions=[]), self._alias(), tuple(pivoted(each, [n for n, _ in frame.visible]))
+        for each in node.args.get("pivots") or ():  # not supported, but its columns are known
+            fields, visible = each.args["fields"], dict(frame.visible)
+            parts = (
+                [part for field in fields for part in field.expressions] if each.args["unpivot"] else each.expressions
             )
-            frame = Frame.of((each.alias.lower(),), rows, rows.names)  # not supported, but its columns are known
+            values = [self._value(part.unalias(), Scope(frame, outer, ctes)) for part in parts]
+            if not each.args["unpivot"]:
+                rows = op.Group(rows, self._alias(), (), tuple(values))
+                values = list(map(column, op.columns_of(rows)))
+            names = pivoted(each, list(visible))
+            listed = tuple((name, visible.get(name, either(values))) for name in names)
+            rows = op.Alias(op.Project(rows, listed), self._alias())
+            frame = Frame.of((each.alias.lower(),), rows, names)
         return rows, frame
 
     def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:

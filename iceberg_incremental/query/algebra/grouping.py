@@ -26,7 +26,7 @@ def grouping(  # noqa: C901 (one case for each form of a clause)
         if isinstance(inner, exp.Tuple):
             return [found for each in inner.expressions for found in values(each)]
         if isinstance(inner, exp.Literal) and not inner.is_string:
-            return [outputs[int(inner.name) - 1].copy()]
+            return [each.copy() for each in outputs[int(inner.name) - 1 :][:1]]
         return [] if isinstance(inner, _SETS) else [value(inner)]
 
     def sets_of(node: exp.Expr, listed: Sequence[list[exp.Expr]]) -> list[list[exp.Expr]]:
