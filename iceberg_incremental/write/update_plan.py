@@ -72,7 +72,7 @@ class UpdatePlan:
             return REPLACE_ALL
         if self.added is not None:
             return "append"
-        if self.keys is not None and not self.keys.keys:
+        if self.keys is None or not self.keys.keys:
             return "none"
         return "replace_keys" if self.continued is None else "update_groups"
 

@@ -5,7 +5,7 @@ A mistake here cannot give wrong data: Spark's plan of the tree's SQL is compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -39,14 +39,15 @@ def build(
     catalog: str,
     names: Sequence[str] | None = None,
     describe: Describe | None = None,
+    declared: Collection[str] = (),
 ) -> Tree:
     """The tree of a query. ``columns``: those of each relation that it may read. ``catalog``: the default catalog.
 
     ``names``: those of the result's columns, if they are known. ``describe``: Spark's types for the parts of the query
     that no rule knows. Without it, no construct is checked: the tree only tells which columns each query returns.
-    Raises Refusal.
+    ``declared``: as in ``require_function``. Raises Refusal.
     """
-    builder = _Builder(columns, catalog, describe)
+    builder = _Builder(columns, catalog, describe, declared)
     try:
         root = builder.query(tree.copy(), {}, None)
     except Refusal:
@@ -60,8 +61,15 @@ def build(
 
 
 class _Builder(Expressions):
-    def __init__(self, columns: Mapping[TableName, Columns], catalog: str, describe: Describe | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[TableName, Columns],
+        catalog: str,
+        describe: Describe | None = None,
+        declared: Collection[str] = (),
+    ) -> None:
         super().__init__()
+        self._declared = declared
         self._describe = describe
         self._columns = columns
         self._by_name = {str(table).lower(): table for table in columns}
@@ -81,7 +89,7 @@ class _Builder(Expressions):
             return self._query(node, ctes, outer)
         subqueries = dict(self.subqueries)
         try:
-            require_supported(own_nodes(node))
+            require_supported(own_nodes(node), self._declared)
             return self._query(node, ctes, outer)
         except NotAFunction:
             raise
@@ -291,14 +299,6 @@ class _Builder(Expressions):
                 raise refused("JOIN LATERAL of a function with a condition", node, "use LATERAL VIEW and WHERE")
             return self._generated(rows, frame, self._value(lateral.this, scope), alias, names, outer=is_outer)
         query = self.query(lateral.this, scope.ctes, scope)
-        if on is not None and not is_always:
-            inner = self._aliased(query, self._alias())
-            own = Frame.of((alias,), inner, names or inner.names)
-            both = Frame((*frame.sources, *own.sources), (*frame.visible, *own.visible))
-            condition = self._value(on, replace(scope, frame=both))
-            if op.subqueries_in(condition):
-                raise refused("a subquery in ON of JOIN LATERAL", node, "use it in WHERE of the subquery")
-            query = op.Project(op.Filter(inner, condition), own.visible)
         shown = op.names_of(query)
         if len({name.lower() for name in shown}) != len(shown):
             raise refused("two columns with the same name", None, "add a different alias to each of them")
@@ -307,7 +307,15 @@ class _Builder(Expressions):
         self.types.columns |= {(found.alias, each): type_ for each, type_ in zip(shown, types, strict=True)}
         columns = tuple(zip(names or shown, (column((found.alias, each)) for each in shown), strict=True))
         source = Source((alias,) if alias else (), columns)
-        return found, Frame((*frame.sources, source), (*frame.visible, *columns))
+        both = Frame((*frame.sources, source), (*frame.visible, *columns))
+        if is_always or on is None:
+            return found, both
+        condition = self._value(on, replace(scope, frame=both))
+        if not is_outer:
+            return op.Filter(found, condition), both
+        if op.subqueries_in(condition):
+            raise refused("a subquery in ON of LEFT JOIN LATERAL", node, "use it in WHERE of the subquery")
+        return replace(found, on=condition), both
 
     # SELECT
 
