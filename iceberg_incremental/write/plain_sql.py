@@ -165,7 +165,7 @@ class PlainSqlWriter:
         for view in found.views:
             held.enter_context(holding(self._spark, view.name, view.sql))
         ((may_alter,),) = self._spark.rows(found.sql)
-        return None if may_alter in (None, True, "true") else UpdatePlan(Choice(False, BELOW_LIMIT))
+        return None if may_alter in (None, True, "true") else UpdatePlan(Choice(False, BELOW_LIMIT), is_left_alone=True)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """The plan that updates the table's groups. None if that is impossible, or if replacing all rows is cheaper."""
