@@ -38,6 +38,8 @@ class Choice:
     estimated: tuple[float, float] | None = None
 
 
+BELOW_LIMIT = "all changed rows come after the last row that LIMIT returns"
+"""The reason to change no row."""
 ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
 """The choice to insert new rows without finding affected keys."""
 
@@ -107,6 +109,11 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
         "replace all rows)"
     )
     return Choice(True, text, (keep, rebuild))
+
+
+def rebuild_is_cheaper_than_finding(reads: Reads) -> bool:
+    """Whether replacing all rows is cheaper than finding the changed rows alone, which then decide about a LIMIT."""
+    return _rebuild(reads) < _VIEW + cost_of_keys(reads)
 
 
 def cost_of_keys(reads: Reads) -> float:

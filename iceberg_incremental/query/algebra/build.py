@@ -5,7 +5,7 @@ A mistake here cannot give wrong data: Spark's plan of the tree's SQL is compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -15,8 +15,8 @@ from ..text.dialect import PlainSpark
 from ..text.refusal import NotAFunction, Refusal, line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested, own_nodes, require_supported
 from . import nodes as op
-from .grouping import grouping, is_measure, pivoted, without_named_windows
-from .names import OPEN, Ctes, Expressions, Frame, Scope, Source, by_name, either, merged, without_alias
+from .grouping import grouping, is_measure, without_named_windows
+from .names import OPEN, Ctes, Expressions, Frame, Scope, Source, by_name, merged, without_alias
 from .nodes import SUBQUERY, column
 from .opaque import MISREAD, opaque, reads_itself, without_ctes
 from .sql import Writer
@@ -39,14 +39,15 @@ def build(
     catalog: str,
     names: Sequence[str] | None = None,
     describe: Describe | None = None,
+    declared: Collection[str] = (),
 ) -> Tree:
     """The tree of a query. ``columns``: those of each relation that it may read. ``catalog``: the default catalog.
 
     ``names``: those of the result's columns, if they are known. ``describe``: Spark's types for the parts of the query
     that no rule knows. Without it, no construct is checked: the tree only tells which columns each query returns.
-    Raises Refusal.
+    ``declared``: as in ``require_function``. Raises Refusal.
     """
-    builder = Builder(columns, catalog, describe)
+    builder = Builder(columns, catalog, describe, declared)
     try:
         root = builder.query(tree.copy(), {}, None)
     except Refusal:
@@ -62,8 +63,15 @@ def build(
 class Builder(Expressions):
     """Builds the operators of one query."""
 
-    def __init__(self, columns: Mapping[TableName, Columns], catalog: str, describe: Describe | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[TableName, Columns],
+        catalog: str,
+        describe: Describe | None = None,
+        declared: Collection[str] = (),
+    ) -> None:
         super().__init__()
+        self._declared = declared
         self._describe = describe
         self._columns = columns
         self._by_name = {str(table).lower(): table for table in columns}
@@ -84,7 +92,7 @@ class Builder(Expressions):
             return self._query(node, ctes, outer)
         subqueries = dict(self.subqueries)
         try:
-            require_supported(own_nodes(node))
+            require_supported(own_nodes(node), self._declared)
             return self._query(node, ctes, outer)
         except NotAFunction:
             raise
@@ -206,18 +214,8 @@ class Builder(Expressions):
     def _relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         rows, frame = self._plain_relation(node, ctes, outer)
         for each in node.args.get("pivots") or ():  # not supported, but its columns are known
-            fields, visible = each.args["fields"], dict(frame.visible)
-            parts = (
-                [part for field in fields for part in field.expressions] if each.args["unpivot"] else each.expressions
-            )
-            values = [self._value(part.unalias(), Scope(frame, outer, ctes)) for part in parts]
-            if not each.args["unpivot"]:
-                rows = op.Group(rows, self._alias(), (), tuple(values))
-                values = list(map(column, op.columns_of(rows)))
-            names = pivoted(each, list(visible))
-            listed = tuple((name, visible.get(name, either(values))) for name in names)
-            rows = op.Alias(op.Project(rows, listed), self._alias())
-            frame = Frame.of((each.alias.lower(),), rows, names)
+            rows = self._pivoted(each, rows, Scope(frame, outer, ctes))
+            frame = Frame.of((each.alias.lower(),), rows, rows.names)
         return rows, frame
 
     def _plain_relation(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
@@ -303,14 +301,6 @@ class Builder(Expressions):
                 raise refused("JOIN LATERAL of a function with a condition", node, "use LATERAL VIEW and WHERE")
             return self._generated(rows, frame, self._value(lateral.this, scope), alias, names, outer=is_outer)
         query = self.query(lateral.this, scope.ctes, scope)
-        if on is not None and not is_always:
-            inner = self._aliased(query, self._alias())
-            own = Frame.of((alias,), inner, names or inner.names)
-            both = Frame((*frame.sources, *own.sources), (*frame.visible, *own.visible))
-            condition = self._value(on, replace(scope, frame=both))
-            if op.subqueries_in(condition):
-                raise refused("a subquery in ON of JOIN LATERAL", node, "use it in WHERE of the subquery")
-            query = op.Project(op.Filter(inner, condition), own.visible)
         shown = op.names_of(query)
         if len({name.lower() for name in shown}) != len(shown):
             raise refused("two columns with the same name", None, "add a different alias to each of them")
@@ -319,7 +309,15 @@ class Builder(Expressions):
         self.types.columns |= {(found.alias, each): type_ for each, type_ in zip(shown, types, strict=True)}
         columns = tuple(zip(names or shown, (column((found.alias, each)) for each in shown), strict=True))
         source = Source((alias,) if alias else (), columns)
-        return found, Frame((*frame.sources, source), (*frame.visible, *columns))
+        both = Frame((*frame.sources, source), (*frame.visible, *columns))
+        if is_always or on is None:
+            return found, both
+        condition = self._value(on, replace(scope, frame=both))
+        if not is_outer:
+            return op.Filter(found, condition), both
+        if op.subqueries_in(condition):
+            raise refused("a subquery in ON of LEFT JOIN LATERAL", node, "use it in WHERE of the subquery")
+        return replace(found, on=condition), both
 
     # SELECT
 

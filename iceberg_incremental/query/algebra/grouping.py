@@ -80,13 +80,3 @@ def without_named_windows(select: exp.Select) -> None:
             if given:
                 window.set(key, [each.copy() for each in given] if isinstance(given, list) else given.copy())
     select.set("windows", None)
-
-
-def pivoted(node: exp.Pivot, names: Sequence[str]) -> list[str]:
-    """The names of the columns that PIVOT or UNPIVOT returns for a relation with some columns."""
-    parts = [*node.expressions, *(node.args.get("fields") or ())]
-    read = {each.name.lower() for part in parts for each in part.find_all(exp.Column)}
-    rest = [name for name in names if name.lower() not in read]
-    if not node.args.get("unpivot"):
-        return [*rest, *(each.name for each in node.args.get("columns") or ())]
-    return [*rest, *(each.this.name for each in node.args["fields"]), *(each.name for each in node.expressions)]

@@ -290,6 +290,26 @@ class Expressions(ABC):
         self.types.columns[SUBQUERY, name] = type_
         return column((SUBQUERY, name))
 
+    def _pivoted(self, node: exp.Pivot, rows: op.Rows, scope: Scope) -> op.Alias:
+        """The columns that PIVOT or UNPIVOT returns, each with an expression that it may consist of."""
+        visible, parts = dict(scope.frame.visible), node.expressions
+        names = [each.name for each in node.args.get("columns") or ()]
+        if node.args.get("unpivot"):
+            fields = node.args["fields"]
+            names = [*(each.this.name for each in fields), *(each.name for each in parts)]
+            parts = [part for each in fields for part in each.expressions]
+        read = {
+            each.name.lower()
+            for part in (*node.expressions, *node.args["fields"])
+            for each in part.find_all(exp.Column)
+        }
+        values = [self._value(part.unalias(), scope) for part in parts]
+        if not node.args.get("unpivot"):
+            rows = op.Group(rows, self._alias(), (), tuple(values))
+            values = list(map(column, op.columns_of(rows)))
+        rest = [(name, value) for name, value in visible.items() if name.lower() not in read]
+        return op.Alias(op.Project(rows, (*rest, *((name, either(values)) for name in names))), self._alias())
+
     def _expand_stars(self, holder: exp.Expr, scope: Scope) -> None:
         """Replace stars in arguments by the columns of the relations in FROM."""
         for star in list(holder.find_all(exp.Star)):

@@ -85,13 +85,17 @@ class Join:
 
 @dataclass(frozen=True, eq=False)
 class Generate:
-    """Several rows for each row: LATERAL VIEW, or JOIN LATERAL if ``call`` is a subquery."""
+    """Several rows for each row: LATERAL VIEW, or JOIN LATERAL if ``call`` is a subquery.
+
+    ``outer``: whether a row without any is kept. ``on``: the condition of LEFT JOIN LATERAL; None if always true.
+    """
 
     child: Rows
     call: exp.Expr
     alias: str
     names: tuple[str, ...]
     outer: bool = False
+    on: exp.Expr | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +313,7 @@ def expressions_of(node: Node) -> list[exp.Expr]:
         case Join():
             return [] if node.on is None else [node.on]
         case Generate():
-            return [node.call]
+            return [node.call, *([] if node.on is None else [node.on])]
         case Group():
             return [*node.keys, *node.measures]
         case Window():
@@ -418,7 +422,7 @@ def with_expressions(node: Node, change: Callable[[exp.Expr], exp.Expr]) -> Node
         case Join():
             return replace(node, on=next(given))
         case Generate():
-            return replace(node, call=next(given))
+            return replace(node, call=next(given), on=next(given, None))
         case Group():
             keys = tuple(next(given) for _ in node.keys)
             return replace(node, keys=keys, measures=tuple(given))

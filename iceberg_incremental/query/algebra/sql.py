@@ -196,11 +196,13 @@ class Writer:
                 return self._join(node, state, outer)
             case op.Generate():
                 parts = self._source(node.child, state, outer)
-                call = self._text(node.call, _over(parts, outer), state)
+                names = _over(parts, outer)
+                call = self._text(node.call, names, state)
                 columns = ", ".join(map(sql_name, node.names))
                 if op.subqueries_in(node.call):
                     word = "left join" if node.outer else "join"
                     source = f"{parts.source} {word} lateral {call} as {sql_name(node.alias)}({columns})"
+                    source += "" if node.on is None else f" on {self._text(node.on, names, state)}"
                 else:
                     word = "lateral view outer" if node.outer else "lateral view"
                     source = f"{parts.source} {word} {call} {sql_name(node.alias)} as {columns}"

@@ -100,7 +100,7 @@ class Changes(Run):
 
     def _generate(self, node: op.Generate, state: State, own: _Own | None) -> list[Variant]:
         """What changed rows generate, and rows for which the subquery of JOIN LATERAL may return others."""
-        if self.shifts(node.call) and not op.subqueries_in(node.call):
+        if any(self.shifts(each) for each in op.expressions_of(node) if not op.subqueries_in(each)):
             return whole_states(node, state)
         found = self._of_expressions(node.child, [node.call], state, own)
         return [(at, replace(node, child=each)) for at, each in found]

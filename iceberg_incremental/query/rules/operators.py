@@ -62,13 +62,18 @@ class _Operators:
         self._values: dict[op.Column, exp.Expr] = {}
         self._names: dict[str, str] = {}
 
-    def of(self, node: op.Node, select: op.Project | None) -> list[Operator]:
-        """The operators of a tree. ``select``: the SELECT above rows."""
+    def of(self, node: op.Node, select: op.Project | None, *, in_subquery: bool = False) -> list[Operator]:
+        """The operators of a tree. ``select``: the SELECT above rows.
+
+        ``in_subquery``: whether the operator is in the last SELECT of a subquery. Its value is not computed to find
+        changed rows: they are the rows around it that changed rows below its groups and LIMIT reach.
+        """
         if isinstance(node, op.Alias) and node.child in self._seen:
             return [Operator("again", "a part that is already listed", "incremental", (), {}, ())]
         self._seen |= {node.child} if isinstance(node, op.Alias) else set()
         own = node if isinstance(node, op.Project) else select
-        inputs = [found for child in op.children_of(node) for found in self.of(child, own)]
+        inside = in_subquery and not isinstance(node, op.Alias)
+        inputs = [found for child in op.children_of(node) for found in self.of(child, own, in_subquery=inside)]
         if isinstance(node, op.Scan):
             self._names[node.alias] = self._changes.tree.tables[node.table].name
         if isinstance(node, op.Group):
@@ -78,10 +83,11 @@ class _Operators:
             self._values |= {(node.alias, f"w{at}"): each for at, each in enumerate(node.functions)}
         for name in op.subqueries_of(node):
             found = self._changes.tree.subqueries[name]
-            within = self.of(found.query, None)
+            within = self.of(found.query, None, in_subquery=True)
             inputs.append(self._operator(f"subquery ({found.kind})", "", "incremental", found.query, within))
         named = self._named(node)
-        return inputs if named is None else [self._operator(*named, self._how(node, select), node, inputs)]
+        how: How = "incremental" if in_subquery else self._how(node, select)
+        return inputs if named is None else [self._operator(*named, how, node, inputs)]
 
     def _operator(self, name: str, text: str, how: How, node: op.Node, inputs: Sequence[Operator]) -> Operator:
         below = op.all_nodes(node, self._changes.tree.subqueries)

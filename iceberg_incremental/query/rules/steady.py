@@ -240,8 +240,17 @@ class Stability:
                     self._rows(child, block)  # type: ignore[arg-type] # of rows
                 is_of_groups = isinstance(node, op.Filter) and isinstance(_below_filters(node), op.Group)
                 self._decide(self._in(each, block, decides=not is_of_groups) for each in op.expressions_of(node))
+                if isinstance(node, op.Generate):
+                    self._note_generated(node, block)
             case _:
                 return
+
+    def _note_generated(self, node: op.Generate, block: op.Project) -> None:
+        """Note the unstable columns of JOIN LATERAL."""
+        for name in op.subqueries_in(node.call):
+            listed = self._of_result(self._tree.subqueries[name].query)
+            for each, found in zip(node.names, listed, strict=True):
+                self._columns[node.alias, each] = [replace(one, block=block) for one in found]
 
     def _own(self, part: exp.Expr, inexact: Mapping[int, tuple[exp.Expr, bool]], block: op.Project) -> list[Unstable]:
         """The unstable expressions in an aggregate or window function: its own functions, and those that it reads."""

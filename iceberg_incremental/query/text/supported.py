@@ -41,18 +41,21 @@ _VARIABLE = re.compile(r"\$\{\S+?\}")
 _SAMPLED = {"sample": "TABLESAMPLE", "version": "time travel", "when": "time travel"}
 
 
-def require_function(tree: exp.Query) -> None:
-    """Raise NotAFunction for the first construct whose result is not a function of the rows of its relations."""
+def require_function(tree: exp.Query, declared: Collection[str] = ()) -> None:
+    """Raise NotAFunction for the first construct whose result is not a function of the rows of its relations.
+
+    ``declared``: the names of functions of the user's that are deterministic, in lower case.
+    """
     for node in tree.walk(bfs=False):
-        found = _refusal_of(node)
+        found = _refusal_of(node, declared)
         if isinstance(found, NotAFunction):
             raise found
 
 
-def require_supported(nodes: Iterable[exp.Expr]) -> None:
-    """Raise Refusal for the first construct whose affected rows are not known."""
+def require_supported(nodes: Iterable[exp.Expr], declared: Collection[str] = ()) -> None:
+    """Raise Refusal for the first construct whose affected rows are not known. ``declared``: see require_function."""
     for node in nodes:
-        found = _refusal_of(node)
+        found = _refusal_of(node, declared)
         if found is not None:
             raise found
 
@@ -77,7 +80,9 @@ def _outside_queries(node: exp.Expr) -> Iterator[exp.Expr]:
                 yield from _outside_queries(child)
 
 
-def _refusal_of(node: exp.Expr) -> Refusal | None:
+def _refusal_of(node: exp.Expr, declared: Collection[str]) -> Refusal | None:
+    if isinstance(node, exp.Anonymous):
+        return _function(node, declared)
     check = _CHECKS.get(type(node))
     if check is not None:
         return check(node)
@@ -99,7 +104,20 @@ def _named(node: exp.Expr) -> str:
     return _NAMES.get(type(node)) or f"the expression {node.sql(PlainSpark)[:60]}"
 
 
-def _function(node: exp.Anonymous) -> Refusal | None:
+def called(tree: exp.Expr, declared: Collection[str]) -> set[str]:
+    """Those of some functions that SQL calls, in lower case."""
+    return {_full_name(each) for each in tree.find_all(exp.Anonymous)} & {name.lower() for name in declared}
+
+
+def _full_name(node: exp.Anonymous) -> str:
+    """The name of a called function with its catalog and schema, as far as the text has them, in lower case."""
+    above = node.parent
+    if not (isinstance(above, exp.Dot) and node.arg_key == "expression"):
+        return node.name.lower()
+    return ".".join([*(part.name for part in above.this.find_all(exp.Identifier)), node.name]).lower()
+
+
+def _function(node: exp.Anonymous, declared: Collection[str]) -> Refusal | None:
     name = node.name.lower()
     if name in functions.VOLATILE | functions.NOT_DETERMINISTIC or (name == "unix_timestamp" and not node.expressions):
         return not_a_function(
@@ -107,10 +125,15 @@ def _function(node: exp.Anonymous) -> Refusal | None:
             node,
             "compute it in a query that reads this model, or take it from a source",
         )
-    if name in functions.UNSUPPORTED:
-        return refused(f"the function {name}()", node)
-    if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
-        return not_a_function(f"{name}(), which is not a built-in function of Spark", node, "use built-in functions")
+    full_name = _full_name(node)
+    if full_name == name in functions.UNSUPPORTED or full_name in declared:
+        return refused(f"the function {full_name}()", node)
+    if full_name != name or name not in _KNOWN:
+        return not_a_function(
+            f"{full_name}(), which is not a built-in function of Spark",
+            node,
+            "use built-in functions, or list it in deterministic_functions if its value depends on its arguments alone",
+        )
     return None
 
 
@@ -201,7 +224,6 @@ def _collate(node: exp.Collate) -> Refusal | None:
 
 
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
-    exp.Anonymous: _function,
     exp.Aliases: _several_names,
     exp.Literal: _text,
     exp.RawString: _text,

@@ -67,6 +67,8 @@ WHOLE = {
     "(partition by k order by s) as n from db.a) t group by n, c": "row_number(), which may choose",
     "select * from db.a pivot (sum(x) for k in (1, 2))": "PIVOT",
     "select t.n, t.v from db.a unpivot (v for n in (k, x)) t": "UNPIVOT",
+    "select cast(l.m as string) as t, count(*) as n from db.a join lateral (select max(t.d) as m from db.a t "
+    "where t.k = a.x) l group by cast(l.m as string)": "max(), which may return another of equal values",
     "select s collate utf8_lcase as t from db.a": "COLLATE outside of a comparison",
     "with p as (select * from (select k, d from db.a) pivot (sum(d) for k in (1 as one))) select one from p": "PIVOT",
 }
