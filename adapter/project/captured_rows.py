@@ -235,16 +235,19 @@ class _Reader:
             owner = self._flow.owner(column)
             return isinstance(owner, (op.Scan, op.Alias)) and bool(self._relation(owner).within(rows).changes)
 
-        filters = [each for each in level_nodes(node) if isinstance(each, op.Filter)]
-        for greater, lesser in (pair for each in filters for pair in _ordered(each.condition)):
-            columns = list(greater.find_all(exp.Column))
-            if columns and all(map(is_changed, columns)) and self._is_own_maximum(lesser):
-                return True
+        filters = [each.condition for each in level_nodes(node) if isinstance(each, op.Filter)]
+        for each in (each for condition in filters for each in op.conjuncts(condition)):
+            if isinstance(each, (exp.GT, exp.GTE, exp.LT, exp.LTE)):
+                is_less = isinstance(each, (exp.LT, exp.LTE))
+                greater, lesser = (each.right, each.left) if is_less else (each.left, each.right)
+                columns = list(greater.find_all(exp.Column))
+                if columns and all(map(is_changed, columns)) and self._is_own_maximum(lesser):
+                    return True
         return False
 
     def _is_own_maximum(self, value: exp.Expr) -> bool:
         """Whether a value is a maximum of the whole of the model's table, or another value if the table is empty."""
-        value = value.expressions[0] if _is_call(value, "coalesce") else value.unnest()
+        value = next(iter(value.expressions), value) if _is_call(value, "coalesce") else value.unnest()
         if not isinstance(value, exp.Column) or value.table != op.SUBQUERY:
             return False
         nodes = op.all_nodes(self._tree.subqueries[value.name].query, self._tree.subqueries)
@@ -274,9 +277,9 @@ def _sums_up(value: exp.Expr, node: op.Node) -> bool:
     """
     name = name_of(value)
     if isinstance(node, op.Group) and name in ("max", "min"):
-        (argument,) = call_of(value).expressions
-        orders = [call_of(each).expressions[1] for each in node.measures if name_of(each) == f"{name}_by"]
-        return not (argument in orders or _is_call(argument, "struct", "named_struct"))
+        arguments = call_of(value).expressions
+        orders = [call_of(each).expressions[1:] for each in node.measures if name_of(each) == f"{name}_by"]
+        return not (arguments in orders or any(_is_call(each, "struct", "named_struct") for each in arguments))
     return name in _OF_SEVERAL
 
 
@@ -292,12 +295,3 @@ def _leaves_deletions_out(condition: exp.Expr) -> bool:
         if bool(values) and listed is negated:
             return True
     return False
-
-
-def _ordered(condition: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """The pairs of a greater and a lesser value in the parts of a condition, all of which must hold."""
-    for each in op.conjuncts(condition):
-        if isinstance(each, (exp.GT, exp.GTE)):
-            yield each.left, each.right
-        elif isinstance(each, (exp.LT, exp.LTE)):
-            yield each.right, each.left

@@ -15,6 +15,7 @@ from .text.dialect import PlainSpark, may_be_moment
 from .text.parsing import Columns, parsed, spark_text
 from .text.refusal import Refusal
 from .text.supported import require_columns, require_supported
+from .text.tokens import edited
 
 
 def complete_text(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> str:
@@ -49,13 +50,14 @@ def with_marks_of_texts(sql: str, columns: Mapping[TableName, Columns], catalog:
     texts = [each for part in parts for each in part.find_all(exp.Literal) if may_be_moment(each.name)]
     if not all(_is_cast(each, tree.types.of) for each in texts if each.is_string):
         return sql
-    for at in reversed(places):
+    edits = []
+    for at in places:
         start, mark = tokens[at].start, text_mark(words[at])
         before = tokens[at - 1] if at else None
         if before is not None and before.text.lower() in _TYPES:  # date 'today'
             start, mark = before.start, f"cast({mark} as {before.text})"
-        sql = f"{sql[:start]}{mark}{sql[tokens[at].end + 1 :]}"
-    return sql
+        edits.append((start, tokens[at].end + 1, mark))
+    return edited(sql, edits)
 
 
 _TYPES = ("date", "timestamp", "timestamp_ntz", "timestamp_ltz")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from .complete import supported
 from .text.moments import require_no_moment
-from .text.parsing import parsed
 from .text.refusal import refused
-from .text.supported import is_aggregate, is_generator, is_nested, require_columns, require_supported
+from .text.supported import is_aggregate, is_generator, is_in_expression, is_nested
 
 _CLAUSES = {
     "joins": "a join",
@@ -23,9 +23,7 @@ _CLAUSES = {
 
 def require_row_wise(sql: str) -> None:
     """Raise Refusal unless each row of a query's result depends only on one row of one relation."""
-    tree = parsed(sql)
-    require_supported(tree.walk(bfs=False))
-    require_columns(tree)
+    tree = supported(sql, {})
     union = tree.find(exp.SetOperation)
     if union is not None:
         raise refused(union.key.upper(), union)
@@ -36,9 +34,7 @@ def require_row_wise(sql: str) -> None:
 
 def require_constant(expression: str) -> None:
     """Raise Refusal for an expression whose value can differ between computations in a session."""
-    tree = parsed(f"select date(({expression})) as ip_value")  # dbt compares it with times
-    require_supported(tree.walk(bfs=False))
-    require_columns(tree)
+    tree = supported(f"select date(({expression})) as ip_value", {})  # dbt compares it with times
     found = tree.find(exp.Column, exp.Table)
     if found is not None:
         raise refused("a column" if isinstance(found, exp.Column) else "a subquery", found)
@@ -54,7 +50,7 @@ def _require_row_wise(select: exp.Select) -> None:
         raise refused("a SELECT that reads no table", select)
     if is_nested(clause.this):
         raise refused("a join in parentheses", select)
-    if any(node.find_ancestor(exp.Select) is select and _is_subquery(node) for node in select.find_all(exp.Query)):
+    if any(node.find_ancestor(exp.Select) is select and is_in_expression(node) for node in select.find_all(exp.Query)):
         raise refused("a subquery in an expression", select)
     for node in select.walk():
         construct = _construct_of(node)
@@ -69,11 +65,3 @@ def _construct_of(node: exp.Expr) -> str | None:
     if is_aggregate(node):
         return "an aggregate"
     return "a function that returns several rows" if is_generator(node) else None
-
-
-def _is_subquery(node: exp.Expr) -> bool:
-    """Whether a query is in an expression, not in FROM or WITH."""
-    above = node.parent
-    while isinstance(above, exp.Subquery):
-        above = above.parent
-    return not isinstance(above, (exp.From, exp.CTE, exp.SetOperation))

@@ -7,15 +7,16 @@ the values of VALUES while it analyzes a query, so its plans do not show them.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import Token, TokenType
 
-from .dialect import CLOSING, OPENING, PlainSpark
+from .dialect import PlainSpark
 from .refusal import refused
+from .tokens import ENDS, edited, end_of, same_level
 
-_ENDS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SEMICOLON)
 _OTHER_ORDERS = (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY)
 _BEFORE_NAMES = (TokenType.DOT, TokenType.ALIAS, TokenType.COMMA, TokenType.SELECT)
 
@@ -34,7 +35,7 @@ def with_complete_orders(sql: str, counts: Callable[[str], Mapping[str, int]]) -
     clauses = _clauses(sql)
     if not clauses:
         return sql
-    found = counts(_edited(sql, [(start, end, str(number)) for number, (start, end, *_) in enumerate(clauses)]))
+    found = counts(edited(sql, [(start, end, str(number)) for number, (start, end, *_) in enumerate(clauses)]))
     if len(found) != len(clauses):
         raise refused("LIMIT in this place", None, "write the query that has it in a CTE")
     edits = []
@@ -44,7 +45,7 @@ def with_complete_orders(sql: str, counts: Callable[[str], Mapping[str, int]]) -
             edits.append((place, place, f"order by {listed} "))
         elif order and not before.lower().endswith((f"order by {listed}", f", {listed}")):
             edits.append((len(before), len(before), f", {listed}"))
-    return _edited(sql, edits)
+    return edited(sql, edits)
 
 
 _Clause = tuple[int, int, int, int, "bool | None"]
@@ -61,14 +62,14 @@ def _clauses(sql: str) -> list[_Clause]:
     for place, token in enumerate(tokens):
         if token.token_type not in (TokenType.LIMIT, TokenType.OFFSET) or not _is_clause(tokens, place):
             continue
-        before = _before(tokens, place)
+        before = list(same_level(tokens, place, -1))
         if token.token_type is TokenType.OFFSET and any(tokens[at].token_type is TokenType.LIMIT for at in before):
             continue
         if any(tokens[at].token_type in _OTHER_ORDERS for at in before):
             raise refused("LIMIT with SORT BY, CLUSTER BY or DISTRIBUTE BY", None, "write ORDER BY")
         order = next((at for at in before if tokens[at].token_type is TokenType.ORDER_BY), None)
         is_all = order is not None and _is_by_all([each.text.upper() for each in tokens[order + 1 : place]])
-        start, end = tokens[place + 1].start, tokens[_end(tokens, place + 1)].end + 1
+        start, end = tokens[place + 1].start, tokens[end_of(tokens, place, (*ENDS, TokenType.OFFSET)) - 1].end + 1
         last = tokens[place - 1].end + 1
         found.append((start, end, token.start, last, None if order is None else not is_all))
     return found
@@ -83,37 +84,6 @@ def _is_clause(tokens: Sequence[Token], place: int) -> bool:
     before = tokens[place - 1].token_type if place else TokenType.SELECT
     after = tokens[place + 1].token_type if place + 1 < len(tokens) else TokenType.COMMA
     return before not in _BEFORE_NAMES and after in (TokenType.NUMBER, TokenType.L_PAREN, TokenType.ALL)
-
-
-def _before(tokens: Sequence[Token], place: int) -> list[int]:
-    """The places before another one in the same query and the same parentheses, from the last one."""
-    found, depth = [], 0
-    for at in range(place - 1, -1, -1):
-        type_ = tokens[at].token_type
-        depth += (type_ in CLOSING) - (type_ in OPENING)
-        if depth < 0:
-            break
-        if not depth:
-            found.append(at)
-    return found
-
-
-def _end(tokens: Sequence[Token], place: int) -> int:
-    """The last token of an expression that starts at a place."""
-    depth = 0
-    for at in range(place, len(tokens)):
-        type_ = tokens[at].token_type
-        depth += (type_ in OPENING) - (type_ in CLOSING)
-        if depth < 0 or (not depth and type_ in (*_ENDS, TokenType.OFFSET)):
-            return at - 1
-    return len(tokens) - 1
-
-
-def _edited(sql: str, edits: Sequence[tuple[int, int, str]]) -> str:
-    """The text with other texts in the place of some parts, in the order of the text."""
-    for start, end, text in reversed(edits):
-        sql = f"{sql[:start]}{text}{sql[end:]}"
-    return sql
 
 
 _PLAIN = re.compile(r"-?\d+(\.\d+)?|'[^'\\]*'|null|true|false", re.IGNORECASE)
@@ -133,24 +103,19 @@ def _listed_values(sql: str) -> Iterator[str]:
     tokens = PlainSpark().tokenize(sql)
     for place, token in enumerate(tokens):
         if token.token_type is TokenType.VALUES:
-            for start, end in _places(tokens, place + 1):
+            for start, end in _places(tokens, place):
                 yield sql[tokens[start].start : tokens[end].end + 1]
 
 
-def _places(tokens: Sequence[Token], first: int) -> Iterator[tuple[int, int]]:
-    """The first and the last token of each value. ``first``: the first token after VALUES."""
-    depth, start = 0, first
-    for at in range(first, len(tokens)):
-        type_ = tokens[at].token_type
-        if not depth and (at == first or tokens[at - 1].token_type is TokenType.COMMA):
-            if type_ is not TokenType.L_PAREN:
-                raise refused("a row without parentheses in VALUES", None, "write VALUES (1), (2)")
-            depth, start = 1, at + 1
-        elif not depth and type_ is not TokenType.COMMA:
+def _places(tokens: Sequence[Token], place: int) -> Iterator[tuple[int, int]]:
+    """The first and the last token of each value. ``place``: that of VALUES."""
+    at = place + 1
+    while at < len(tokens):
+        if tokens[at].token_type is not TokenType.L_PAREN:
+            raise refused("a row without parentheses in VALUES", None, "write VALUES (1), (2)")
+        row = [at, *same_level(tokens, at, 1)]
+        bounds = [at, *(each for each in row if tokens[each].token_type is TokenType.COMMA), row[-1] + 1]
+        yield from ((first + 1, last - 1) for first, last in itertools.pairwise(bounds))
+        at = row[-1] + 3
+        if tokens[at - 1 : at] and tokens[at - 1].token_type is not TokenType.COMMA:
             return
-        elif depth == 1 and type_ in (TokenType.COMMA, TokenType.R_PAREN):
-            yield start, at - 1
-            start = at + 1
-            depth -= type_ is TokenType.R_PAREN
-        else:
-            depth += (type_ in OPENING) - (type_ in CLOSING)

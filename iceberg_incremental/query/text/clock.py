@@ -18,7 +18,8 @@ from .dialect import PlainSpark, may_be_moment
 from .functions import CLOCK_MARKS
 from .parsing import Columns, parsed
 from .refusal import not_a_function
-from .supported import is_of_row, window_of
+from .supported import is_in_expression, is_of_row, window_of
+from .tokens import edited
 
 _DATE, _TIME, _LOCAL = "ip_clock_date", "ip_clock_timestamp", "ip_clock_local"
 _TEXT = "ip_clock_text_"
@@ -91,25 +92,15 @@ def _words(texts: Iterable[str]) -> set[str]:
 
 def with_marks(sql: str) -> str:
     """The text with marks in the places of calls that read the clock."""
-    for start, end, mark in reversed(_places(sql)):
-        sql = f"{sql[:start]}{mark}{sql[end:]}"
-    return sql
+    return edited(sql, _places(sql))
 
 
 def require_names(tree: exp.Query) -> None:
     """Raise NotAFunction for a column that reads the clock and has no alias, because Spark names it by its value."""
     for select in tree.find_all(exp.Select):
-        for each in select.expressions if _has_names(select) else ():
+        for each in () if is_in_expression(select) else select.expressions:
             if not isinstance(each, (exp.Alias, exp.Aliases)) and marks_in(each):
                 raise not_a_function("a column that reads the clock and has no alias", each, "add an alias")
-
-
-def _has_names(select: exp.Select) -> bool:
-    """Whether the names of a SELECT's columns matter, because it is not in an expression."""
-    above = select.parent
-    while isinstance(above, (exp.Subquery, exp.SetOperation)):
-        above = above.parent
-    return above is None or isinstance(above, (exp.From, exp.Join, exp.CTE))
 
 
 def text_mark(word: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 _UNIT = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
@@ -17,8 +17,6 @@ _UNITS = frozenset((*_UNIT, *(f"{each}s" for each in _UNIT), "dayofyear"))
 _WITH_UNIT = frozenset(("timestampadd", "timestampdiff", "dateadd", "datediff", "date_add", "date_diff"))
 _SYNTAX = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM", "TRY_CAST")
 """Functions whose arguments are separated by keywords."""
-OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
-CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 _TRIMMED = "".join(map(chr, range(33)))
 """The characters that Spark removes at the start and the end of such a text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp
@@ -10,9 +10,10 @@ from sqlglot.errors import SqlglotError
 
 from ...names import sql_name
 from ...table.history import TableName
-from .dialect import CLOSING, OPENING, PlainSpark, with_units, with_whole_intervals
+from .dialect import PlainSpark, with_units, with_whole_intervals
 from .functions import GENERATORS
 from .refusal import line_of, not_a_function, other_relation, refused
+from .tokens import edited, end_of, same_level
 
 Columns = Mapping[str, str]
 """The types of a relation's columns, by column name."""
@@ -159,20 +160,17 @@ def _is_cte(table: exp.Table) -> bool:
 
 def replaced(sql: str, found: Sequence[Mention], texts: Sequence[str]) -> str:
     """The text with the named relations replaced by other relations."""
-    pieces, at = [], 0
+    edits = []
     for mention, text in zip(found, texts, strict=True):
-        needs_alias = mention.alias is not None and text.startswith("(")
-        alias = f" as {sql_name(mention.alias)}" if needs_alias and mention.alias else ""
-        pieces += [sql[at : mention.start], text, alias]
-        at = mention.end
-    return "".join([*pieces, sql[at:]])
+        alias = f" as {sql_name(mention.alias)}" if mention.alias and text.startswith("(") else ""
+        edits.append((mention.start, mention.end, f"{text}{alias}"))
+    return edited(sql, edits)
 
 
 # QUALIFY as the filter of a derived table, for Spark 4.1 and earlier, which do not support it. The rest of the text
 # stays as it is, so that Spark interprets it, not the parser.
 
 _KEPT, _RELATION = "ip_is_kept", "ip_qualified"
-_ENDS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SEMICOLON)
 _AFTER_ALL = (
     TokenType.ORDER_BY, TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.LIMIT,
     TokenType.OFFSET, TokenType.FETCH,
@@ -199,21 +197,20 @@ class _Select:
         self._sql = sql
         self._tokens = tokens
         self._place = place
-        self._start = next(at for at in self._same_level(place, -1) if self._type(at) is TokenType.SELECT)
-        after = list(self._same_level(place, 1))
-        self._end = next((at for at in after if self._type(at) in _ENDS), after[-1] + 1)
+        self._start = next(at for at in same_level(tokens, place, -1) if self._type(at) is TokenType.SELECT)
+        self._end = end_of(tokens, place)
         self._tree = _parsed(self._text(self._start, self._end))
         if self._tree.args.get("qualify") is None:
             raise refused("the name qualify", self._tree, "write it in backticks")
 
     def rewritten(self) -> str:
         """The whole text with the SELECT without QUALIFY."""
-        place, after = self._place, list(self._same_level(self._place, 1))
+        place, after = self._place, list(same_level(self._tokens, self._place, 1))
         if self._tree.args.get("distinct") is not None:
             raise refused("QUALIFY with DISTINCT", self._tree, "write one of them in a CTE")
         ordered = next((at for at in after if at < self._end and self._type(at) in _AFTER_ALL), self._end)
         window = next((at for at in after if at < ordered and self._type(at) is TokenType.WINDOW), ordered)
-        listed = next((at for at in self._same_level(self._start, 1) if self._is_from(at)), place)
+        listed = next((at for at in same_level(self._tokens, self._start, 1) if self._is_from(at)), place)
         last = self._text(ordered, self._end)
         is_limited = any(self._tree.args.get(key) is not None for key in ("limit", "offset"))
         inner = [
@@ -247,7 +244,11 @@ class _Select:
 
     def _values_by_alias(self, end: int) -> dict[str, str]:
         """The texts of the expressions in the SELECT list that have an alias, by their aliases in lower case."""
-        ends = [at for at in self._same_level(self._start, 1) if self._type(at) is TokenType.COMMA or self._is_from(at)]
+        ends = [
+            at
+            for at in same_level(self._tokens, self._start, 1)
+            if self._type(at) is TokenType.COMMA or self._is_from(at)
+        ]
         stop = next((at for at in ends if self._is_from(at)), end)
         first = next(at for at in range(self._start + 1, stop) if self._type(at) not in _BEFORE_LIST)
         bounds = [first - 1, *(at for at in ends if at < stop), stop]
@@ -261,19 +262,6 @@ class _Select:
                 has_as = self._type(last - 2) is TokenType.ALIAS
                 found[each.alias.lower()] = self._text(first, last - 1 - has_as)
         return found
-
-    def _same_level(self, place: int, step: int) -> Iterator[int]:
-        """The places in one direction that are in the same parentheses as a place."""
-        opening, closing = (OPENING, CLOSING) if step > 0 else (CLOSING, OPENING)
-        depth, at = 0, place + step
-        while 0 <= at < len(self._tokens):
-            depth -= self._type(at) in closing
-            if depth < 0:
-                return
-            if not depth:
-                yield at
-            depth += self._type(at) in opening
-            at += step
 
     def _type(self, at: int) -> TokenType:
         return self._tokens[at].token_type

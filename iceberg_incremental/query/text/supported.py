@@ -246,6 +246,14 @@ def is_nested(relation: exp.Expr) -> bool:
     )
 
 
+def is_in_expression(query: exp.Expr) -> bool:
+    """Whether a query is in an expression, as opposed to FROM and WITH."""
+    above = query.parent
+    while isinstance(above, (exp.Subquery, exp.SetOperation)):
+        above = above.parent
+    return above is not None and not isinstance(above, (exp.From, exp.Join, exp.CTE))
+
+
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node computes one value from several rows of a group. Window functions do not."""
     known = functions.AGGREGATES | functions.UNSUPPORTED_AGGREGATES
