@@ -12,13 +12,13 @@ from sqlglot import exp
 
 from ..table.history import TableName
 from .algebra import nodes as op
-from .algebra.build import Builder, Columns
+from .algebra.build import Builder
 from .algebra.names import OPEN, Ctes, Frame, Scope, either
 from .algebra.nodes import column
 from .algebra.opaque import MISREAD
 from .algebra.tree import Tree
 from .text.dialect import PlainSpark
-from .text.parsing import query_in
+from .text.parsing import Columns, query_in
 from .text.refusal import OtherRelation, Refusal
 
 TEXT = "ip_text"

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ...table.history import TableName
 from ..text.dialect import PlainSpark
+from ..text.parsing import Columns
 from ..text.refusal import NotAFunction, Refusal, line_of, other_relation, refused
 from ..text.supported import is_aggregate, is_generator, is_nested, own_nodes, require_supported
 from . import nodes as op
@@ -22,7 +23,6 @@ from .opaque import MISREAD, opaque, reads_itself, without_ctes
 from .sql import Writer
 from .tree import Tree, with_names
 
-Columns = Mapping[str, str]
 _PREFIX = "ip_table_"
 _DEFAULTS = {"posexplode": ("pos", "col"), "posexplode_outer": ("pos", "col")}
 """The names of the columns of generators that return several, if the text gives none."""

@@ -290,14 +290,15 @@ class _Level:
 
     def _follow(self, conditions: Sequence[exp.Expr], alias: str, held: _Held) -> None:
         """Add to ``held`` the columns of a source that conditions equate with a column in it."""
-        for left, right in _pairs(conditions):
+        for left, right in equal_columns(conditions):
             for own, other in ((left, right), (right, left)):
                 if own[0] == alias and other[0] != alias and other in held and held[other][1]:
                     same = have_one_type(self._type(own), self._type(other))
                     held.setdefault(own, (held[other][0], same))
 
 
-def _pairs(conditions: Sequence[exp.Expr]) -> Iterator[tuple[op.Column, op.Column]]:
+def equal_columns(conditions: Iterable[exp.Expr]) -> Iterator[tuple[op.Column, op.Column]]:
+    """The pairs of columns that conditions equate."""
     for each in conditions:
         if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column) and isinstance(each.expression, exp.Column):
             found = [(side.table, side.name) for side in (each.this, each.expression)]
@@ -309,10 +310,10 @@ def _equalities(node: op.Rows) -> Iterator[set[op.Column]]:
     """Pairs of columns that have the same value in every row."""
     match node:
         case op.Filter():
-            yield from map(set, _pairs(op.conjuncts(node.condition)))
+            yield from map(set, equal_columns(op.conjuncts(node.condition)))
             yield from _equalities(node.child)
         case op.Join(kind="inner"):
-            yield from map(set, _pairs(op.conjuncts(node.on)))
+            yield from map(set, equal_columns(op.conjuncts(node.on)))
             yield from _equalities(node.left)
             yield from _equalities(node.right)
         case op.Join(kind="right"):

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ...table.clock import DATE, TIME
 from ..algebra import nodes as op
+from ..algebra.flow import level_nodes
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.sql import Writer
 from ..algebra.tree import Tree
@@ -127,13 +128,10 @@ class Run(ABC):
 
     def reads_clock(self, node: op.Node) -> bool:
         """Whether the operators of one SELECT read the clock, and its value has changed."""
-        if not self._moved or isinstance(node, (op.Scan, op.Alias)):
-            return False
-        inner = [self.tree.subqueries[name].query for name in op.subqueries_of(node)]
-        nodes = [each for query in inner for each in op.all_nodes(query, self.tree.subqueries)]
-        if any(reads(part, self._moved) for each in (node, *nodes) for part in op.expressions_of(each)):
-            return True
-        return any(map(self.reads_clock, op.children_of(node)))
+        level = level_nodes(node) if self._moved else []
+        inner = [self.tree.subqueries[name].query for each in level for name in op.subqueries_of(each)]
+        nodes = [*level, *(each for query in inner for each in op.all_nodes(query, self.tree.subqueries))]
+        return any(reads(part, self._moved) for each in nodes for part in op.expressions_of(each))
 
     def only_joins(self, node: op.Node) -> bool:
         """Whether an operator combines tables so that each of their rows can only add rows."""

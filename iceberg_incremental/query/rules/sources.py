@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from ...table.history import TableName
 from ..algebra import nodes as op
+from ..algebra.flow import level_nodes
 from ..algebra.nodes import SUBQUERY
 from ..algebra.tree import Tree
-from .restrict import Wanted, below, selects, sources
+from .restrict import Wanted, below, equal_columns, selects, sources
 
 
 @dataclass(frozen=True)
@@ -83,17 +84,10 @@ class _Restrictions:
 
     def _equalities(self, node: op.Node) -> Iterator[tuple[op.Column, op.Column]]:
         """The pairs of columns that conditions of a SELECT and its subqueries equate."""
-        for each in op.expressions_of(node):
-            for name in op.subqueries_in(each):
+        for part in (part for each in level_nodes(node) for part in op.expressions_of(each)):
+            for name in op.subqueries_in(part):
                 yield from self._equalities(self._tree.subqueries[name].query)
-            for equal in each.find_all(exp.EQ):
-                sides = (equal.this, equal.expression)
-                if all(isinstance(side, exp.Column) and side.table != SUBQUERY for side in sides):
-                    left, right = ((side.table, side.name) for side in sides)
-                    yield left, right
-        if not isinstance(node, (op.Scan, op.Alias)):
-            for child in op.children_of(node):
-                yield from self._equalities(child)
+            yield from equal_columns(part.find_all(exp.EQ))
 
     def _through(
         self, equal: list[tuple[op.Column, op.Column]], column: op.Column, own: set[op.Column], known: set[op.Column]

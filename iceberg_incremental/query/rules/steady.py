@@ -238,7 +238,7 @@ class Stability:
             case op.Filter() | op.Join() | op.Generate():
                 for child in op.children_of(node):
                     self._rows(child, block)  # type: ignore[arg-type] # of rows
-                is_of_groups = isinstance(node, op.Filter) and isinstance(_below_filters(node), op.Group)
+                is_of_groups = isinstance(node, op.Filter) and isinstance(op.above_groups(node), op.Group)
                 self._decide(self._in(each, block, decides=not is_of_groups) for each in op.expressions_of(node))
                 if isinstance(node, op.Generate):
                     self._note_generated(node, block)
@@ -338,7 +338,7 @@ class Stability:
         parts = [*node.functions, *(each for _, each in block.outputs)]
         if len(listed) < len(windows) or any(is_generator(each) for part in parts for each in part.walk()):
             return False  # the rows that a generator returns for one row have the same values of all columns
-        group = _below_filters(node.child)
+        group = op.above_groups(node.child)
         if isinstance(group, op.Group):  # no two groups are equal
             keys = [at for at, each in enumerate(group.keys) if each.find(exp.Column) is not None]
             return group.sets is None and all(column((group.alias, f"g{at}")) in e for e in listed for at in keys)
@@ -373,12 +373,6 @@ def _shown(found: Sequence[tuple[exp.Expr, Unstable]], part: exp.Expr) -> list[U
         for node, each in found
         if not each.is_equal or (seen := _shown_of(node, part)) is not Shown.NOTHING
     ]
-
-
-def _below_filters(node: op.Rows) -> op.Rows:
-    while isinstance(node, op.Filter):
-        node = node.child
-    return node
 
 
 def _varying(node: exp.Expr) -> str:
