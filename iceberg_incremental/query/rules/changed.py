@@ -342,8 +342,7 @@ class Changes(Run):
     def _of_expressions(self, node: op.Rows, parts: Sequence[exp.Expr], state: State) -> list[Variant]:
         """The changed rows, and those for which expressions over them have other values."""
         states = state.each if any(map(self.shifts, parts)) else [state]
-        found = [each for one in states for each in self.variants(node, one)]
-        return found + self._shifted(node, parts, state)
+        return [each for one in states for each in (*self.variants(node, one), *self._shifted(node, parts, one))]
 
     def _branches(self, node: op.Union, state: State) -> op.Result | None:
         """The changed rows of each branch. One without such rows is kept if it may determine the types of columns."""
