@@ -57,7 +57,8 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self._aliases = 0
+        self._aliases, self._depth = 0, 0
+        self._ctes: Mapping[str, Columns] = {}
 
     def chance(self, share: float) -> bool:
         return self.rng.random() < share
@@ -245,10 +246,10 @@ class Writer:
                 having.append("count(*) > 0")  # DuckDB returns a total of no rows, which Spark does not
                 if "." in keys[0][0] and "(" not in keys[0][0]:
                     measures.append((f"grouping({keys[0][0]})", INT))
-        over = Scope(scope.relations, tuple([*keys, *measures]), only=True, subqueries=depth > 0 and self.chance(0.2))
+        over = Scope(scope.relations, (*keys, *measures), only=True, subqueries=depth > 0 and self.chance(0.2))
         if "rollup" in clause or "cube" in clause or "sets" in clause:
             over = replace(over, subqueries=False)
-        if self.chance(0.3) or not keys and self.chance(0.3):
+        if self.chance(0.3) or (not keys and self.chance(0.3)):
             having.append(self._condition(over, 1))
         listed, columns = self._listed(types, over)
         word = "distinct " if self.chance(0.06) else ""
@@ -359,7 +360,7 @@ class Writer:
                 f"(({first}) <=> ({second}))",
                 f"case when {first} then {second} else {first} is null end",
             ))  # fmt: skip
-        if scope.subqueries and getattr(self, "_depth", 0) > 0 and self.chance(0.35):
+        if scope.subqueries and self._depth > 0 and self.chance(0.35):
             return self._membership(scope)
         if scope.of(TEXT) and self.chance(0.2):
             column = self.rng.choice(scope.of(TEXT))

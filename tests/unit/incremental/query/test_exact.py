@@ -203,8 +203,8 @@ QUERIES = {
     "distinct rows with a scalar": "select distinct s, (select max(y) from db.b where b.k = a.k) as m from db.a",
     "a union with a scalar": "select k, (select max(y) from db.b where b.k = a.k) as m from db.a union "
     "select y, z from db.c",
-    "a semi join with a scalar": "select c.* from db.c left semi join (select (select max(y) from db.b where b.k = a.k) "
-    "as m from db.a) t on t.m = c.y",
+    "a semi join with a scalar": "select c.* from db.c left semi join (select (select max(y) from db.b "
+    "where b.k = a.k) as m from db.a) t on t.m = c.y",
     "a scalar in a list": "select k, x from db.a where x in (1, (select max(y) from db.b where b.k = a.k))",
     "a list with a scalar": "select k, (select max(y) from db.b where b.k = a.k) in (1, 2) as found from db.a",
     "right join in exists": "select k, s, x from db.a where exists (select 1 from db.b right join db.c on b.y = c.y "
