@@ -63,6 +63,10 @@ QUERIES = {
     "join db.b on b.k = t.k group by t.k",
     "a limit in IN": "select k, x from db.a where k in (select k from db.b order by y limit 3)",
     "a correlated limit": "select k, (select y from db.b where b.k = a.k order by y limit 1) as y from db.a",
+    "a correlated limit, ordered by the time": "select k, (select y from db.b where b.k = a.k order by "
+    "abs(y - unix_date(current_date)), y limit 1) as y from db.a",
+    "a limit in IN, ordered by a subquery": "select k, x from db.a where x in (select y from db.b order by "
+    "(select max(z) from db.c where c.y = b.y), y limit 2)",
     "limits of limits": "with t as (select k, x from db.a order by k limit 5), u as (select k from t limit 2) "
     "select t.k, t.x, u.k as uk from t left join u on t.k = u.k",
     "a limit by an expression of an alias": "with t as (select k, -x as x from db.a order by x + 1 limit 3) "
