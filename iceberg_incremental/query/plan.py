@@ -225,7 +225,8 @@ class IncrementalQuery:
             else {}
         )
         order = [each.transform(lambda node: values[node].copy() if node in values else node) for each in by]
-        if clause != "order" or any(column.table for each in order for column in each.find_all(exp.Column)):
+        is_all = any(isinstance(each.this, exp.Var) for each in order)  # which would include ``ip_changed``
+        if clause != "order" or is_all or any(column.table for each in order for column in each.find_all(exp.Column)):
             return None
         found = [changes.changed(inner, each) for each in (State.OLD, State.NEW)]
         listed = ", ".join(map(sql_name, self.columns))

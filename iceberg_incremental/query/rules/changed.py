@@ -285,16 +285,17 @@ class Changes(Run):
                 found.append(exists if outer is None else exp.and_(outer, exists))
         return exp.or_(*found) if found else exp.false()
 
-    def _touched(self, node: op.Result) -> list[tuple[State, op.Rows, list[exp.Expr] | None]]:
+    def _touched(self, node: op.Result, *, shifted: bool = False) -> list[tuple[State, op.Rows, list[exp.Expr] | None]]:
         """The changed rows below the groups of a subquery, which decide whether its value can change.
 
         Each with the values of its SELECT list over these rows. None if other rows also decide about them.
+        ``shifted``: whether rows that have not changed may also have other values, such as in ORDER BY.
         """
+        shifted = shifted or any(map(self.shifts, op.expressions_of(node)))
         match node:
             case op.Project():
                 outputs: list[exp.Expr] | None = [each for _, each in node.outputs]
                 base, inner = node.child, node.child
-                shifted = any(map(self.shifts, outputs or ()))
                 while isinstance(op.above_groups(base), (op.Group, op.Window)):
                     for each in _above(base):
                         shifted = shifted or any(map(self.shifts, op.expressions_of(each)))
@@ -308,11 +309,11 @@ class Changes(Run):
                 if shifted:
                     return [(state, rows, None) for state, rows in whole_states(base, State.BOTH)]
                 return [(state, rows, outputs) for state, rows in self.variants(base, State.BOTH)]
-            case op.Limit() | op.Opaque():
-                listed = [each for child in op.children_of(node) for each in self._touched(child)]  # type: ignore[arg-type]
-                return [(state, rows, None) for state, rows, _ in listed]
             case _:
-                return [each for child in op.children_of(node) for each in self._touched(child)]  # type: ignore[arg-type]
+                children: Sequence[op.Result] = op.children_of(node)  # type: ignore[assignment] # of results
+                found = [each for child in children for each in self._touched(child, shifted=shifted)]
+                has_values = not isinstance(node, (op.Limit, op.Opaque))
+                return [(state, rows, outputs if has_values else None) for state, rows, outputs in found]
 
     # Results
 

@@ -18,6 +18,7 @@ from sqlglot import exp
 from ...names import sql_name
 from ..algebra.nodes import Group, InState, Project, Result, column
 from ..states import State
+from ..text.clock import marks_in
 from ..text.dialect import PlainSpark
 from ..text.supported import is_aggregate, is_generator, is_of_row
 from ..text.types import tells_apart
@@ -344,6 +345,8 @@ def _derived(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr | None:
 
     found = node.copy().transform(by_name)
     names = set(known.values())
+    if marks_in(found):
+        return None  # the groups that have not changed need the present time as well
     for each in found.walk():
         if (
             # the variable of a lambda may have the name of a column

@@ -65,7 +65,8 @@ def _same(value: Any) -> Any:
 class Tables:
     """Three small tables with many NULLs, duplicates, and values that are equal but not identical.
 
-    ``supersets``: whether the changes may include rows that have not changed.
+    ``supersets``: whether the changes may include rows that have not changed. ``growing``: the tables of which it is
+    known that they have not lost rows.
     """
 
     supersets = True
@@ -78,6 +79,7 @@ class Tables:
         self.rows = {name: [self._row(name) for _ in range(rows)] for name in SCHEMA}
         self.old = {name: list(found) for name, found in self.rows.items()}
         self.clock = ClockStates(self._clock())
+        self.growing: set[str] = set()
         self._publish()
 
     def _clock(self) -> Clock:
@@ -93,26 +95,42 @@ class Tables:
     def change(self) -> None:
         """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows.
 
-        The clock moves in about every second change.
+        About every second change only affects few rows of one table, so that most keys are not affected. The clock
+        moves in about every second change.
         """
+        only = self.rng.choice((*self.rows, None, None, None))
         for name, rows in self.rows.items():
             self.old[name] = list(rows)
-            if self.rng.random() < 0.4:
-                continue
-            found = []
-            for row in rows if self.rng.random() < 0.93 else ():
-                chance = self.rng.random()
-                if chance < 0.12:
-                    continue
-                new = list(row)
-                if chance < 0.3:
-                    at = self.rng.randrange(len(new))
-                    new[at] = self._value(name, list(SCHEMA[name])[at])
-                found += [tuple(new)] * (2 if chance > 0.95 else 1)
-            self.rows[name] = [*found, *(self._row(name) for _ in range(self.rng.choice((0, 1, 2))))]
+            if only is None and self.rng.random() < 0.6:
+                self.rows[name] = self._changed(name)
+            elif name == only:
+                self.rows[name] = self._with_few_changes(name)
         old = self.clock.new
         self.clock = ClockStates(self._clock() if self.rng.random() < 0.5 else old, old)
         self._publish()
+
+    def _changed(self, name: str) -> list[Row]:
+        found = []
+        for row in self.rows[name] if self.rng.random() < 0.93 else ():
+            chance = self.rng.random()
+            if chance < 0.12:
+                continue
+            new = self._edited(name, row) if chance < 0.3 else row
+            found += [new] * (2 if chance > 0.95 else 1)
+        return [*found, *(self._row(name) for _ in range(self.rng.choice((0, 1, 2))))]
+
+    def _with_few_changes(self, name: str) -> list[Row]:
+        found, chance = list(self.rows[name]), self.rng.random()
+        if chance < 0.4 or not found:
+            return [*found, *(self._row(name) for _ in range(self.rng.choice((1, 1, 3))))]
+        at = self.rng.randrange(len(found))
+        found[at : at + 1] = [] if chance < 0.6 else [self._edited(name, found[at])]
+        return found
+
+    def _edited(self, name: str, row: Row) -> Row:
+        new, at = list(row), self.rng.randrange(len(row))
+        new[at] = self._value(name, list(SCHEMA[name])[at])
+        return tuple(new)
 
     def _publish(self) -> None:
         for name in SCHEMA:
@@ -122,6 +140,8 @@ class Tables:
             changes += [(*row, "INSERT") for row in _taken(self.rows[name], added)]
             if changes and self.supersets and self.rng.random() < 0.2:
                 changes.append((*changes[0][:-1], self.rng.choice(("INSERT", "DELETE"))))
+            only_added = all(each[-1] == "INSERT" for each in changes) and self.rng.random() < 0.7
+            self.growing = self.growing | {name} if only_added else self.growing - {name}
             self._put(f"{name}_old", name, self.old[name])
             self._put(f"{name}_new", name, self.rows[name])
             self._put(f"{name}_changes", name, changes, ", _change_type varchar")
@@ -138,14 +158,15 @@ class Tables:
     def states(self) -> dict[TableName, TableStates]:
         def of(name: str) -> TableStates:
             is_changed = Counter(map(repr, self.old[name])) != Counter(map(repr, self.rows[name]))
-            return TableStates(f"{name}_new", f"{name}_old", f"{name}_changes" if is_changed else None)
+            changes = f"{name}_changes" if is_changed else None
+            return TableStates(f"{name}_new", f"{name}_old", changes, is_changed and name in self.growing)
 
         return {table: of(table.name) for table in COLUMNS}
 
     @property
     def changed(self) -> dict[TableName, bool]:
-        """The changed tables, each with False, because rows may have been removed."""
-        return {table: False for table, states in self.states.items() if states.changes is not None}
+        """The changed tables, each with whether it is known that no rows were removed."""
+        return {table: each.only_adds_rows for table, each in self.states.items() if each.changes is not None}
 
     def on(self, sql: str, state: str) -> str:
         """Return a query that reads the given state of the tables and the clock."""

@@ -87,6 +87,10 @@ QUERIES = {
     "join db.b on b.k = t.k group by t.k",
     "a limit in IN": "select k, x from db.a where k in (select k from db.b order by y limit 3)",
     "a correlated limit": "select k, (select y from db.b where b.k = a.k order by y limit 1) as y from db.a",
+    "a correlated limit, ordered by the time": "select k, (select y from db.b where b.k = a.k order by "
+    "abs(y - unix_date(current_date)), y limit 1) as y from db.a",
+    "a limit in IN, ordered by a subquery": "select k, x from db.a where x in (select y from db.b order by "
+    "(select max(z) from db.c where c.y = b.y), y limit 2)",
     "limits of limits": "with t as (select k, x from db.a order by k limit 5), u as (select k from t limit 2) "
     "select t.k, t.x, u.k as uk from t left join u on t.k = u.k",
     "a limit by an expression of an alias": "with t as (select k, -x as x from db.a order by x + 1 limit 3) "
@@ -222,6 +226,13 @@ QUERIES = {
     "nested exists": "select k from db.a where exists (select 1 from db.b where b.k = a.k and not exists "
     "(select 1 from db.c where c.y = b.y))",
     "a scalar": "select k, (select max(y) from db.b where b.k = a.k) as y from db.a",
+    "groups of a scalar": "select t.m, count(*) as n from (select k, (select max(y) from db.b where b.k = a.k) as m "
+    "from db.a) t group by t.m",
+    "distinct rows with a scalar": "select distinct s, (select max(y) from db.b where b.k = a.k) as m from db.a",
+    "a union with a scalar": "select k, (select max(y) from db.b where b.k = a.k) as m from db.a union "
+    "select y, z from db.c",
+    "a semi join with a scalar": "select c.* from db.c left semi join (select (select max(y) from db.b "
+    "where b.k = a.k) as m from db.a) t on t.m = c.y",
     "a scalar in a list": "select k, x from db.a where x in (1, (select max(y) from db.b where b.k = a.k))",
     "a list with a scalar": "select k, (select max(y) from db.b where b.k = a.k) in (1, 2) as found from db.a",
     "right join in exists": "select k, s, x from db.a where exists (select 1 from db.b right join db.c on b.y = c.y "

@@ -66,6 +66,8 @@ OTHERS = {
     "a variable with the name of a sum": "select k, sum(x) as s, transform(array(k), s -> s + sum(x)) as t from db.a "
     "group by k",
     "distinct groups": "select distinct k, count(*) as n from db.a group by k",
+    "the time beside a count": "select k, count(*) as n, k - unix_date(current_date) as age from db.a group by k",
+    "the time beside a total": "select count(*) as n, count(*) - unix_date(current_date) as days from db.a",
 }
 
 
@@ -80,6 +82,7 @@ class Signed(Tables):
             some = f"{next(iter(columns))} = {self.rng.randrange(5)} and exists (select 1 from {name}_changes)"
             both = f"select {name}_new.*, t from {name}_new, (values ('INSERT'), ('DELETE')) v(t) where {some}"
             self.db.execute(f"insert into {name}_changes {both}")
+        self.growing = set()
         return super().states
 
 
