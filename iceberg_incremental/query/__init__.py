@@ -5,5 +5,6 @@ algebra   a query as a tree of operators: ``nodes``, ``build`` (text to tree), `
 rules     one case for each operator: ``changed`` (the affected rows), ``delta`` (their exact difference), ``keys``,
           ``restrict``, ``steady`` and ``cost``
 states    the states of the tables that a run reads
+any_sql   a tree of any query, to follow its columns: for column lineage, and for SQL over captured changes
 plan      the result: the columns by which rows are replaced, and the SQL of a run
 """

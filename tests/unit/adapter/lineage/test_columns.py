@@ -28,6 +28,25 @@ INPUTS = {EVENTS: {"Id": "int", "v": "string"}, PEOPLE: {"id": "int", "name": "s
             {"id": "Events.Id IDENTITY, people.id IDENTITY", "v": "Events.v IDENTITY, people.name TRANSFORMATION"},
         ),
         ("select id from lake.raw.unknown", {}),
+        ("select u.id, e.v from lake.raw.unknown u join lake.raw.events e on e.id = u.id", {"v": "Events.v IDENTITY"}),
+        ("select id from lake.raw.events except select id from lake.raw.people", {"id": "Events.Id IDENTITY"}),
+        (
+            "select e.id, l.n from lake.raw.events e left join lateral "
+            "(select max(name) as n from lake.raw.people p where p.id = e.id) l",
+            {"id": "Events.Id IDENTITY", "n": "people.name AGGREGATION"},
+        ),
+        (
+            "select id, n from lake.raw.events pivot (count(*) for v in ('a' as n))",
+            {"id": "Events.Id IDENTITY"},
+        ),
+        (
+            "select id, n from lake.raw.people unpivot (v for n in (name))",
+            {"id": "people.id IDENTITY", "n": "people.name IDENTITY"},
+        ),
+        (
+            "select id, row_number() over (partition by v order by id) as n from lake.raw.events qualify n = 1",
+            {"id": "Events.Id IDENTITY", "n": "Events.Id TRANSFORMATION, Events.v TRANSFORMATION"},
+        ),
     ],
 )
 def test_origins(sql: str, expected: dict[str, str]) -> None:

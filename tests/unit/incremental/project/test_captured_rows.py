@@ -96,6 +96,17 @@ def totals(sql):
         ),
         (f"select *, count(*) over (partition by k) as n from {NEW}", ["count(*) OVER (PARTITION BY k)"]),
         (f"select k, s.a from (select k, struct(sum(v) as a) as s from {NEW} group by k)", ["sum(v)"]),
+        (f"select k, s.* from (select k, struct(sum(v) as a) as s from {NEW} group by k)", ["sum(v)"]),
+        # a condition on another column with the same name does not make a window a filter
+        (
+            f"select n.v, r from (select v, ntile(3) over (order by v) as r from {NEW}) n join {DIM} d on d.r = n.v",
+            ["ntile(3) OVER (ORDER BY v)"],
+        ),
+        (
+            f"select k, e from (select k, max(v) as m from {NEW} group by k) lateral view explode(array(m)) as e",
+            ["max(v)"],
+        ),
+        (f"select distinct k, rank() over (order by v) as r from {NEW} qualify k > 1", ["rank() OVER (ORDER BY v)"]),
     ],
 )
 def test_aggregates_of_changes_that_the_table_stores(sql, expected):
@@ -180,6 +191,10 @@ def test_rows_of_the_models_own_table(sql, reads):
         (f"select k, sum(v) as v from (select * from {SIGNED}) group by k", True),
         (f"select * except (_change_sign) from {SIGNED}", True),
         (f"select distinct k from {SIGNED}", True),
+        (f"select * from (select * except (_change_sign) from {SIGNED})", True),
+        (f"select a.k from (({WHOLE} a join {DIM} d on a.k = d.k) join {SIGNED} s on s.k = d.k)", False),
+        (f"select s.k from (({DIM} a join {DIM} d on a.k = d.k) join {SIGNED} s on s.k = d.k)", True),
+        (f"select * except (v) from {SIGNED}", False),
         (f"select * from {SIGNED}", False),
         (f"select s.*, d.name from {SIGNED} s join {DIM} d on s.k = d.k", False),
         (f"select * from (select * from {SIGNED}) where v > 1", False),
