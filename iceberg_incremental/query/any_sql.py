@@ -77,5 +77,13 @@ class _AnyBuilder(Builder):
         left_out = [] if star is None or (OPEN not in dict(found)) else star.args.get("except_") or []
         return [*found, *((each.name, exp.null()) for each in left_out)]
 
+    def _with_generators(
+        self, select: exp.Select, rows: op.Rows, frame: Frame, ctes: Ctes, outer: Scope | None
+    ) -> tuple[op.Rows, Frame, list[exp.Expr]]:
+        try:
+            return super()._with_generators(select, rows, frame, ctes, outer)
+        except Refusal:  # a generator of groups
+            return rows, frame, select.expressions
+
     def _require_groups(self, rows: op.Rows, values: Sequence[exp.Expr]) -> None:
         """Leave that to Spark."""

@@ -97,6 +97,7 @@ def totals(sql):
         (f"select *, count(*) over (partition by k) as n from {NEW}", ["count(*) OVER (PARTITION BY k)"]),
         (f"select k, s.a from (select k, struct(sum(v) as a) as s from {NEW} group by k)", ["sum(v)"]),
         (f"select k, s.* from (select k, struct(sum(v) as a) as s from {NEW} group by k)", ["sum(v)"]),
+        (f"select k, posexplode(collect_list(v)) from {NEW} group by k", ["collect_list(v)"]),
         # a condition on another column with the same name does not make a window a filter
         (
             f"select n.v, r from (select v, ntile(3) over (order by v) as r from {NEW}) n join {DIM} d on d.r = n.v",
