@@ -25,8 +25,8 @@ class FirstRows:
 def first_rows(changes: Run, limit: op.Limit, table: str) -> FirstRows | None:
     """Compare the changed rows with a table that has the rows of a LIMIT.
 
-    The table keeps its rows if all changed rows, in both states, come after its last row in the order, which all columns
-    complete. None for an order by other values than those in the table.
+    The table keeps its rows if all changed rows, in both states, come after its last row in the order, which includes
+    all columns. None for an order by other values than those in the table.
     """
     if not isinstance(limit.child, op.Sort) or not isinstance(limit.count, exp.Literal):
         return None
