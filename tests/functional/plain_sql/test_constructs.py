@@ -191,7 +191,7 @@ def test_a_limit_is_left_alone_if_the_changes_are_below_its_last_row(shop):
 def test_functions_of_the_user_that_are_deterministic(shop):
     orders = shop.source("orders", ORDERS)
     shop.sql(f"insert into {orders} select {ORDER.format('cast(id as int)')} from range({ROWS})")
-    define = "create or replace function spark_catalog.default.tax() returns double return {}"
+    define = "create or replace function spark_catalog.default.tax() returns decimal(3, 2) return {}"
     shop.sql(define.format("0.5"))
     query = (
         "with net as (select id, amount * spark_catalog.default.tax() as net from {0}) "
