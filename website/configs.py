@@ -63,6 +63,11 @@ CONFIGS = {
         "`1`, it does so only if [necessary](plain-sql.md#when-all-rows-are-replaced). By default, the run compares "
         "estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
     ),
+    "deterministic_functions": Config(
+        "none; a function, or a list of functions",
+        "the functions of your own that always return the same value for the same arguments, so that `auto` accepts "
+        "them ([rules](plain-sql.md#functions-of-your-own))",
+    ),
     "check_cols": Config(
         "`all`; a list of columns",
         "the columns whose changes create a new version in a `history`. Other columns are "

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from . import supported_sql
 from .configs import CONFIGS, FURTHER, Config
 from .profile_fields import FIELDS, OF_DBT_SPARK
 
@@ -58,6 +59,12 @@ _AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`,
 dbt's `incremental`, except that `history` does not support contracts. Open-source Spark [does not support
 grants](conformance.md#what-differs-from-other-databases).
 """
+_SQL = """## SQL of auto
+
+This table shows which rows a change of the sources affects if a model has `incremental_strategy='auto'`
+([guide](plain-sql.md#supported-sql)). In a query with several of these constructs, each of them is updated in its own
+way. A *part* of a query is a CTE or a derived table.
+"""
 _PROFILE = """## Profile
 
 These are the fields of an output with `type: spark_iceberg` in `profiles.yml`. If a name is misspelled, dbt stops with
@@ -84,6 +91,8 @@ def page() -> str:
             _FURTHER,
             *_configs(FURTHER),
             _AS_IN_DBT,
+            _SQL,
+            *_table(("SQL", "example", "affected rows"), supported_sql.rows()),
             _PROFILE,
             *_table(("field", "meaning"), ((f"`{name}`", meaning) for name, meaning in FIELDS.items())),
             f"These fields work as in dbt-spark: {', '.join(f'`{name}`' for name in OF_DBT_SPARK)}.\n",

@@ -15,6 +15,8 @@ from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, S
 from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
+from iceberg_incremental.table.commits import total
+from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.read_alike import is_read_alike, reads_no_others
 
 from ..operations.arguments import models_of, output_format
@@ -101,7 +103,7 @@ class ExplainHooks:
             raise Refusal(f"a source that is not an Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()
         kept = self._kept(plain, model.node, (key,) if isinstance(key, str) else tuple(key))
-        return replace(found, is_incremental=True, update_method=update_method(kept))
+        return replace(found, is_incremental=True, update_method=update_method(kept, self._rows(plain)))
 
     def _require_plain(self, node: Node) -> None:
         """Raise Refusal for a Python model, and for a model whose Jinja depends on the run or reads changes."""
@@ -116,6 +118,13 @@ class ExplainHooks:
     def _compiled(self, node: Node) -> str:
         manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         return compiled_code(self._adapter.config, manifest, str(node["unique_id"]))
+
+    def _rows(self, plain: PlainSql) -> dict[TableName, int]:
+        """The numbers of rows of the tables that SQL reads."""
+        cuts = self._invocations.current().cuts
+        found = {each.relation: cuts.of(each.relation) for each in plain.mentions}
+        current = {table: None if cut is None else cut.history.current for table, cut in found.items()}
+        return {table: total(snapshot)[1] for table, snapshot in current.items() if snapshot is not None}
 
     def _kept(self, plain: PlainSql, node: Node, unique_key: tuple[str, ...]) -> IncrementalQuery:
         """How SQL is updated incrementally. Raises Refusal."""
@@ -144,7 +153,7 @@ class ExplainHooks:
             plain.refusal = refusal
             found = replace(found, is_incremental=False, not_incremental=not_incremental(refusal))
         else:
-            found = replace(found, is_incremental=True, update_method=update_method(kept))
+            found = replace(found, is_incremental=True, update_method=update_method(kept, self._rows(plain)))
         return replace(found, next_run=self._next_run(run, plain, model))
 
     def _next_run(self, run: ModelRun, plain: PlainSql, model: ModelContext) -> NextRun:

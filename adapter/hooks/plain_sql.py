@@ -13,16 +13,17 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.reads import capture, has_same_columns
 from iceberg_incremental.capture.run_plan import Read
-from iceberg_incremental.errors import NotIncrementalError, ViewError
+from iceberg_incremental.errors import NotIncrementalError, StatementError, ViewError
 from iceberg_incremental.explain import plain_sql_errors, rebuild_reasons
 from iceberg_incremental.expose.plain_sql import Source
 from iceberg_incremental.metadata.views import View
+from iceberg_incremental.names import sql_name
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
 from iceberg_incremental.query.text.clock import ClockStates
-from iceberg_incremental.query.text.parsing import spark_text, without_end
+from iceberg_incremental.query.text.parsing import mentions, replaced, spark_text, without_end
 from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, not_a_function
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.table.clock import UnknownTimeZoneError
@@ -35,6 +36,7 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
+from ..project.model_config import policy_of
 from ..project.own_table import reads_itself
 from ..project.plain_sql import PlainSql, plain_sql
 from ..relations.column import SparkIcebergColumn
@@ -96,7 +98,9 @@ class PlainSqlHooks(Room):
 
         Raises the errors of the metadata reader and of Spark.
         """
-        return plain_sql(compiled_code, self._catalog, self._invocations.tables_of(model), self._view)
+        functions = policy_of(model.node["config"], model.unique_id).functions
+        tables = self._invocations.tables_of(model)
+        return plain_sql(compiled_code, self._catalog, tables, self._view, functions, self._definition)
 
     def capture_sources(self, found: ModelRun, plain: PlainSql, model: ModelContext) -> None:
         """Capture the changes of the relations in a model's SQL. Raises the errors of a capture."""
@@ -162,6 +166,14 @@ class PlainSqlHooks(Room):
         else:
             return None
         return self._adapter.metadata_reader().view(name) or view_by_spark(self._adapter.spark, name)
+
+    def _definition(self, function: str) -> str:
+        """The definition of a function, as Spark shows it. Empty if it does not exist."""
+        name = ".".join(map(sql_name, function.split(".")))
+        try:
+            return "\n".join(str(row[0]) for row in self._adapter.spark.rows(f"describe function extended {name}"))
+        except StatementError:  # the SQL that calls it fails with Spark's error
+            return ""
 
     def query(self, node: Node, compiled_code: str) -> str:
         """A model's SQL, with each relation pinned at the invocation's cut."""
@@ -286,7 +298,12 @@ class PlainSqlHooks(Room):
         self._require_same_types(plain)
         named = dict.fromkeys([*plain.sources, *(each.relation for each in plain.mentions)])
         columns = {table: self._columns_of_source(plain, table) for table in named}
-        return incremental_query(plain.sql, columns, self._catalog, types, unique_key)
+
+        def describe(sql: str) -> Mapping[str, str]:
+            named = mentions(sql, self._catalog)
+            return self.columns_of(replaced(sql, named, [plain.relation(each.relation) for each in named]))
+
+        return incremental_query(plain.sql, columns, self._catalog, types, unique_key, describe, plain.functions)
 
     def _columns_of_source(self, plain: PlainSql, table: TableName) -> Mapping[str, str]:
         """The columns of a table as a run reads it. Those of a snapshot are requested once per invocation."""

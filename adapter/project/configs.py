@@ -5,7 +5,7 @@ from __future__ import annotations
 from .history_config import HISTORY_CONFIGS
 
 CONFIGS = (
-    *("incremental_strategy", "unique_key", "on_not_incremental", "rebuild_above"),
+    *("incremental_strategy", "unique_key", "on_not_incremental", "rebuild_above", "deterministic_functions"),
     *HISTORY_CONFIGS,
     *("sequence_by", "on_source_rewrite", "aggregates_of_changes"),
     *("on_history_break", "on_missing_checkpoint", "on_sql_change", "on_schema_change"),
@@ -18,7 +18,7 @@ CONFIGS = (
 FURTHER = ("event_time", "location_root", "ip_incremental", "clone_as", "clone_retention")
 """The configs that dbt or the adapter reads for other nodes too."""
 
-ONLY_AUTO = ("rebuild_above", "on_not_incremental")
+ONLY_AUTO = ("rebuild_above", "on_not_incremental", "deterministic_functions")
 """Configs that only the strategy ``auto`` reads."""
 
 ONLY_HERE = (

@@ -104,6 +104,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         on_aggregates=read.choice("aggregates_of_changes", OnAggregates.FAIL),
         on_not_incremental=read.choice("on_not_incremental", OnNotIncremental.FAIL),
         rebuild_above=read.share("rebuild_above"),
+        functions=read.names("deterministic_functions", "a function name, or a list of function names"),
         history=history,
     )
     if wrong:
@@ -202,12 +203,15 @@ class _Configs:
         return self.read(key, None, lambda value: duration(value) or None, f"a duration above 0, {EXAMPLES}")
 
     def columns(self, key: str) -> tuple[str, ...]:
+        return self.names(key, "a column name, or a list of column names")
+
+    def names(self, key: str, expected: str) -> tuple[str, ...]:
         def names(value: Any) -> tuple[str, ...] | None:
             listed = [value] if isinstance(value, str) else value
             is_list = isinstance(listed, Sequence) and all(isinstance(name, str) and name.strip() for name in listed)
             return tuple(listed) if is_list else None
 
-        return self.read(key, (), names, "a column name, or a list of column names")
+        return self.read(key, (), names, expected)
 
 
 def _on_history_break(value: object, wrong: list[str]) -> Mapping[Cause, OnBreak]:

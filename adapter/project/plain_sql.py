@@ -30,7 +30,7 @@ from iceberg_incremental.query.text.parsing import (
     without_end,
 )
 from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, other_relation
-from iceberg_incremental.query.text.supported import require_function
+from iceberg_incremental.query.text.supported import called, require_function
 from iceberg_incremental.sql import sql_names
 from iceberg_incremental.table.history import TableName
 
@@ -44,6 +44,7 @@ class PlainSql:
     ``refusal``: why it cannot be updated incrementally; None if it can. ``mentions``: the places where it names tables;
     empty if it cannot be parsed and is executed unchanged. ``views``: the queries of its views, by name.
     ``clock``: the time of the run, if the SQL reads it.
+    ``functions``: the deterministic functions of the user's that it calls, with their definitions.
     ``reads_others``: whether it names a relation that is neither its own table nor one of ref() and source().
     """
 
@@ -54,12 +55,14 @@ class PlainSql:
     views: Mapping[TableName, tuple[View, str]] = field(default_factory=dict)
     reads_others: bool = False
     clock: ClockStates | None = None
+    functions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def text_digest(self) -> str:
-        """A digest of the SQL and its views, to detect changes. Comments and the names of tables do not count."""
-        views = sorted(f"{name} {view}" for name, (view, _) in self.views.items())
-        return hashlib.sha256("\n".join([self._text(), *views]).encode()).hexdigest()[:32]
+        """A digest of the SQL, its views and functions. Comments and the names of tables do not count."""
+        others = [f"{name} {view}" for name, (view, _) in self.views.items()]
+        others += [f"{name}() {text}" for name, text in self.functions.items()]
+        return hashlib.sha256("\n".join([self._text(), *sorted(others)]).encode()).hexdigest()[:32]
 
     @property
     def definitions(self) -> Mapping[str, str]:
@@ -126,12 +129,18 @@ class PlainSql:
 
 
 def plain_sql(
-    sql: str, catalog: str, parents: Collection[TableName], view: Callable[[TableName], View | None]
+    sql: str,
+    catalog: str,
+    parents: Collection[TableName],
+    view: Callable[[TableName], View | None],
+    functions: Collection[str] = (),
+    definition: Callable[[str], str] = str,
 ) -> PlainSql:
     """Parse a model's SQL. The result contains a refusal if the SQL cannot be updated incrementally.
 
     ``catalog``: the default catalog for names. ``parents``: the tables of ref() and source(). ``view``: returns the
-    view with a name; None for other relations.
+    view with a name; None for other relations. ``functions``: the names of deterministic functions of the user's.
+    ``definition``: returns the definition of one of them.
     """
     inliner = _Inliner(parents, view)
     sql = without_end(sql)
@@ -142,7 +151,9 @@ def plain_sql(
     except Refusal as refusal:
         return PlainSql(sql, refusal=refusal)
     try:
-        require_function(parsed(with_marks(sql)))
+        tree = parsed(with_marks(sql))
+        found.functions = {name: definition(name) for name in sorted(called(tree, functions))}
+        require_function(tree, found.functions)
     except Refusal as refusal:
         found.refusal = refusal
     return found

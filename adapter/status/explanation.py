@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from iceberg_incremental.plan.ranges import Range
+from iceberg_incremental.plan.rebuild_cost import cost_of_scans
 from iceberg_incremental.quantities import counted, rows_text, size_text
 from iceberg_incremental.query.plan import IncrementalQuery
+from iceberg_incremental.query.rules.operators import Operator
 from iceberg_incremental.query.rules.sources import Restriction, SourceRows
 from iceberg_incremental.query.text.refusal import Refusal
+from iceberg_incremental.table.history import TableName
 
 from .status import NEXT_RUN
 
@@ -43,13 +46,32 @@ class NotIncremental:
 
 
 @dataclass(frozen=True)
+class OperatorTree:
+    """An operator of a query, and how a run finds its changed rows.
+
+    ``how``: ``incremental`` (from changed rows), ``grouped`` (the groups, partitions or values with a changed row),
+    ``compared`` (all rows, in both states) or ``opaque`` (all rows count as changed). ``sources``: the tables that it
+    reads. ``rows``: the number of their rows. ``seconds``: the estimated CPU time to read whole tables in order to find
+    its changed rows, if all of its sources have changed. ``inputs``: the operators that it reads.
+    """
+
+    operator: str
+    text: str
+    how: str
+    sources: Sequence[str]
+    rows: int | None
+    seconds: float | None
+    inputs: Sequence[OperatorTree]
+
+
+@dataclass(frozen=True)
 class UpdateMethod:
     """How a model's table is updated incrementally.
 
     ``key``: the columns by which rows are replaced; if empty, each change affects all rows. ``key_of``: the rows whose
     key values are affected: ``read rows`` (changed rows of the sources) or ``result rows`` (changed rows of the
     result). ``reads``: the rows that are read to recompute affected rows. ``updated``: the sums, counts and extremes
-    that are updated from the changed rows alone, if possible.
+    that are updated from the changed rows alone, if possible. ``operators``: those of the query.
     """
 
     key: Sequence[str]
@@ -57,6 +79,7 @@ class UpdateMethod:
     reads: Sequence[ReadRows]
     updated: Sequence[str] = ()
     whole: NotIncremental | None = None
+    operators: Sequence[OperatorTree] = ()
 
 
 @dataclass(frozen=True)
@@ -115,12 +138,28 @@ class Explanation:
         return self.strategy == _AUTO
 
 
-def update_method(kept: IncrementalQuery) -> UpdateMethod:
-    """How a query is updated incrementally."""
+def update_method(kept: IncrementalQuery, rows: Mapping[TableName, int] | None = None) -> UpdateMethod:
+    """How a query is updated incrementally. ``rows``: the numbers of rows of its tables, if they are known."""
+    listed = [_operator_tree(each, kept.reading.tables, rows or {}) for each in kept.operators()]
     reads = [ReadRows(str(each.table), each.by) for each in _merged(kept.source_rows())]
     updated = () if kept.summary is None else tuple(each.column for each in kept.summary.measures)
     whole = None if kept.whole is None else not_incremental(kept.whole)
-    return UpdateMethod(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated, whole)
+    return UpdateMethod(kept.key, "read rows" if kept.of_rows else "result rows", reads, updated, whole, listed)
+
+
+def _operator_tree(found: Operator, tables: Mapping[str, TableName], rows: Mapping[TableName, int]) -> OperatorTree:
+    read = [tables[name] for name in found.tables]
+    known = all(table in rows for table in read)
+    scanned = sum(times * rows.get(tables[name], 0) for name, times in found.scans.items())
+    return OperatorTree(
+        found.name,
+        found.text,
+        found.how,
+        [str(table) for table in read],
+        sum(rows[table] for table in read) if known else None,
+        round(cost_of_scans(scanned), 2) if known else None,
+        [_operator_tree(each, tables, rows) for each in found.inputs],
+    )
 
 
 def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
@@ -132,7 +171,9 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
 def update_method_text(kept: IncrementalQuery) -> str:
     """How a query is updated incrementally, in one line."""
     how = update_method(kept)
-    text = "; ".join([_key(how), *(_rows(each) for each in how.reads)])
+    whole = [each for tree in kept.operators() for each in tree.walk() if each.how in ("compared", "opaque")]
+    parts = [f"{each.how}: {each.name} {each.text}".strip() for each in whole]
+    text = "; ".join([_key(how), *(_rows(each) for each in how.reads), *parts])
     return text if len(text) <= _MOST_LENGTH else f"{text[:_MOST_LENGTH]}..."
 
 
@@ -174,9 +215,19 @@ def _lines(found: Explanation) -> list[str]:
         lines += [f"    {line}" for line in found.error.splitlines()]
     if found.update_method is not None:
         lines += [f"  {_rows(each)}" for each in found.update_method.reads]
+        lines += [f"  {line}" for each in found.update_method.operators for line in _operator_lines(each)]
     if found.next_run is not None:
         lines += _next_run(found.next_run)
     return lines
+
+
+def _operator_lines(found: OperatorTree) -> list[str]:
+    named = f"{found.operator} {found.text}".strip()
+    source = f" {', '.join(found.sources)}" if found.operator == "scan" else ""
+    rows = "" if found.rows is None else f", {rows_text(found.rows, False)}"
+    seconds = f", {found.seconds:.1f} s" if found.seconds else ""
+    lines = [f"{named}{source}: {found.how}{rows}{seconds}"]
+    return lines + [f"  {line}" for each in found.inputs for line in _operator_lines(each)]
 
 
 def _answer(found: Explanation) -> str:

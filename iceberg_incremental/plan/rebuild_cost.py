@@ -38,6 +38,8 @@ class Choice:
     estimated: tuple[float, float] | None = None
 
 
+BELOW_LIMIT = "all changed rows come after the last row that LIMIT returns"
+"""The reason to change no row."""
 ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
 """The choice to insert new rows without finding affected keys."""
 
@@ -109,9 +111,19 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
     return Choice(True, text, (keep, rebuild))
 
 
+def rebuild_is_cheaper_than_finding(reads: Reads) -> bool:
+    """Whether replacing all rows is cheaper than finding the changed rows alone, which then decide about a LIMIT."""
+    return _rebuild(reads) < _VIEW + cost_of_keys(reads)
+
+
 def cost_of_keys(reads: Reads) -> float:
     """The estimated seconds of CPU to find the affected keys."""
-    return reads.views * _VIEW + reads.searched * _SEARCHED + _found(reads) * _FOUND
+    return reads.views * _VIEW + reads.searched * _SEARCHED + cost_of_scans(_found(reads))
+
+
+def cost_of_scans(rows: int) -> float:
+    """The estimated seconds of CPU to read rows of whole sources in order to find affected keys."""
+    return rows * _FOUND
 
 
 def _rebuild(reads: Reads) -> float:

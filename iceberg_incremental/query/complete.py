@@ -25,7 +25,7 @@ def complete_text(sql: str, columns: Mapping[TableName, Columns], catalog: str) 
 def supported(sql: str, columns: Mapping[TableName, Columns]) -> exp.Query:
     """The parsed text of a query. Raises Refusal for a construct whose affected rows are not known."""
     tree = parsed(sql)
-    require_supported(tree)
+    require_supported(tree.walk(bfs=False))
     require_columns(tree, {name.lower() for found in columns.values() for name in found})
     return tree
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlglot import exp
@@ -11,23 +11,25 @@ from sqlglot import exp
 from ..names import sql_name
 from ..table.history import TableName
 from .algebra import nodes as op
-from .algebra.build import build
+from .algebra.build import Describe, build
 from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree, without_orders
-from .complete import complete_text, supported
+from .complete import complete_text
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
 from .rules.delta import added
+from .rules.operators import How, Operator, operators
 from .rules.restrict import only, restricted
 from .rules.run import partitions, together
 from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta
-from .states import Broadcast, KeyView, State, TableStates
+from .states import Broadcast, Keys, KeyView, State, TableStates
 from .text.clauses import listed_values_sql
 from .text.clock import ClockStates
+from .text.dialect import PlainSpark
 from .text.moments import require_no_moment
 from .text.parsing import Columns, mentions, parsed, relations_of, replaced
 from .text.refusal import NotAFunction, Refusal, not_a_function, refused
@@ -43,6 +45,14 @@ class Scans:
 
     views: int
     tables: Mapping[TableName, int]
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """``sql``: returns whether changes may alter the rows that LIMIT returns. ``views``: those that it reads."""
+
+    views: Sequence[KeyView]
+    sql: str
 
 
 @dataclass(frozen=True)
@@ -76,13 +86,14 @@ class Reading:
 class IncrementalQuery:
     """How a query is updated incrementally.
 
-    ``columns``: the names of the result's columns. ``key``: the columns by which rows are replaced; if empty, any
-    change replaces all rows. ``of_rows``: whether the values of the key can be computed from the rows that the query
-    reads. Otherwise, they are read from the result. ``alone``: the columns of the key that could be a key on their own.
-    ``chooses``: whether the query may return other rows or values each time, although no source has changed.
-    ``summary``: how groups are updated from added and removed rows; None if they cannot be. ``choosing``: the SELECTs
-    on whose choices other parts depend. ``whole``: the construct because of which any change of a source replaces all
-    rows, and nothing but the names of the sources is known. None for all other queries.
+    ``columns``: the names of the result's columns, and ``column_types`` their types in Spark. ``key``: the columns by
+    which rows are replaced; if empty, any change replaces all rows. ``of_rows``: whether the values of the key can be
+    computed from the rows that the query reads. Otherwise, they are read from the result. ``alone``: the columns of the
+    key that could be a key on their own. ``chooses``: whether the query may return other rows or values each time,
+    although no source has changed. ``summary``: how groups are updated from added and removed rows; None if they cannot
+    be. ``choosing``: the SELECTs on whose choices other parts depend. ``whole``: the construct because of which any
+    change of a source replaces all rows; None for all other queries. If ``reading.qualified`` is empty, nothing but the
+    names of the sources is known.
     """
 
     reading: Reading
@@ -92,6 +103,7 @@ class IncrementalQuery:
     columns: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     chooses: bool = False
+    column_types: Mapping[str, str] = field(default_factory=dict)
     summary: SummaryDelta | None = None
     choosing: frozenset[op.Project] = frozenset()
     whole: Refusal | None = None
@@ -193,6 +205,39 @@ class IncrementalQuery:
         wanted = {each: each for each in self.key}
         return keys_of_choices(self.tree.root, wanted, self._estimated(changed, clock), self.choosing) is not None
 
+    def in_first_rows(self, changes: Changes, table: str, types: Mapping[str, str]) -> FirstRows | None:
+        """The query that tells whether a change may alter the rows that LIMIT at the end of the query returns.
+
+        A table keeps its rows if all changed rows, in both states, come after its last row in the order of the query,
+        which all of its columns complete. ``table``: the table. ``types``: those of its columns. None if that cannot be
+        told: without LIMIT, for an order by other values than those in the table, or for values that can differ.
+        """
+        limit = self.tree.root
+        if not isinstance(limit, op.Limit) or not isinstance(limit.count, exp.Literal) or self.chooses:
+            return None
+        if not isinstance(limit.child, op.Sort) or {name: self.column_types[name] for name in self.columns} != types:
+            return None
+        inner = limit.child.child
+        ((clause, by),) = limit.child.by
+        values = (
+            {each: exp.column(name, quoted=True) for name, each in inner.outputs}
+            if isinstance(inner, op.Project)
+            else {}
+        )
+        order = [each.transform(lambda node: values[node].copy() if node in values else node) for each in by]
+        is_all = any(isinstance(each.this, exp.Var) for each in order)  # which would include ``ip_changed``
+        if clause != "order" or is_all or any(column.table for each in order for column in each.find_all(exp.Column)):
+            return None
+        found = [changes.changed(inner, each) for each in (State.OLD, State.NEW)]
+        listed = ", ".join(map(sql_name, self.columns))
+        rows = [f"select {listed}, 0 as ip_changed from {table}"]
+        rows += [f"select *, 1 as ip_changed from ({changes.sql(each)})" for each in found if each is not None]
+        united = "\nunion all\n".join(rows)
+        # of rows that are equal in the order, the changed one comes first
+        orders = ", ".join([*(each.sql(PlainSpark) for each in order), "ip_changed desc"])
+        first = f"select * from (\n{united}\n) order by {orders} limit {limit.count.name}"
+        return FirstRows(changes.views, f"select count(*) < {limit.count.name} or max(ip_changed) > 0 from ({first})")
+
     def added(self, changes: Changes) -> str | None:
         """The exact rows that were added to the result, as a relation. None if the query chooses among rows.
 
@@ -207,7 +252,11 @@ class IncrementalQuery:
         ``changed``: the changed tables, each with whether it only gained rows.
         """
         changes = self._estimated(changed, clock)
-        found = self._affected(changes)
+        if isinstance(self.tree.root, op.Limit) and not self.key:
+            inner = [changes.changed(self.tree.root.child, each) for each in (State.OLD, State.NEW)]
+            found = [each for each in inner if each is not None]
+        else:
+            found = self._affected(changes)
         return self._scans(changes, 1 + len(changes.view_queries), [*changes.view_queries, *found])
 
     def scans_to_continue(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
@@ -220,6 +269,13 @@ class IncrementalQuery:
         found = scans(nodes, changes.tree.subqueries)
         return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
 
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators of the query, as if all of its tables had changed. None for one that is computed as a whole."""
+        if self.whole is not None and not self.reading.qualified:
+            return ()
+        of_root: How | None = None if self.key else "opaque" if self.summary is None else "grouped"
+        return operators(self._estimated(dict.fromkeys(self.reading.tables.values(), False), None), of_root=of_root)
+
     def _estimated(self, changed: Mapping[TableName, bool], clock: ClockStates | None) -> Changes:
         """The changes of a run of which only the changed tables are known."""
         states = {
@@ -228,7 +284,7 @@ class IncrementalQuery:
         }
         return self.changes(states, "", clock=clock)
 
-    def rows_sql(self, changes: Changes, keys: op.Keys) -> str:
+    def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
         root, select = self.tree.root, _select_of(self.tree.root)
         if self.of_rows and select is not None:
@@ -265,16 +321,20 @@ def incremental_query(
     catalog: str,
     types: Mapping[str, str],
     unique_key: Sequence[str] = (),
+    describe: Describe = lambda sql: {},
+    functions: Collection[str] = (),
 ) -> IncrementalQuery:
     """Determine how a query is updated incrementally.
 
     ``columns``: the columns of each relation that it may read. ``catalog``: the default for names without a catalog.
     ``types``: the types of the result's columns, by name, as Spark returns them. ``unique_key``: the columns by which
-    rows are replaced, if possible. Raises NotAFunction for a query whose result does not depend on these relations
-    alone, and Refusal for one that cannot be parsed.
+    rows are replaced, if possible. ``describe``: returns the types of the columns of a part that is computed as a
+    whole, by name. ``functions``: those of the user's that are deterministic. Raises NotAFunction for a query whose
+    result does not depend on these relations alone, and Refusal for one that cannot be parsed.
     """
+    require_function(parsed(sql), declared := {name.lower() for name in functions})
     try:
-        return _of_parts(sql, columns, catalog, types, unique_key)
+        return _of_parts(sql, columns, catalog, types, unique_key, describe, declared)
     except NotAFunction:
         raise
     except Refusal as refusal:
@@ -286,7 +346,6 @@ def _of_whole(
 ) -> IncrementalQuery:
     """A query all of whose rows are replaced when a source has changed. ``refusal``: why."""
     parsed_sql = parsed(sql)
-    require_function(parsed_sql)
     require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
     require_no_moment(parsed_sql)
     tables = {f"ip_table_{number}": table for number, table in enumerate(relations_of(sql, columns, catalog))}
@@ -308,10 +367,15 @@ def _of_parts(
     catalog: str,
     types: Mapping[str, str],
     unique_key: Sequence[str],
+    describe: Describe,
+    declared: Collection[str],
 ) -> IncrementalQuery:
     text = complete_text(sql, columns, catalog)
-    parsed_sql = supported(text, columns)
-    tree = build(parsed_sql, columns, catalog, list(types))
+    parsed_sql = parsed(text)
+    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    tree = build(parsed_sql, columns, catalog, list(types), describe, declared)
+    if isinstance(root := _unsorted(tree.root), op.Opaque):
+        raise root.because
     reading = _reading(text, tree, catalog)
     tree = without_orders(tree)
     _require_known(tree)
@@ -322,7 +386,11 @@ def _of_parts(
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable, chooses = stability.columns, stability.chooses
     summary = None if chooses else summary_delta(tree.root, types, _usable(types, unstable), unstable)
-    return IncrementalQuery(reading, tree, key, of_rows, tuple(types), alone, chooses, summary, stability.choosing)
+    total = None if key else _total(tree.root, parsed_sql)
+    whole = total if total is not None and total.construct else None
+    return IncrementalQuery(
+        reading, tree, key, of_rows, tuple(types), alone, chooses, types, summary, stability.choosing, whole
+    )
 
 
 def _reading(text: str, tree: Tree, catalog: str) -> Reading:
@@ -376,7 +444,7 @@ def _key(
     if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
         return tuple(wanted), set(wanted) <= set(direct)
     if (total := _total(tree.root, parsed_sql)) is not None:
-        if total.construct:
+        if total.construct and not isinstance(_unsorted(tree.root), op.Limit):
             raise total
         return (), True
     if kept is not None and direct:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from ..names import sql_name
+
 
 class State(Enum):
     """A state of a relation, or the rows that differ between states."""
@@ -91,3 +93,24 @@ class KeyView:
 
 class OldSnapshotExpiredError(Exception):
     """A relation's state at the checkpoint is needed, but its snapshot has expired."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A view of keys. ``columns``: the names of its columns. ``nulls``: whether a key may be NULL.
+
+    ``bound``: returns a condition on a column of a source by which Iceberg can skip files, or None, given the key
+    column, the source's name and the column. ``hint``: the hint for the join.
+    """
+
+    view: str
+    columns: tuple[str, ...] = ()
+    nulls: bool = True
+    bound: Callable[[str, str, str], str | None] = lambda key, source, column: None
+    hint: str = ""
+
+    def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
+        """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
+        sign = "<=>" if self.nulls else "="
+        same = " and ".join(f"ip_keys.{sql_name(key)} {sign} {value}" for key, value in pairs)
+        return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"

@@ -13,11 +13,20 @@ from ..expose.groups import broadcast
 from ..expose.plain_sql import Source
 from ..expose.same_key import same_key
 from ..metadata import MetadataReader
-from ..plan.rebuild_cost import ONLY_GAINED, Choice, Reads, choose, choose_to_continue, cost_of_keys, rebuild_at_once
+from ..plan.rebuild_cost import (
+    BELOW_LIMIT,
+    ONLY_GAINED,
+    Choice,
+    Reads,
+    choose,
+    choose_to_continue,
+    cost_of_keys,
+    rebuild_at_once,
+    rebuild_is_cheaper_than_finding,
+)
 from ..publish.publisher import Check, Published, Publisher
-from ..query.algebra.nodes import Keys
 from ..query.plan import IncrementalQuery, Scans
-from ..query.states import OldSnapshotExpiredError
+from ..query.states import Keys, OldSnapshotExpiredError
 from ..query.text.clock import ClockStates
 from ..spark.port import Spark, holding
 from ..sql import sql_names
@@ -120,6 +129,7 @@ class PlainSqlWriter:
         try:
             return (
                 self._added(kept)
+                or self._left_alone(kept, columns, held)
                 or self._continued(kept, columns, held)
                 or self._replaced(kept, columns, held, count=count)
             )
@@ -141,6 +151,21 @@ class PlainSqlWriter:
         if added is None:
             return None
         return UpdatePlan(ONLY_GAINED, added)
+
+    def _left_alone(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
+        """The plan that changes no row, because all changes come after the last row of a LIMIT. None otherwise."""
+        changes = self._changes.of(kept, lambda source: source.changes_sql(self._spark.scans))
+        types = {column.name: column.dtype for column in columns}
+        found = kept.in_first_rows(changes, self._plan.name.sql, types)
+        if found is None:
+            return None
+        read = self._reads(kept, kept.scans(self._changed, self._clock))
+        if self._plan.policy.rebuild_above is None and rebuild_is_cheaper_than_finding(read):
+            return None
+        for view in found.views:
+            held.enter_context(holding(self._spark, view.name, view.sql))
+        ((may_alter,),) = self._spark.rows(found.sql)
+        return None if may_alter in (None, True, "true") else UpdatePlan(Choice(False, BELOW_LIMIT), is_left_alone=True)
 
     def _continued(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """The plan that updates the table's groups. None if that is impossible, or if replacing all rows is cheaper."""

@@ -79,7 +79,7 @@ def is_read_alike(spark: Spark, kept: IncrementalQuery, relations: Mapping[Table
     ``relations``: the relations of tables whose present columns have other names than those that the query reads. Of a
     query that is replaced as a whole, only the relations that it reads matter.
     """
-    if kept.whole is not None:
+    if not kept.reading.qualified:
         return reads_no_others(spark, kept)
     return _are_alike(spark, _explained(spark, kept, relations))
 

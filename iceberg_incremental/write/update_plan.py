@@ -51,13 +51,14 @@ class UpdatePlan:
 
     ``choice``: whether the run replaces all rows, and why. ``added``: the relation of the rows to insert, if existing
     rows do not change. ``continued``: the groups that are updated from the changed rows alone. ``affected``: the keys
-    whose rows are replaced; None if they were not counted.
+    whose rows are replaced; None if they were not counted. ``is_left_alone``: whether no row changes.
     """
 
     choice: Choice
     added: str | None = None
     continued: Continued | None = None
     affected: Affected | None = None
+    is_left_alone: bool = False
 
     @property
     def keys(self) -> Summary | None:
@@ -72,7 +73,7 @@ class UpdatePlan:
             return REPLACE_ALL
         if self.added is not None:
             return "append"
-        if self.keys is not None and not self.keys.keys:
+        if self.is_left_alone or (self.keys is not None and not self.keys.keys):
             return "none"
         return "replace_keys" if self.continued is None else "update_groups"
 

@@ -5,43 +5,54 @@ A mistake here cannot give wrong data: Spark's plan of the tree's SQL is compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ...table.history import TableName
 from ..text.dialect import PlainSpark
-from ..text.refusal import line_of, other_relation, refused
-from ..text.supported import is_aggregate, is_generator, is_nested
+from ..text.refusal import NotAFunction, Refusal, line_of, other_relation, refused
+from ..text.supported import is_aggregate, is_generator, is_nested, own_nodes, require_supported
 from . import nodes as op
 from .grouping import grouping, is_measure, pivoted, without_named_windows
-from .names import Frame, Scope, Source, by_name, is_field_of, is_struct, merged, resolved, without_alias
+from .names import Ctes, Expressions, Frame, Scope, Source, by_name, merged, without_alias
 from .nodes import SUBQUERY, column
+from .opaque import MISREAD, opaque, reads_itself, without_ctes
+from .sql import Writer
 from .tree import Tree, with_names
 
 Columns = Mapping[str, str]
 _PREFIX = "ip_table_"
 _DEFAULTS = {"posexplode": ("pos", "col"), "posexplode_outer": ("pos", "col")}
 """The names of the columns of generators that return several, if the text gives none."""
-_RESOLVED = "ip_resolved"
-"""The mark of columns whose names are resolved."""
 _CLAUSES = ("order", "sort", "cluster", "distribute")
 
 
+Describe = Callable[[str], Mapping[str, str]]
+"""Returns the types of the columns of a query, by name."""
+
+
 def build(
-    tree: exp.Query, columns: Mapping[TableName, Columns], catalog: str, names: Sequence[str] | None = None
+    tree: exp.Query,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    names: Sequence[str] | None = None,
+    describe: Describe | None = None,
+    declared: Collection[str] = (),
 ) -> Tree:
     """The tree of a query. ``columns``: those of each relation that it may read. ``catalog``: the default catalog.
 
-    ``names``: those of the result's columns, if they are known. Raises Refusal.
+    ``names``: those of the result's columns, if they are known. ``describe``: Spark's types for the parts of the query
+    that no rule knows. Without it, no construct is checked: the tree only tells which columns each query returns.
+    ``declared``: as in ``require_function``. Raises Refusal.
     """
-    builder = _Builder(columns, catalog)
+    builder = _Builder(columns, catalog, describe, declared)
     try:
         root = builder.query(tree.copy(), {}, None)
-    except (SqlglotError, RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:
+    except Refusal:
+        raise
+    except MISREAD as error:
         raise refused(f"names that cannot be resolved: {str(error).splitlines()[0]}") from error
     if names is not None:
         root = with_names(root, names)
@@ -49,33 +60,44 @@ def build(
     return Tree(root, builder.tables, schema, builder.types, builder.subqueries, builder.limits)
 
 
-Ctes = Mapping[str, tuple[op.Result, Sequence[str]]]
-"""The CTEs in scope, with the names of their columns, by name in lower case."""
-
-
-class _Builder:
-    def __init__(self, columns: Mapping[TableName, Columns], catalog: str) -> None:
+class _Builder(Expressions):
+    def __init__(
+        self,
+        columns: Mapping[TableName, Columns],
+        catalog: str,
+        describe: Describe | None = None,
+        declared: Collection[str] = (),
+    ) -> None:
+        super().__init__()
+        self._declared = declared
+        self._describe = describe
         self._columns = columns
         self._by_name = {str(table).lower(): table for table in columns}
         self._catalog = catalog
-        self._numbers = count()
         self.tables: dict[str, TableName] = {}
-        self.types = op.ColumnTypes()
-        self.subqueries: dict[str, op.Subquery] = {}
         self.limits: dict[str, int] = {}
 
     # Queries
 
     def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> op.Result:
-        """The operator of a query."""
         clause = node.args.get("with_")
         for cte in [] if clause is None else clause.expressions:
-            if clause is not None and clause.args.get("recursive") and isinstance(cte.this, exp.Union):
-                first = self.query(cte.this.this, ctes, outer)  # the query is not supported, but its columns are known
-                ctes = {**ctes, cte.alias.lower(): (first, cte.alias_column_names or op.names_of(first))}
-            found = self.query(cte.this, ctes, outer)
+            found = self._recursive(cte, ctes, outer) if reads_itself(cte) else self.query(cte.this, ctes, outer)
             names = cte.alias_column_names or op.names_of(found)
             ctes = {**ctes, cte.alias.lower(): (found, names)}
+        if self._describe is None:
+            return self._query(node, ctes, outer)
+        subqueries = dict(self.subqueries)
+        try:
+            require_supported(own_nodes(node), self._declared)
+            return self._query(node, ctes, outer)
+        except NotAFunction:
+            raise
+        except Refusal as because:
+            self.subqueries = subqueries
+            return self._opaque(without_ctes(node), ctes, outer, because)
+
+    def _query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> op.Result:
         if isinstance(node, exp.Select):
             return self._select(node, ctes, outer)
         if isinstance(node, exp.Subquery):
@@ -129,10 +151,44 @@ class _Builder:
             raise refused("a set operation on different columns", node)
         return op.Project(rows, tuple((name, column((rows.alias, known[name.lower()]))) for name in names))
 
-    # FROM
+    # Parts that no rule knows
 
-    def _alias(self, kind: str = "t") -> str:
-        return f"ip_{kind}{next(self._numbers)}"
+    def _recursive(self, cte: exp.CTE, ctes: Ctes, outer: Scope | None) -> op.Result:
+        """The result of a recursive CTE."""
+        name = cte.alias.lower()
+        first = self._query(cte.this.this, ctes, outer)
+        names = cte.alias_column_names or op.names_of(first)
+        if self._describe is None:
+            return self._query(cte.this, {**ctes, name: (first, names)}, outer)
+        query = exp.select("*").from_(exp.to_table(name))
+        query.set("with_", exp.With(expressions=[cte.copy()], recursive=True))
+        known = {each: found for each, found in ctes.items() if each != name}
+        return self._opaque(query, known, outer, refused("WITH RECURSIVE", cte), names)
+
+    def _opaque(
+        self, node: exp.Expr, ctes: Ctes, outer: Scope | None, because: Refusal, names: Sequence[str] | None = None
+    ) -> op.Opaque:
+        """A query without CTEs that is computed as a whole. ``names``: those of a recursive one. Raises ``because``."""
+        assert self._describe is not None
+        if outer is not None:
+            raise because
+        if names is None:
+            try:
+                names = op.names_of(_Builder(self._columns, self._catalog)._query(node, ctes, None))
+            except MISREAD as error:
+                raise because from error
+        found = opaque(node, names, because, ctes, lambda table: self._read(table, ctes))
+        described = self._describe(Writer(self.subqueries, lambda name, state: self.tables[name].sql).query(found))
+        if [each.lower() for each in described] != [each.lower() for each in names]:
+            raise because
+        return replace(found, names=tuple(described), types=tuple(each.lower() for each in described.values()))
+
+    def _read(self, table: exp.Table, ctes: Ctes) -> op.Result:
+        """A relation that an opaque part reads, as a result."""
+        rows, frame = self._plain_relation(table, ctes, None)
+        return op.Project(rows, frame.visible)
+
+    # FROM
 
     def _aliased(self, found: op.Result, alias: str) -> op.Alias:
         names = op.names_of(found)
@@ -182,8 +238,6 @@ class _Builder:
                 rows = self._aliased(cte[0], self._alias())
                 return rows, Frame.of((alias or node.name.lower(),), rows, names or cte[1])
             return self._table(node, (alias,) if alias else (), names)
-        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
-            node = exp.Subquery(this=node.this.this.copy(), alias=node.args.get("alias"))
         if not isinstance(node, exp.Subquery):
             raise refused(f"the relation {node.sql(PlainSpark)[:60]}", node)
         found = self.query(without_alias(node), ctes, outer)
@@ -208,9 +262,9 @@ class _Builder:
     def _join(
         self, rows: op.Rows, frame: Frame, node: exp.Join, ctes: Ctes, outer: Scope | None
     ) -> tuple[op.Rows, Frame]:
-        is_lateral = isinstance(node.this, exp.Lateral)  # not supported, but its columns are known
-        around = Scope(frame, outer, ctes) if is_lateral else outer
-        right, other = self._relation(node.this, ctes, around)
+        if isinstance(node.this, exp.Lateral):
+            return self._lateral(rows, frame, node, Scope(frame, outer, ctes))
+        right, other = self._relation(node.this, ctes, outer)
         kind: op.JoinKind = node.kind.lower() if node.kind.upper() in ("SEMI", "ANTI") else node.side.lower() or "inner"  # type: ignore[assignment]
         using = [each.name for each in node.args.get("using") or ()]
         if (node.method or "").upper() == "NATURAL":
@@ -233,6 +287,35 @@ class _Builder:
         if kind in ("semi", "anti"):
             both = frame
         return op.Join(kind, rows, right, on), both
+
+    def _lateral(self, rows: op.Rows, frame: Frame, node: exp.Join, scope: Scope) -> tuple[op.Rows, Frame]:
+        """JOIN LATERAL: the rows that a subquery or a generator returns for each row before it."""
+        lateral, on = node.this, node.args.get("on")
+        given = lateral.args.get("alias")
+        alias, names = lateral.alias.lower(), [] if given is None else [each.name for each in given.columns]
+        is_outer, is_always = node.side.upper() == "LEFT", on is None or on == exp.true()
+        if not isinstance(lateral.this, exp.Subquery):
+            if not is_always:
+                raise refused("JOIN LATERAL of a function with a condition", node, "use LATERAL VIEW and WHERE")
+            return self._generated(rows, frame, self._value(lateral.this, scope), alias, names, outer=is_outer)
+        query = self.query(lateral.this, scope.ctes, scope)
+        shown = op.names_of(query)
+        if len({name.lower() for name in shown}) != len(shown):
+            raise refused("two columns with the same name", None, "add a different alias to each of them")
+        found = op.Generate(rows, self._marked(op.Subquery("rows", (), query), None), self._alias(), shown, is_outer)
+        types = self.types.of_result(query)
+        self.types.columns |= {(found.alias, each): type_ for each, type_ in zip(shown, types, strict=True)}
+        columns = tuple(zip(names or shown, (column((found.alias, each)) for each in shown), strict=True))
+        source = Source((alias,) if alias else (), columns)
+        both = Frame((*frame.sources, source), (*frame.visible, *columns))
+        if is_always or on is None:
+            return found, both
+        condition = self._value(on, replace(scope, frame=both))
+        if not is_outer:
+            return op.Filter(found, condition), both
+        if op.subqueries_in(condition):
+            raise refused("a subquery in ON of LEFT JOIN LATERAL", node, "use it in WHERE of the subquery")
+        return replace(found, on=condition), both
 
     # SELECT
 
@@ -404,70 +487,3 @@ class _Builder:
         for each, at in functions.items():
             self.types.columns[alias, f"w{at}"] = self.types.of(each)
         return op.Window(rows, alias, tuple(functions)), found  # type: ignore[arg-type]
-
-    # Expressions
-
-    def _value(self, node: exp.Expr, scope: Scope) -> exp.Expr:
-        """An expression with resolved names, and with columns in the place of its subqueries."""
-        holder = exp.Paren(this=node.copy())
-        self._expand_stars(holder, scope)
-
-        def value_of(each: exp.Expr) -> exp.Expr:
-            if isinstance(each, exp.Column) and each.meta.get(_RESOLVED):
-                return each
-            if isinstance(each, exp.Column):
-                found = resolved(each, scope)
-                if is_field_of(each, "arrays_zip") and len(scope.frame.named(each.name)) > 1:
-                    raise refused("arrays_zip() in a SELECT whose columns are renamed", each, "compute it in a CTE")
-                return exp.alias_(found, each.name, quoted=True) if is_struct(each) else found
-            kind = "exists" if isinstance(each, exp.Exists) else "in" if isinstance(each, exp.In) else "scalar"
-            inner = each.args.get("query") if kind == "in" else each.this if kind == "exists" else each
-            while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery):
-                inner = inner.this
-            if not isinstance(inner, exp.Query):
-                return each
-            return self._subquery(kind, each.this if kind == "in" else None, inner, scope)
-
-        holder.transform(value_of, copy=False)
-        for inner in list(holder.find_all(exp.Paren)):
-            if isinstance(inner.this, exp.Alias):  # the name of a field
-                inner.replace(inner.this)
-        found: exp.Expr = holder.this
-        return found.pop()
-
-    def _subquery(self, kind: str, value: exp.Expr | None, inner: exp.Expr, scope: Scope) -> exp.Expr:
-        query = self.query(inner, scope.ctes, scope)
-        values: list[exp.Expr] = []
-        if value is not None:
-            listed = value.unnest().expressions if isinstance(value.unnest(), exp.Tuple) else [value]
-            listed = listed if len(listed) == len(op.names_of(query)) else [value]
-            values = [self._value(each, scope) for each in listed]
-        type_ = self.types.of_result(query)[0] if kind == "scalar" else "boolean"
-        return self._marked(op.Subquery(kind, tuple(values), query), type_)  # type: ignore[arg-type]
-
-    def _marked(self, found: op.Subquery, type_: str | None) -> exp.Column:
-        name = f"s{len(self.subqueries)}"
-        self.subqueries[name] = replace(found, outer=op.outer_aliases(found.query, self.subqueries))
-        self.types.columns[SUBQUERY, name] = type_
-        return column((SUBQUERY, name))
-
-    def _expand_stars(self, holder: exp.Expr, scope: Scope) -> None:
-        """Replace stars in arguments by the columns of the relations in FROM."""
-        for star in list(holder.find_all(exp.Star)):
-            node = star.parent if isinstance(star.parent, exp.Column) else star
-            if star.find_ancestor(exp.Query) is not None:
-                continue
-            call = node.parent
-            if node is star and isinstance(call, exp.Anonymous) and call.name.lower() == "count":
-                continue
-            if any(star.args.values()):
-                raise refused("* EXCEPT as an argument of a function", star, "list the columns")
-            qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
-            named = isinstance(call, exp.Anonymous) and call.name.lower() == "struct"
-            listed: list[exp.Expr] = []
-            for name, value in scope.frame.star(qualifier):
-                found = value.copy()
-                for each in found.find_all(exp.Column):
-                    each.meta[_RESOLVED] = True
-                listed.append(exp.alias_(found, name, quoted=True) if named else found)
-            node.replace(listed)

@@ -1,15 +1,22 @@
-"""The resolution of names as in Spark: those of FROM, of the SELECT list, and of queries around a subquery."""
+"""The resolution of names as in Spark: those of FROM, of the SELECT list, and of queries around a subquery.
+
+Expressions have columns in the place of their subqueries.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from ..text.refusal import Refusal, refused
 from ..text.supported import is_aggregate
-from .nodes import Alias, Result, Scan, Values, column
+from . import nodes as op
+from .nodes import SUBQUERY, Alias, Result, Scan, Values, column
 
 _COMPARED = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Values,
@@ -20,6 +27,10 @@ _MOST_QUALIFIERS = 3
 
 Visible = tuple[tuple[str, exp.Expr], ...]
 """The columns that a name can mean, in order."""
+
+
+Ctes: TypeAlias = Mapping[str, tuple[Result, Sequence[str]]]
+"""The CTEs in scope, with the names of their columns, by name in lower case."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class Scope:
 
     frame: Frame
     outer: Scope | None
-    ctes: Mapping[str, tuple[Result, Sequence[str]]]
+    ctes: Ctes
     first: Mapping[str, exp.Expr] = field(default_factory=dict)
     later: Mapping[str, exp.Expr] = field(default_factory=dict)
 
@@ -173,3 +184,88 @@ def without_alias(node: exp.Subquery) -> exp.Expr:
     found = node.copy()
     found.set("alias", None)
     return found
+
+
+_RESOLVED = "ip_resolved"
+"""The mark of columns whose names are resolved."""
+
+
+class Expressions(ABC):
+    """The expressions of the query that a subclass builds. ``types``, ``subqueries``: as in ``Tree``."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+        self.types = op.ColumnTypes()
+        self.subqueries: dict[str, op.Subquery] = {}
+
+    @abstractmethod
+    def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> op.Result:
+        """The operator of a query."""
+
+    def _alias(self, kind: str = "t") -> str:
+        return f"ip_{kind}{next(self._numbers)}"
+
+    def _value(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        """An expression with resolved names, and with columns in the place of its subqueries."""
+        holder = exp.Paren(this=node.copy())
+        self._expand_stars(holder, scope)
+
+        def value_of(each: exp.Expr) -> exp.Expr:
+            if isinstance(each, exp.Column) and each.meta.get(_RESOLVED):
+                return each
+            if isinstance(each, exp.Column):
+                found = resolved(each, scope)
+                if is_field_of(each, "arrays_zip") and len(scope.frame.named(each.name)) > 1:
+                    raise refused("arrays_zip() in a SELECT whose columns are renamed", each, "compute it in a CTE")
+                return exp.alias_(found, each.name, quoted=True) if is_struct(each) else found
+            kind = "exists" if isinstance(each, exp.Exists) else "in" if isinstance(each, exp.In) else "scalar"
+            inner = each.args.get("query") if kind == "in" else each.this if kind == "exists" else each
+            while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery):
+                inner = inner.this
+            if not isinstance(inner, exp.Query):
+                return each
+            return self._subquery(kind, each.this if kind == "in" else None, inner, scope)
+
+        holder.transform(value_of, copy=False)
+        for inner in list(holder.find_all(exp.Paren)):
+            if isinstance(inner.this, exp.Alias):  # the name of a field
+                inner.replace(inner.this)
+        found: exp.Expr = holder.this
+        return found.pop()
+
+    def _subquery(self, kind: str, value: exp.Expr | None, inner: exp.Expr, scope: Scope) -> exp.Expr:
+        query = self.query(inner, scope.ctes, scope)
+        values: list[exp.Expr] = []
+        if value is not None:
+            listed = value.unnest().expressions if isinstance(value.unnest(), exp.Tuple) else [value]
+            listed = listed if len(listed) == len(op.names_of(query)) else [value]
+            values = [self._value(each, scope) for each in listed]
+        type_ = self.types.of_result(query)[0] if kind == "scalar" else "boolean"
+        return self._marked(op.Subquery(kind, tuple(values), query), type_)  # type: ignore[arg-type]
+
+    def _marked(self, found: op.Subquery, type_: str | None) -> exp.Column:
+        name = f"s{len(self.subqueries)}"
+        self.subqueries[name] = replace(found, outer=op.outer_aliases(found.query, self.subqueries))
+        self.types.columns[SUBQUERY, name] = type_
+        return column((SUBQUERY, name))
+
+    def _expand_stars(self, holder: exp.Expr, scope: Scope) -> None:
+        """Replace stars in arguments by the columns of the relations in FROM."""
+        for star in list(holder.find_all(exp.Star)):
+            node = star.parent if isinstance(star.parent, exp.Column) else star
+            if star.find_ancestor(exp.Query) is not None:
+                continue
+            call = node.parent
+            if node is star and isinstance(call, exp.Anonymous) and call.name.lower() == "count":
+                continue
+            if any(star.args.values()):
+                raise refused("* EXCEPT as an argument of a function", star, "list the columns")
+            qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+            named = isinstance(call, exp.Anonymous) and call.name.lower() == "struct"
+            listed: list[exp.Expr] = []
+            for name, value in scope.frame.star(qualifier):
+                found = value.copy()
+                for each in found.find_all(exp.Column):
+                    each.meta[_RESOLVED] = True
+                listed.append(exp.alias_(found, name, quoted=True) if named else found)
+            node.replace(listed)

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from ...names import sql_name
-from ..states import State
+from ..states import Keys, State
+from ..text.refusal import Refusal
 from ..text.types import Types, common_type
 
 Column: TypeAlias = tuple[str, str]
@@ -22,6 +22,9 @@ Column: TypeAlias = tuple[str, str]
 
 SUBQUERY = "ip_sub"
 """The alias of columns that stand for subqueries in expressions."""
+
+READ = "ip_read_"
+"""The start of the names in an opaque part that stand for the results that it reads."""
 
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
 
@@ -82,13 +85,17 @@ class Join:
 
 @dataclass(frozen=True, eq=False)
 class Generate:
-    """Several rows for each row: LATERAL VIEW."""
+    """Several rows for each row: LATERAL VIEW, or JOIN LATERAL if ``call`` is a subquery.
+
+    ``outer``: whether a row without any is kept. ``on``: the condition of LEFT JOIN LATERAL; None if always true.
+    """
 
     child: Rows
     call: exp.Expr
     alias: str
     names: tuple[str, ...]
     outer: bool = False
+    on: exp.Expr | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +204,21 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
+class Opaque:
+    """The result of a part of the query that no rule knows, such as PIVOT. It is computed as a whole.
+
+    ``query``: the part, in which the names ``ip_read_0`` and so on stand for ``children``. ``types``: those of its
+    columns, as far as they are known. ``because``: the construct.
+    """
+
+    query: exp.Query
+    children: tuple[Result, ...]
+    names: tuple[str, ...]
+    types: tuple[str | None, ...]
+    because: Refusal
+
+
+@dataclass(frozen=True, eq=False)
 class Differing:
     """The values of which a result has more rows in one state than in the other. ``state``: REMOVED, ADDED or BOTH."""
 
@@ -223,39 +245,18 @@ class RowsInState:
 Rows: TypeAlias = (
     One | Scan | Values | Alias | Filter | Join | Generate | Group | Window | View | Keyed | Delta | RowsInState
 )
-Result: TypeAlias = Project | Distinct | Union | SetOperation | Sort | Limit | Differing | InState
+Result: TypeAlias = Project | Distinct | Union | SetOperation | Sort | Limit | Opaque | Differing | InState
 Node: TypeAlias = Rows | Result
 
 
 @dataclass(frozen=True)
-class Keys:
-    """A view of keys. ``columns``: the names of its columns. ``nulls``: whether a key may be NULL.
-
-    ``bound``: returns a condition on a column of a source by which Iceberg can skip files, or None, given the key
-    column, the source's name and the column. ``hint``: the hint for the join.
-    """
-
-    view: str
-    columns: tuple[str, ...] = ()
-    nulls: bool = True
-    bound: Callable[[str, str, str], str | None] = lambda key, source, column: None
-    hint: str = ""
-
-    def exists_sql(self, pairs: Sequence[tuple[str, str]]) -> str:
-        """The condition that some values are those of a key. ``pairs``: the key columns with the SQL of the values."""
-        sign = "<=>" if self.nulls else "="
-        same = " and ".join(f"ip_keys.{sql_name(key)} {sign} {value}" for key, value in pairs)
-        return f"exists (select {self.hint}1 from {self.view} as ip_keys{f' where {same}' if same else ''})"
-
-
-@dataclass(frozen=True)
 class Subquery:
-    """A subquery in an expression. ``values``: those that IN compares with its rows.
+    """A subquery in an expression, or that of JOIN LATERAL. ``values``: those that IN compares with its rows.
 
     ``outer``: the columns of the query around it that it reads, without those of ``values``.
     """
 
-    kind: Literal["exists", "in", "scalar"]
+    kind: Literal["exists", "in", "scalar", "rows"]
     values: tuple[exp.Expr, ...]
     query: Result
     outer: frozenset[Column] = field(default_factory=frozenset)
@@ -263,9 +264,9 @@ class Subquery:
 
 def names_of(node: Result) -> tuple[str, ...]:
     """The names of the columns of a result."""
-    while not isinstance(node, Project):
+    while not isinstance(node, (Project, Opaque)):
         node = children_of(node)[0]  # type: ignore[assignment] # a result
-    return tuple(name for name, _ in node.outputs)
+    return node.names if isinstance(node, Opaque) else tuple(name for name, _ in node.outputs)
 
 
 def columns_of(node: Rows) -> list[Column]:
@@ -296,7 +297,7 @@ def children_of(node: Node) -> tuple[Node, ...]:
     match node:
         case Join() | SetOperation():
             return (node.left, node.right)
-        case Union():
+        case Union() | Opaque():
             return node.children
         case One() | Scan() | Values() | View() | Delta():
             return ()
@@ -312,7 +313,7 @@ def expressions_of(node: Node) -> list[exp.Expr]:
         case Join():
             return [] if node.on is None else [node.on]
         case Generate():
-            return [node.call]
+            return [node.call, *([] if node.on is None else [node.on])]
         case Group():
             return [*node.keys, *node.measures]
         case Window():
@@ -336,7 +337,7 @@ def with_children(node: Node, change: Callable[[Node], Node]) -> Node:
         return node
     found = copy(node)
     for name, value in vars(node).items():
-        if isinstance(node, Union) and name == "children":
+        if isinstance(node, (Union, Opaque)) and name == "children":
             object.__setattr__(found, name, tuple(changed[each] for each in node.children))
         elif name in ("child", "left", "right"):
             object.__setattr__(found, name, changed[value])
@@ -421,7 +422,7 @@ def with_expressions(node: Node, change: Callable[[exp.Expr], exp.Expr]) -> Node
         case Join():
             return replace(node, on=next(given))
         case Generate():
-            return replace(node, call=next(given))
+            return replace(node, call=next(given), on=next(given, None))
         case Group():
             keys = tuple(next(given) for _ in node.keys)
             return replace(node, keys=keys, measures=tuple(given))
@@ -486,6 +487,8 @@ class ColumnTypes(Types):
                 sides = node.children if isinstance(node, Union) else (node.left, node.right)
                 listed = zip(*map(self.of_branch, sides), strict=True)
                 return [self._together([each for each in types if each != ANY]) for types in listed]
+            case Opaque():
+                return list(node.types)
             case Distinct() | Sort() | Limit() | Differing() | InState():
                 return self.of_branch(node.child)
 

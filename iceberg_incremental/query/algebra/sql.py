@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ _JOINS = {"inner": "join", "left": "left join", "right": "right join", "full": "
           "anti": "left anti join"}  # fmt: skip
 _Orders = Sequence[tuple[str, Sequence[exp.Expr]]]
 _ONE = "1 as ip_one"
+_READ = re.compile(rf"`?{op.READ}(\d+)`?")
 _OPERATORS = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case)
 _Names = Mapping[op.Column, exp.Expr]
 """The expressions in the place of columns that the SQL does not have."""
@@ -118,6 +120,10 @@ class Writer:
                 parts += [f"limit {node.count.sql(PlainSpark)}"] if node.count is not None else []
                 parts += [f"offset {node.offset.sql(PlainSpark)}"] if node.offset is not None else []
                 return " ".join(parts)
+            case op.Opaque():
+                text = node.query.sql(PlainSpark)
+                children = [self.result(each, state, outer) for each in node.children]
+                return _READ.sub(lambda match: f"({children[int(match[1])]})", text)
             case op.Differing():
                 return self._differing(node, outer)
 
@@ -190,10 +196,16 @@ class Writer:
                 return self._join(node, state, outer)
             case op.Generate():
                 parts = self._source(node.child, state, outer)
-                call = self._text(node.call, _over(parts, outer), state)
-                word = "lateral view outer" if node.outer else "lateral view"
-                named = f"{sql_name(node.alias)} as {', '.join(map(sql_name, node.names))}"
-                source = f"{parts.source} {word} {call} {named}"
+                names = _over(parts, outer)
+                call = self._text(node.call, names, state)
+                columns = ", ".join(map(sql_name, node.names))
+                if op.subqueries_in(node.call):
+                    word = "left join" if node.outer else "join"
+                    source = f"{parts.source} {word} lateral {call} as {sql_name(node.alias)}({columns})"
+                    source += "" if node.on is None else f" on {self._text(node.on, names, state)}"
+                else:
+                    word = "lateral view outer" if node.outer else "lateral view"
+                    source = f"{parts.source} {word} {call} {sql_name(node.alias)} as {columns}"
                 return replace(parts, source=source, aliases=parts.aliases | {node.alias})
             case op.Group():
                 return self._group(node, state, outer)
@@ -240,6 +252,8 @@ class Writer:
 
     def _join(self, node: op.Join, state: State, outer: _Names) -> _Parts:
         left, right = (self._source(each, state, outer) for each in (node.left, node.right))
+        if isinstance(node.left, op.Generate) and not op.subqueries_in(node.left.call):
+            left = self._wrapped(node.left, left, outer, state)  # LATERAL VIEW is the last part of FROM
         text = f"({right.source})" if isinstance(node.right, op.Join) else right.source
         both = _Parts("", aliases=left.aliases | right.aliases, names={**left.names, **right.names})
         word, on = _JOINS[node.kind], ""
@@ -328,7 +342,7 @@ class Writer:
         text = self.result(found.query, state, names)
         if found.kind == "exists":
             return exp.Var(this=f"EXISTS ({text})")
-        if found.kind == "scalar":
+        if found.kind in ("scalar", "rows"):
             return exp.Var(this=f"({text})")
         values = ", ".join(self._text(each, names, state) for each in found.values)
         return exp.Var(this=f"(({values}) IN ({text}))")

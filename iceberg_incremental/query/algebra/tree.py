@@ -13,6 +13,7 @@ from .nodes import (
     ColumnTypes,
     Limit,
     Node,
+    Opaque,
     Project,
     Result,
     SetOperation,
@@ -50,6 +51,10 @@ def with_names(root: Result, names: Sequence[str]) -> Result:
                 raise refused("a result whose columns Spark interprets differently")
             values = [each for _, each in root.outputs]
             return replace(root, outputs=tuple(zip(names, values, strict=True)))
+        case Opaque():
+            if list(root.names) != list(names):
+                raise refused("a result whose columns Spark interprets differently")
+            return root
         case Union():
             return replace(root, children=(with_names(root.children[0], names), *root.children[1:]))
         case SetOperation():

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from ..algebra import nodes as op
 from ..algebra.nodes import SUBQUERY, column
-from ..states import State
+from ..states import Keys, State
 from ..text.clock import at_checkpoint, compared_parts
 from .keys import Match, fewer_relations
 from .matching import has_groups, matching
@@ -74,9 +74,7 @@ class Changes(Run):
             case op.Filter():
                 return self._filter(node, state, own)
             case op.Generate():
-                if self.shifts(node.call):
-                    return whole_states(node, state)
-                return [(at, replace(node, child=each)) for at, each in self.variants(node.child, state, own)]
+                return self._generate(node, state, own)
             case op.Join(kind="inner"):
                 return self._inner_join(node, state, own)
             case op.Join(kind="left" | "right"):
@@ -99,6 +97,13 @@ class Changes(Run):
         found = [(at, replace(node, child=each)) for one in states for at, each in self.variants(node.child, one, own)]
         conditions = op.conjuncts(node.condition)
         return [*found, *self._shifted(node.child, conditions, state, are_filters=True)]
+
+    def _generate(self, node: op.Generate, state: State, own: _Own | None) -> list[Variant]:
+        """What changed rows generate, and rows for which the subquery of JOIN LATERAL may return others."""
+        if any(self.shifts(each) for each in op.expressions_of(node) if not op.subqueries_in(each)):
+            return whole_states(node, state)
+        found = self._of_expressions(node.child, [node.call], state, own)
+        return [(at, replace(node, child=each)) for at, each in found]
 
     def _inner_join(self, node: op.Join, state: State, own: _Own | None) -> list[Variant]:
         """Changed rows of one side with all rows of the other one."""
@@ -182,7 +187,7 @@ class Changes(Run):
             keys = [node.keys[at] for at in members]
             view = self.view_of(node, members, keys)
             pairs = list(zip(keys, view.names, strict=True))
-            rows = only(node.child, pairs, op.Keys(view.name, view.names), self.tree)
+            rows = only(node.child, pairs, Keys(view.name, view.names), self.tree)
             found += whole_states(replace(one, child=rows), state)
         return found
 
@@ -201,7 +206,7 @@ class Changes(Run):
         if len(listed) == 1 and listed[0]:
             view = self.view_of(node, "common", listed[0])
             pairs = list(zip(listed[0], view.names, strict=True))
-            rows = only(node.child, pairs, op.Keys(view.name, view.names), self.tree)
+            rows = only(node.child, pairs, Keys(view.name, view.names), self.tree)
             return whole_states(replace(node, child=rows), state)
         if not all(listed):
             return whole_states(node, state)
@@ -280,9 +285,7 @@ class Changes(Run):
                 found.append(exists if outer is None else exp.and_(outer, exists))
         return exp.or_(*found) if found else exp.false()
 
-    def _touched(
-        self, node: op.Result, *, shifted: bool = False
-    ) -> list[tuple[State, op.Rows, list[exp.Expr] | None]]:
+    def _touched(self, node: op.Result, *, shifted: bool = False) -> list[tuple[State, op.Rows, list[exp.Expr] | None]]:
         """The changed rows below the groups of a subquery, which decide whether its value can change.
 
         Each with the values of its SELECT list over these rows. None if other rows also decide about them.
@@ -306,11 +309,11 @@ class Changes(Run):
                 if shifted:
                     return [(state, rows, None) for state, rows in whole_states(base, State.BOTH)]
                 return [(state, rows, outputs) for state, rows in self.variants(base, State.BOTH)]
-            case op.Limit():
-                return [(state, rows, None) for state, rows, _ in self._touched(node.child, shifted=shifted)]
             case _:
                 children: Sequence[op.Result] = op.children_of(node)  # type: ignore[assignment] # of results
-                return [each for child in children for each in self._touched(child, shifted=shifted)]
+                found = [each for child in children for each in self._touched(child, shifted=shifted)]
+                has_values = not isinstance(node, (op.Limit, op.Opaque))
+                return [(state, rows, outputs if has_values else None) for state, rows, outputs in found]
 
     # Results
 
@@ -336,17 +339,22 @@ class Changes(Run):
                 return self._of_values(node, state)
             case op.Sort():
                 return self.changed(node.child, state)
-            case op.Limit():
+            case op.Limit() | op.Opaque():
                 if self.can_compare(node):
                     return op.Differing(node, state.changes)
                 return union_of([op.InState(node, one) for one in state.each])
             case op.Differing() | op.InState():
                 return None
 
-    def _of_expressions(self, node: op.Rows, parts: Sequence[exp.Expr], state: State) -> list[Variant]:
-        """The changed rows, and those for which expressions over them have other values."""
+    def _of_expressions(
+        self, node: op.Rows, parts: Sequence[exp.Expr], state: State, own: _Own | None = None
+    ) -> list[Variant]:
+        """The changed rows, and those for which expressions over them have other values.
+
+        Also rows that have not changed are read in each state, because the expressions have both values.
+        """
         states = state.each if any(map(self.shifts, parts)) else [state]
-        return [each for one in states for each in (*self.variants(node, one), *self._shifted(node, parts, one))]
+        return [each for one in states for each in (*self.variants(node, one, own), *self._shifted(node, parts, one))]
 
     def _branches(self, node: op.Union, state: State) -> op.Result | None:
         """The changed rows of each branch. One without such rows is kept if it may determine the types of columns."""
@@ -368,12 +376,12 @@ class Changes(Run):
             values = together(select, is_distinct=True)
             if values and not isinstance(op.above_groups(select.child), op.Window):
                 view = self.view(node, partial(self._groups, select, values))
-                keys = op.Keys(view.name, view.names)
+                keys = Keys(view.name, view.names)
                 kept = only(select.child, list(zip(values, view.names, strict=True)), keys, self.tree)
                 return union_of([op.InState(op.Distinct(replace(select, child=kept)), one) for one in state.each])
         sides = [node.child] if isinstance(node, op.Distinct) else [node.left, node.right]
         view = self.view(node, lambda: self._value_keys(sides, names))
-        keys, alias = op.Keys(view.name, view.names), self.alias()
+        keys, alias = Keys(view.name, view.names), self.alias()
         columns = dict(zip(op.names_of(node), names, strict=True))
         rows = op.Alias(restricted(node, columns, keys, self.tree), alias)
         listed = tuple((name, column((alias, name))) for name in columns)

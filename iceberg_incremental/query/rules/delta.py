@@ -48,7 +48,7 @@ def difference(changes: Run, node: op.Result, state: State) -> list[op.Result] |
                     each or [none_of(child, changes.alias())] for each, child in zip(listed, node.children, strict=True)
                 ]
             return [renamed(each, op.names_of(node), changes.alias()) for those in listed for each in those or ()]
-        case op.Distinct() | op.SetOperation() | op.Limit() | op.Differing() | op.InState():
+        case op.Distinct() | op.SetOperation() | op.Limit() | op.Opaque() | op.Differing() | op.InState():
             return None if changes.is_changed(node) else []
 
 
@@ -67,7 +67,8 @@ def row_difference(changes: Run, node: op.Rows, state: State) -> list[op.Rows] |
             rows = None if changes.shifts(node.condition) else row_difference(changes, node.child, state)
             return None if rows is None else [replace(node, child=each) for each in rows]
         case op.Generate():
-            rows = None if changes.shifts(node.call) else row_difference(changes, node.child, state)
+            is_shifted = any(map(changes.shifts, op.expressions_of(node)))
+            rows = None if is_shifted else row_difference(changes, node.child, state)
             return None if rows is None else [replace(node, child=each) for each in rows]
         case op.Join():
             return _of_join(changes, node, state)

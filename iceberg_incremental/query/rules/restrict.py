@@ -18,6 +18,7 @@ from sqlglot import exp
 from ..algebra import nodes as op
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
+from ..states import Keys
 from ..text.types import have_one_type
 
 Leaf: TypeAlias = op.Scan | op.Alias
@@ -69,8 +70,9 @@ def selects(node: op.Result, tree: Tree, wanted: Mapping[str, str]) -> Iterator[
             for side in sides:
                 own = op.names_of(side)  # type: ignore[arg-type] # a result
                 yield from selects(side, tree, {own[place]: key for place, key in kept.items()})  # type: ignore[arg-type]
-        case op.Limit():
-            yield from selects(node.child, tree, {})
+        case op.Limit() | op.Opaque():
+            for child in op.children_of(node):
+                yield from selects(child, tree, {})  # type: ignore[arg-type] # a result
         case _:
             yield from selects(node.child, tree, wanted)
 
@@ -81,7 +83,7 @@ def below(node: op.Rows, wanted: Wanted) -> tuple[op.Rows, Wanted]:
     return below(*into(inner, wanted)) if isinstance(inner, (op.Group, op.Window)) else (node, wanted)
 
 
-def only(node: op.Rows, wanted: Wanted, keys: op.Keys, tree: Tree) -> op.Rows:
+def only(node: op.Rows, wanted: Wanted, keys: Keys, tree: Tree) -> op.Rows:
     """The rows for which some expressions have the values of a key, with restricted sources."""
     match node:
         case op.Filter() if isinstance(op.above_groups(node), (op.Group, op.Window)):
@@ -105,7 +107,7 @@ def into(node: op.Group | op.Window, wanted: Wanted) -> tuple[op.Rows, Wanted]:
     return node.child, [(keys.get(each, each), key) for each, key in wanted if each in keys or each in constants]
 
 
-def _keyed(node: op.Rows, wanted: Wanted, keys: op.Keys) -> op.Rows:
+def _keyed(node: op.Rows, wanted: Wanted, keys: Keys) -> op.Rows:
     pairs = node.pairs if isinstance(node, op.Keyed) else ()
     if wanted and all((key, each) in pairs for each, key in wanted):
         return node
@@ -113,7 +115,7 @@ def _keyed(node: op.Rows, wanted: Wanted, keys: op.Keys) -> op.Rows:
 
 
 def restricted(
-    node: op.Result, wanted: Mapping[str, str], keys: op.Keys, tree: Tree, converted: Collection[str] = ()
+    node: op.Result, wanted: Mapping[str, str], keys: Keys, tree: Tree, converted: Collection[str] = ()
 ) -> op.Result:
     """A result whose sources are restricted. It may also contain rows with other keys.
 
@@ -127,26 +129,26 @@ def restricted(
     def change(each: op.Node) -> op.Node:
         if isinstance(each, op.Project):
             return new[each]
-        return each if isinstance(each, op.Limit) else op.with_children(each, change)
+        return each if isinstance(each, (op.Limit, op.Opaque)) else op.with_children(each, change)
 
     tree.restricted[known] = change(node)  # type: ignore[assignment] # a result
     return tree.restricted[known]
 
 
 def _restricted_select(
-    node: op.Project, wanted: Wanted, keys: op.Keys, tree: Tree, converted: Collection[str]
+    node: op.Project, wanted: Wanted, keys: Keys, tree: Tree, converted: Collection[str]
 ) -> op.Project:
     found = sources(node, wanted, tree, converted)
     return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
 
 
-def restricted_rows(node: op.Rows, wanted: Wanted, keys: op.Keys, tree: Tree) -> op.Rows:
+def restricted_rows(node: op.Rows, wanted: Wanted, keys: Keys, tree: Tree) -> op.Rows:
     """Rows of FROM and WHERE whose sources are restricted."""
     found = _Level(node, wanted, tree, ()).found(_level_nodes(node))
     return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
 
 
-def _rewritten(node: op.Node, held: Mapping[Leaf, HeldKeys], keys: op.Keys, tree: Tree) -> op.Node:
+def _rewritten(node: op.Node, held: Mapping[Leaf, HeldKeys], keys: Keys, tree: Tree) -> op.Node:
     """An operator whose sources, also those in subqueries of its expressions, are restricted."""
     if not held:
         return node
@@ -181,7 +183,7 @@ def _rewritten(node: op.Node, held: Mapping[Leaf, HeldKeys], keys: op.Keys, tree
     return change(node)
 
 
-def _restricted_leaf(node: Leaf, held: HeldKeys, keys: op.Keys, tree: Tree) -> op.Rows:
+def _restricted_leaf(node: Leaf, held: HeldKeys, keys: Keys, tree: Tree) -> op.Rows:
     if isinstance(node, op.Alias):
         return replace(node, child=restricted(node.child, held.all, keys, tree, held.converted))
     return op.Keyed(node, keys, tuple((key, column((node.alias, name))) for name, key in held.all.items()))

@@ -60,6 +60,10 @@ class Run(ABC):
         """The changed rows of an operator. ``state``: OLD or NEW for those of one state, or BOTH for all of them."""
 
     @abstractmethod
+    def changed(self, node: op.Result, state: State) -> op.Result | None:
+        """The changed rows of a result in its old state, its new state, or both. None if it has no such rows."""
+
+    @abstractmethod
     def keys_of(self, node: op.Project | op.Group | op.Window, keys: Mapping[str, exp.Expr]) -> op.Result | None:
         """The values of expressions in affected rows, below the groups and windows of a SELECT."""
 
@@ -74,6 +78,11 @@ class Run(ABC):
     def views(self) -> list[KeyView]:
         """The views of keys that the returned SQL reads, in the order of their creation."""
         return [KeyView(view.name, self.sql(query), view.names) for view, query in self._views.values()]
+
+    @property
+    def queries_by_view(self) -> Mapping[str, op.Result]:
+        """The queries of the views, by their names."""
+        return {view.name: query for view, query in self._views.values()}
 
     @property
     def view_queries(self) -> list[op.Result]:

@@ -176,6 +176,11 @@ class Stability:
                 if isinstance(node, op.SetOperation):  # its rows are compared
                     self._decide(outputs)
                 return outputs
+            case op.Opaque():
+                for child in node.children:
+                    self._decide(self._of_result(child))
+                self._require_steady(node)
+                return [[] for _ in node.names]
             case op.Distinct() | op.Limit():
                 outputs = self._of_result(node.child)
                 self._decide(outputs)
@@ -187,6 +192,23 @@ class Stability:
                 return outputs
             case _:
                 return self._of_result(node.child)
+
+    def _require_steady(self, node: op.Opaque) -> None:
+        """Raise Refusal if the values of an opaque part can differ between computations."""
+        listed = [name for child in node.children for name in op.names_of(child)]
+        types = [type_ for child in node.children for type_ in self._types.of_result(child)]
+        known = {name.lower(): type_ for name, type_ in zip(listed, types, strict=True)}
+        for each in node.query.walk():
+            if isinstance(each, exp.Window):
+                raise node.because
+            if not isinstance(each, exp.Anonymous):
+                continue
+            name, read = each.name.lower(), [column_.name.lower() for column_ in each.find_all(exp.Column)]
+            exact = _EXACT if name not in ("sum", "try_sum") else (*_EXACT, "bigint")
+            is_exact = all((known.get(column_) or "").startswith(exact) for column_ in read)
+            is_twice = any(listed.count(column_) > 1 for column_ in read)
+            if name in functions.INEXACT_AGGREGATES or (name in functions.SUMS and (is_twice or not is_exact)):
+                raise node.because
 
     def _decide(self, found: Iterable[Iterable[Unstable]]) -> None:
         self._deciding += [each for listed in found for each in listed if not each.is_equal]
@@ -218,8 +240,17 @@ class Stability:
                     self._rows(child, block)  # type: ignore[arg-type] # of rows
                 is_of_groups = isinstance(node, op.Filter) and isinstance(_below_filters(node), op.Group)
                 self._decide(self._in(each, block, decides=not is_of_groups) for each in op.expressions_of(node))
+                if isinstance(node, op.Generate):
+                    self._note_generated(node, block)
             case _:
                 return
+
+    def _note_generated(self, node: op.Generate, block: op.Project) -> None:
+        """Note the unstable columns of JOIN LATERAL."""
+        for name in op.subqueries_in(node.call):
+            listed = self._of_result(self._tree.subqueries[name].query)
+            for each, found in zip(node.names, listed, strict=True):
+                self._columns[node.alias, each] = [replace(one, block=block) for one in found]
 
     def _own(self, part: exp.Expr, inexact: Mapping[int, tuple[exp.Expr, bool]], block: op.Project) -> list[Unstable]:
         """The unstable expressions in an aggregate or window function: its own functions, and those that it reads."""

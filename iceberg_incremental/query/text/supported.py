@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from sqlglot import exp
 
@@ -41,23 +41,48 @@ _VARIABLE = re.compile(r"\$\{\S+?\}")
 _SAMPLED = {"sample": "TABLESAMPLE", "version": "time travel", "when": "time travel"}
 
 
-def require_function(tree: exp.Query) -> None:
-    """Raise NotAFunction for the first construct whose result is not a function of the rows of its relations."""
+def require_function(tree: exp.Query, declared: Collection[str] = ()) -> None:
+    """Raise NotAFunction for the first construct whose result is not a function of the rows of its relations.
+
+    ``declared``: the names of functions of the user's that are deterministic, in lower case.
+    """
     for node in tree.walk(bfs=False):
-        found = _refusal_of(node)
+        found = _refusal_of(node, declared)
         if isinstance(found, NotAFunction):
             raise found
 
 
-def require_supported(tree: exp.Query) -> None:
-    """Raise Refusal for the first construct whose affected rows are not known."""
-    for node in tree.walk(bfs=False):
-        found = _refusal_of(node)
+def require_supported(nodes: Iterable[exp.Expr], declared: Collection[str] = ()) -> None:
+    """Raise Refusal for the first construct whose affected rows are not known. ``declared``: see require_function."""
+    for node in nodes:
+        found = _refusal_of(node, declared)
         if found is not None:
             raise found
 
 
-def _refusal_of(node: exp.Expr) -> Refusal | None:
+def own_nodes(query: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of a query without those of its CTEs and of the queries in it."""
+    yield query
+    for key, value in query.args.items():
+        for child in value if isinstance(value, list) else [value]:
+            if key != "with_" and isinstance(child, exp.Expr):
+                yield from _outside_queries(child)
+
+
+def _outside_queries(node: exp.Expr) -> Iterator[exp.Expr]:
+    is_query = isinstance(node, exp.Query) and not is_nested(node)
+    if is_query and not isinstance(node, exp.Subquery):
+        return
+    yield node
+    for key, value in node.args.items():
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, exp.Expr) and not (is_query and key == "this"):
+                yield from _outside_queries(child)
+
+
+def _refusal_of(node: exp.Expr, declared: Collection[str]) -> Refusal | None:
+    if isinstance(node, exp.Anonymous):
+        return _function(node, declared)
     check = _CHECKS.get(type(node))
     if check is not None:
         return check(node)
@@ -70,7 +95,7 @@ def _refusal_of(node: exp.Expr) -> Refusal | None:
     return None
 
 
-_NAMES: dict[type[exp.Expr], str] = {exp.Collate: "COLLATE", exp.Pivot: "PIVOT", exp.Fetch: "FETCH"}
+_NAMES: dict[type[exp.Expr], str] = {exp.Pivot: "PIVOT", exp.Fetch: "FETCH"}
 
 
 def _named(node: exp.Expr) -> str:
@@ -79,7 +104,20 @@ def _named(node: exp.Expr) -> str:
     return _NAMES.get(type(node)) or f"the expression {node.sql(PlainSpark)[:60]}"
 
 
-def _function(node: exp.Anonymous) -> Refusal | None:
+def called(tree: exp.Expr, declared: Collection[str]) -> set[str]:
+    """Those of some functions that SQL calls, in lower case."""
+    return {_full_name(each) for each in tree.find_all(exp.Anonymous)} & {name.lower() for name in declared}
+
+
+def _full_name(node: exp.Anonymous) -> str:
+    """The name of a called function with its catalog and schema, as far as the text has them, in lower case."""
+    above = node.parent
+    if not (isinstance(above, exp.Dot) and node.arg_key == "expression"):
+        return node.name.lower()
+    return ".".join([*(part.name for part in above.this.find_all(exp.Identifier)), node.name]).lower()
+
+
+def _function(node: exp.Anonymous, declared: Collection[str]) -> Refusal | None:
     name = node.name.lower()
     if name in functions.VOLATILE | functions.NOT_DETERMINISTIC or (name == "unix_timestamp" and not node.expressions):
         return not_a_function(
@@ -87,10 +125,15 @@ def _function(node: exp.Anonymous) -> Refusal | None:
             node,
             "compute it in a query that reads this model, or take it from a source",
         )
-    if name in functions.UNSUPPORTED:
-        return refused(f"the function {name}()", node)
-    if (isinstance(node.parent, exp.Dot) and node.arg_key == "expression") or name not in _KNOWN:
-        return not_a_function(f"{name}(), which is not a built-in function of Spark", node, "use built-in functions")
+    full_name = _full_name(node)
+    if full_name == name in functions.UNSUPPORTED or full_name in declared:
+        return refused(f"the function {full_name}()", node)
+    if full_name != name or name not in _KNOWN:
+        return not_a_function(
+            f"{full_name}(), which is not a built-in function of Spark",
+            node,
+            "use built-in functions, or list it in deterministic_functions if its value depends on its arguments alone",
+        )
     return None
 
 
@@ -141,9 +184,9 @@ def _join(node: exp.Join) -> Refusal | None:
     side, kind = node.side.upper(), node.kind.upper()
     if (node.method or "").upper() not in ("", "NATURAL") or side not in _JOINS or kind not in _KINDS:
         return refused(f"{node.method or side or kind} JOIN", node)
-    if isinstance(node.this, exp.Lateral):
-        return refused("JOIN LATERAL", node, "use LATERAL VIEW, or a correlated subquery")
-    if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values)):
+    if isinstance(node.this, exp.Lateral) and (side not in ("", "LEFT") or kind in ("SEMI", "ANTI")):
+        return refused(f"{side or kind} JOIN LATERAL", node, "use LEFT JOIN LATERAL, or EXISTS")
+    if not isinstance(node.this, (exp.Table, exp.Subquery, exp.Values, exp.Lateral)):
         return refused(f"JOIN {node.this.key.upper()}", node)
     return None
 
@@ -167,11 +210,24 @@ def _relation(node: exp.Expr) -> Refusal | None:
     return None
 
 
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike)
+
+
+def _collate(node: exp.Collate) -> Refusal | None:
+    """A collation decides what a comparison returns. Elsewhere, it would be that of a column."""
+    above = node.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    if isinstance(above, (*_COMPARISONS, exp.Between)) or (isinstance(above, exp.In) and not above.args.get("query")):
+        return None
+    return refused("COLLATE outside of a comparison", node, "use lower() or upper(), to ignore case")
+
+
 _CHECKS: dict[type[exp.Expr], Callable[..., Refusal | None]] = {
-    exp.Anonymous: _function,
     exp.Aliases: _several_names,
     exp.Literal: _text,
     exp.RawString: _text,
+    exp.Collate: _collate,
     exp.Column: _column,
     exp.Join: _join,
     exp.Select: _select,

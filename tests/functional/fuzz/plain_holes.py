@@ -179,6 +179,36 @@ def expressions_read_the_present_time(monkeypatch):
     monkeypatch.setattr(_changes(), "_at_checkpoint", lambda _, node: node)
 
 
+def lateral_rows_are_not_followed(monkeypatch):
+    """A changed row of the right side of JOIN LATERAL affects nothing."""
+
+    def careless(changes: Any, node: Any, state: Any, own: Any) -> Any:
+        return [(at, replace(node, child=each)) for at, each in changes.variants(node.child, state, own)]
+
+    monkeypatch.setattr(_changes(), "_generate", careless)
+
+
+def parts_that_no_rule_knows_do_not_change(monkeypatch):
+    """PIVOT, UNPIVOT and WITH RECURSIVE return the same rows after any change."""
+    opaque, changed = _rule("changed").op.Opaque, _changes().changed
+
+    def careless(changes: Any, node: Any, state: Any) -> Any:
+        return None if isinstance(node, opaque) else changed(changes, node, state)
+
+    monkeypatch.setattr(_changes(), "changed", careless)
+
+
+def values_of_rows_that_have_not_changed_are_new(monkeypatch):
+    """Of a row that has not changed, only the new value of a subquery in the SELECT list counts."""
+    shifted = _changes()._shifted
+
+    def careless(changes: Any, node: Any, parts: Any, state: Any, **options: Any) -> Any:
+        old = _rule("changed").State.OLD
+        return [] if state is old and not options else shifted(changes, node, parts, state, **options)
+
+    monkeypatch.setattr(_changes(), "_shifted", careless)
+
+
 SHOWN_BY = {
     optional_sides_are_not_followed: r"(left|right) join",
     subqueries_are_not_followed: r"exists \(|in \(select|\(select (count|max)|(semi|anti) join",
@@ -200,5 +230,8 @@ SHOWN_BY = {
     totals_of_grouping_sets_do_not_change: r"(rollup|cube|grouping sets) \(",
     the_clock_affects_nothing: r"current_date|now\(\)",
     expressions_read_the_present_time: r"current_date|now\(\)",
+    lateral_rows_are_not_followed: r"lateral \(",
+    parts_that_no_rule_knows_do_not_change: r" (pivot|unpivot) |recursive ",
+    values_of_rows_that_have_not_changed_are_new: r"select .*\(select ",
 }
 """The bugs, each with a pattern for SQL that can show it."""

@@ -90,7 +90,7 @@ def test_the_generator_writes_everything():
         "not in (select", "(select count(", "lateral view explode(", "lateral view outer", "posexplode(", "select *",
         ".*", "* except (", " <=> ", "is distinct from", "null)", " || ", "`order id`", "coalesce(",
         "struct(*)", "(values ", " qualify ", " full join ", " intersect ", " except ", "rollup (", "cube (",
-        "current_date",
+        "current_date", "join lateral (", ", lateral (", " pivot (", " unpivot (", "with recursive w5",
     ):  # fmt: skip
         assert sum(words in text for text in texts) > 2, words
     assert {model.kind for model in models} == {AUTO, "view", "ephemeral"}

@@ -69,6 +69,37 @@ AFFECTED = {
         "select o.day, count(distinct o.customer_id) as a, count(distinct c.customer_id) as b from {orders} o "
         "left join {customers} c on o.customer_id = c.customer_id + 1 group by o.day"
     ),
+    "lateral_total": (
+        "select c.customer_id, t.amount from {customers} c, lateral (select sum(o.amount) as amount from {orders} o "
+        "where o.customer_id = c.customer_id) t"
+    ),
+    "left_lateral": (
+        "select o.id, t.region from {orders} o left join lateral (select region from {customers} c "
+        "where c.customer_id = o.customer_id) t on t.region > 'r2'"
+    ),
+    "lateral_function": (
+        "select o.id, t.item, c.region from {orders} o join lateral explode(o.items) t(item) "
+        "join {customers} c on c.customer_id = o.customer_id"
+    ),
+    "collated": "select customer_id, region from {customers} where region collate utf8_lcase in ('R1', 'R2', 'NEW')",
+    "pivoted_part": (
+        "with sums as (select * from (select customer_id, day, amount from {orders}) pivot (sum(amount) for day in "
+        "(date '2026-01-02' as second, date '2026-01-03' as third))) "
+        "select c.customer_id, c.region, s.second, s.third from {customers} c join sums s using (customer_id)"
+    ),
+    "unpivoted_part": (
+        "select o.id, u.name, u.d from {orders} o join (select id, name, d from (select id, day, date_add(day, 1) as "
+        "next from {orders}) unpivot (d for name in (day, next))) u on u.id = o.id where o.amount > 20"
+    ),
+    "recursive": (
+        "with recursive steps (id, level) as (select customer_id, 1 from {customers} where customer_id < 3 union all "
+        "select id + 1, level + 1 from steps where level < 4) select id, level from steps"
+    ),
+    "recursive_part": (
+        "with recursive steps (id, level) as (select customer_id, 1 from {customers} where customer_id < 30 union all "
+        "select id, level + 1 from steps where level < 4) "
+        "select o.id, s.level from {orders} o join steps s on o.customer_id = s.id"
+    ),
 }
 WHOLE = {
     "first_rows": "select id, amount from {orders} order by amount desc limit 5",
@@ -85,17 +116,9 @@ WHOLE = {
     "unpivoted": (
         "select * from (select id, day, date_add(day, 1) as next from {orders}) unpivot (d for name in (day, next))"
     ),
-    "recursive": (
-        "with recursive steps (id, level) as (select customer_id, 1 from {customers} where customer_id < 3 union all "
-        "select id + 1, level + 1 from steps where level < 4) select id, level from steps"
-    ),
     "chosen": (
         "select a is null as b, count(*) as n from (select customer_id, any_value(day) as a from {orders} group by 1) "
         "group by a is null"
-    ),
-    "lateral": (
-        "select c.customer_id, t.amount from {customers} c, lateral (select sum(o.amount) as amount from {orders} o "
-        "where o.customer_id = c.customer_id) t"
     ),
 }
 
@@ -144,6 +167,51 @@ def test_the_affected_rows_are_replaced(constructs):
         many = {name: (rows, size[name]) for name, rows in written.items() if rows > max(40, size[name] / 3)}
         assert not many
     assert shop.run().success
+
+
+def test_a_limit_is_left_alone_if_the_changes_are_below_its_last_row(shop):
+    orders = shop.source("orders", ORDERS)
+    shop.sql(f"insert into {orders} select {ORDER.format('cast(id as int)')} from range({ROWS})")
+    query = "select id, amount from {} order by amount desc, id limit 5"
+    sql = query.format("{{ source('raw', 'orders') }}")
+    shop.model("first_rows", sql, incremental_strategy="auto", rebuild_above=1)
+    assert shop.run().success
+    for statement, is_left in (
+        (f"update {orders} set amount = amount + 1 where id < 50", True),
+        (f"insert into {orders} values (9000, 1, null, 3.00, null)", True),
+        (f"delete from {orders} where id in (3, {ROWS - 2})", False),
+        (f"insert into {orders} values (9001, 1, null, 3000.00, null)", False),
+    ):
+        shop.sql(statement)
+        found = shop.run()
+        assert found.success and ("come after the last row that LIMIT returns" in found.printed) == is_left, statement
+        assert shop.rows(shop.built("first_rows")) == shop.rows(f"({query.format(orders)})")
+
+
+def test_functions_of_the_user_that_are_deterministic(shop):
+    orders = shop.source("orders", ORDERS)
+    shop.sql(f"insert into {orders} select {ORDER.format('cast(id as int)')} from range({ROWS})")
+    define = "create or replace function spark_catalog.default.tax() returns double return {}"
+    shop.sql(define.format("0.5"))
+    query = (
+        "with net as (select id, amount * spark_catalog.default.tax() as net from {0}) "
+        "select o.id, o.day, n.net from {0} o join net n on n.id = o.id"
+    )
+    sql = query.format("{{ source('raw', 'orders') }}")
+    shop.model("kept", sql, incremental_strategy="auto", rebuild_above=1)
+    failed = shop.fails()
+    assert "tax(), which is not a built-in function" in failed and "list it in deterministic_functions" in failed
+    shop.model(
+        "kept", sql, incremental_strategy="auto", rebuild_above=1, deterministic_functions="spark_catalog.default.tax"
+    )
+    assert shop.run().success
+    shop.sql(f"update {orders} set amount = 7 where id = 7")
+    found = shop.run()
+    assert found.success and "1 key of" in found.printed, found.printed
+    shop.sql(define.format("0.25"))
+    found = shop.run()
+    assert found.success and "another text of its SQL" in found.printed
+    assert shop.rows(shop.built("kept")) == shop.rows(f"({query.format(orders)})")
 
 
 def require_equal(shop, tables):

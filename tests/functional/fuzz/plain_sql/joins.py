@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .expressions import Expressions, Leaf
 from .scopes import Merged, Scope, Visible, name_of, quoted
-from .values import ORDERED, Column, Kind
+from .values import ORDERED, SCALARS, Column, Kind
 
 if TYPE_CHECKING:
     from .queries import Writer
@@ -60,6 +60,8 @@ def _relation(writer: Writer, depth: int, taken: list[Visible], most: int = 3_00
 
 def _join(writer: Writer, depth: int, found: From) -> None:
     rng = writer.rng
+    if rng.random() < 0.06 and _join_lateral(writer, found):
+        return
     (kind,) = rng.choices(list(_JOINS), list(_JOINS.values()))
     most = max(1, 3_000 // max(found.rows, 1)) if kind in ("cross join", ",") else 3_000
     other, sql, rows = _relation(writer, depth, found.scope.visible, most)
@@ -103,6 +105,29 @@ def _join_dimension(writer: Writer, depth: int, found: From) -> None:
     found.sql += f" {kind} {sql} on {' and '.join(parts)}"
     _see(found, other)
     found.rows = _joined_rows(kind, found.rows, rows)
+
+
+def _join_lateral(writer: Writer, found: From) -> bool:
+    """Join rows or a total of another relation for each row. Returns whether columns of both can be compared."""
+    rng = writer.rng
+    other, sql, rows = _relation(writer, 0, [], 300)
+    scope = Scope([other], outer=found.scope)
+    mine = [leaf for leaf in scope.leaves(rng) if leaf.kind in SCALARS]
+    pairs = _pairs(scope.outer_leaves(rng), mine)
+    alias = next((each for each in ("l1", "l2", "l3") if each not in found.scope.names()), None)
+    if not pairs or alias is None:
+        return False
+    around, own = rng.choice(pairs)
+    listed = rng.sample(mine, min(len(mine), rng.choice((1, 2))))
+    aggregate = rng.choice(("{}", "{}", "max({})"))
+    outputs = ", ".join(f"{aggregate.format(leaf.spellings[0])} as {alias}_{at}" for at, leaf in enumerate(listed))
+    inner = f"select {outputs} from {sql} where {own.spellings[0]} = {around.spellings[0]}"
+    kind = rng.choice(("join lateral", "left join lateral", ", lateral"))
+    on = f" on {alias}.{alias}_0 is not null" if "join" in kind and rng.random() < 0.3 else ""
+    found.sql += f"{'' if kind.startswith(',') else ' '}{kind} ({inner}) {alias}{on}"
+    _see(found, Visible(alias, tuple(Column(f"{alias}_{at}", leaf.kind) for at, leaf in enumerate(listed))))
+    found.rows = _joined_rows("join", found.rows, rows)
+    return True
 
 
 def _joined_rows(kind: str, left: int, right: int) -> int:

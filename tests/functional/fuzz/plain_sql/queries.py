@@ -122,6 +122,10 @@ class Writer:
             derived = self.query(depth - 1)
             if derived.rows <= most:
                 return f"({derived.sql})", "", derived.columns, derived.rows
+        if depth > 0 and self.chance(0.06):
+            found = self._computed_as_a_whole(depth, most)
+            if found is not None:
+                return f"({found.sql})", "", found.columns, found.rows
         if self.chance(0.04):
             return f"({self.rng.choice(_VALUES)})", "", (Column("col1", Kind.INT), Column("col2", Kind.STR)), 3
         fitting = [each for each in self.relations if each.rows <= most] or sorted(
@@ -129,6 +133,25 @@ class Writer:
         )[:1]
         chosen = self.rng.choice(fitting)
         return chosen.sql, chosen.name, chosen.columns, chosen.rows
+
+    def _computed_as_a_whole(self, depth: int, most: int) -> Query | None:
+        """PIVOT, UNPIVOT or WITH RECURSIVE over a relation with numbers. None without one."""
+        sql, name, columns, rows = self.relation(depth - 1, most // 3)
+        names = [column.name.lower() for column in columns]
+        numbers = [each for each in columns if each.kind is Kind.INT and names.count(each.name.lower()) == 1]
+        if len(numbers) < 2:
+            return None
+        first, second = (f"{name or 'w0'}.`{each.name}`" for each in self.rng.sample(numbers, 2))
+        inner = f"select {first} as w1, {second} as w2 from {sql}{'' if name else ' w0'}"
+        forms = {
+            f"select * from ({inner}) pivot (count(*) for w2 in (0 as w3, 1 as w4))": ("w1", "w3", "w4"),
+            f"select w3, w4 from (select w1, w2 from ({inner})) unpivot (w4 for w3 in (w1, w2))": ("", "w4"),
+            f"with recursive w5(w1, w3) as (select w1, 0 from ({inner}) union all select w1, w3 + 1 from w5 "
+            "where w3 < 2) select w1, w3 from w5": ("w1", "w3"),
+        }
+        chosen = self.rng.choice(list(forms))
+        kinds = [Column(each or "w3", Kind.INT if each else Kind.STR) for each in forms[chosen]]
+        return Query(chosen, tuple(kinds), 3 * rows)
 
 
 def top(rng: random.Random, relations: Sequence[Named]) -> Query:

@@ -14,9 +14,8 @@ import sqlglot
 from sqlglot.dialects.spark import Spark
 
 from iceberg_incremental.names import sql_name
-from iceberg_incremental.query.algebra.nodes import Keys
 from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
-from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.states import Keys, TableStates
 from iceberg_incremental.query.text.clock import ClockStates, with_marks
 from iceberg_incremental.query.text.parsing import mentions, replaced
 from iceberg_incremental.table.clock import Clock
@@ -186,9 +185,11 @@ class Tables:
 
     def kept(self, sql: str, unique_key: Sequence[str] = ()) -> IncrementalQuery:
         """The incremental query for some SQL, with the types of its result in DuckDB."""
-        described = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
-        types = {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
-        return incremental_query(with_marks(sql), COLUMNS, "lake", types, unique_key)
+        return incremental_query(with_marks(sql), COLUMNS, "lake", self._described(sql), unique_key, self._described)
+
+    def _described(self, sql: str) -> dict[str, str]:
+        found = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
+        return {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in found}
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, in which the rows of the affected keys are replaced."""

@@ -44,11 +44,27 @@ _BLOCKS = (
     "(select k, x as y, s from db.a where x >= unix_date(current_date))",
     "(select k, if(y < unix_date(current_date()), 1, 0) as y, s from db.b)",
     "(select k, count(*) as y, max(s) as s from db.a group by k, x > unix_date(current_date))",
+    "(select k, v as y, n as s from (select k, x, x as z from db.a) unpivot (v for n in (x, z)))",
+    "(select k, z0 as y, s from (select k, s, num from db.b) pivot (count(*) for num in ('0' as z0, '1' as z1)))",
+    "(with recursive r as (select k, x as y, s from db.a union all select k, y + 1, s from r where y < 2) "
+    "select k, y, s from r)",
+    "(select a.k, l.y, l.s from db.a join lateral (select max(b.y) as y, max(s) as s from db.b where b.k = a.x) l)",
+    "(select a.k, (select max(y) from db.b where b.k = a.x) as y, a.s from db.a intersect select k, y, s from db.b)",
 )
 _COLUMNS = (
     ("k", "y", "s"), ("k", "y", "s", "z"), ("k", "y", "s"), ("y", "z", "s"), *[("k", "y", "s")] * 3, ("k", "y", "num"),
-    *[("k", "y", "s")] * 21,
+    *[("k", "y", "s")] * 26,
 )  # fmt: skip
+_LATERALS = (
+    "(select b.y as k from db.b where b.k = {0})",
+    "(select count(*) as k from db.b where b.k <=> {0} and b.y > 1)",
+    "(select z as k from db.c where c.y = {0} union all select k from db.a where a.x = {0})",
+    "(select max(k) as k from db.a where exists (select 1 from db.c where c.y = a.x) and a.k < {0})",
+    "(select distinct q.k from (select k, rank() over (partition by y order by s) as r from db.b where y = {0}) q "
+    "where q.r = 1)",
+)
+"""Rows for each row of the relations before them."""
+
 _WITH_LIST = 8
 _INTS, _TEXT, _NUMBERS = ("k", "x", "y", "z"), ("s",), ("num",)
 _COMPARED = ((_INTS, _INTS), (_TEXT, _TEXT), (_NUMBERS, _INTS), (_INTS, _NUMBERS), (_NUMBERS, _NUMBERS))
@@ -77,6 +93,10 @@ def random_join(seed: int) -> str:
         sql += f" {kind} {other.sql} {other.alias} on {_on(rng, seen, other, simple=kind != 'join')}"
         if "semi" not in kind and "anti" not in kind:
             seen.append(other)
+    if rng.random() < 0.15:
+        rows, kind = rng.choice(_LATERALS).format(_column(rng, seen, _INTS)), rng.choice(("join", "left join"))
+        seen.append(_Relation("w", rows, ("k",)))
+        sql += f" {kind} lateral {rows} w on {rng.choice(('true', _filter(rng, seen, simple=True)))}"
     if lists := [each.alias for each in seen if each.has_list]:
         sql += f" lateral view explode({lists[0]}.l) v as k"
         seen.append(_Relation("v", "", ("k",)))

@@ -57,6 +57,30 @@ QUERIES = {
     "minus in a group": "select k, count(*) as n from (select k from db.a union all (select k from db.b minus "
     "select y from db.c)) t group by k",
     "names of a later branch": "select k, s from db.a union all select b.k, a.k from db.a join db.b on a.k = b.k",
+    "a subquery in set operations": "select x, (select max(y) from db.b) as m from db.a except select y, z from db.c",
+    "distinct values of a subquery": "select distinct m from "
+    "(select (select max(y) from db.b where b.k = a.k) as m from db.a) q",
+    # lateral joins
+    "a lateral total": "select a.k, a.x, l.m from db.a join lateral (select max(b.y) as m, count(*) as n from db.b "
+    "where b.k = a.k) l",
+    "a left lateral join": "select a.k, a.x, l.m from db.a left join lateral (select b.y as m from db.b "
+    "where b.k = a.k and b.y > a.x) l",
+    "a lateral join on a condition": "select a.k, a.x, l.m from db.a left join lateral (select b.y, b.s from db.b "
+    "where b.k = a.k) l(m, t) on l.m > a.x",
+    "groups of a lateral comma": "select a.k, count(*) as n, max(l.m) as m from db.a, lateral (select b.y as m "
+    "from db.b where b.k = a.k) l group by a.k",
+    "a join after a lateral join": "select a.k, a.x, l.m, c.z from db.a join lateral (select b.y as m from db.b "
+    "where b.k = a.k) l join db.c on c.y = l.m",
+    "a lateral join on the clock": "select a.k, l.y from db.a join lateral (select b.y from db.b where b.k = a.k "
+    "and b.y >= unix_date(current_date)) l",
+    # parts that are computed as a whole
+    "pivot": "select a.k, a.x, p.z0, p.zp from db.a join (select * from (select k, y, s from db.b) "
+    "pivot (count(*) for s in ('0' as z0, 'p' as zp))) p on a.k = p.k",
+    "unpivot": "select a.k, a.s, u.n from db.a join (select k, n, v from db.a unpivot (v for n in (x))) u on u.k = a.k",
+    "recursion": "with recursive r as (select k, x from db.a union all select k, x + 1 from r where x < 3), "
+    "q as (select k, count(*) as n from r group by k) select q.k, q.n, b.y from q join db.b on b.k = q.k",
+    "recursion over a CTE": "with recursive s as (select k from db.a where x > 1), r(k, x) as (select k, 0 from s "
+    "union all select k, x + 1 from r where x < 2) select k, count(*) as n from r group by k",
     # limits
     "a limit": "select k, x from db.a order by x desc limit 3",
     "a limit in a join": "select t.k, count(*) as n from (select k, s from db.a order by x limit 4) t "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.query.algebra.nodes import Keys
 from iceberg_incremental.query.plan import Scans, incremental_query
-from iceberg_incremental.query.states import TableStates
+from iceberg_incremental.query.states import Keys, TableStates
 from iceberg_incremental.table.history import TableName
 
 from .kept_tables import Tables

@@ -56,6 +56,9 @@ SHOWN_BY: dict[Callable[[Any], None], Callable[[], Iterator[Check]]] = {
     holes.totals_of_grouping_sets_do_not_change: partial(query, "rollup"),
     holes.the_clock_affects_nothing: partial(query, "since a day"),
     holes.expressions_read_the_present_time: partial(query, "groups by age"),
+    holes.lateral_rows_are_not_followed: partial(query, "a left lateral join"),
+    holes.parts_that_no_rule_knows_do_not_change: partial(query, "pivot"),
+    holes.values_of_rows_that_have_not_changed_are_new: partial(query, "distinct values of a subquery"),
 }
 
 

@@ -33,7 +33,6 @@ WHOLE = {
     "select id from range(10)": "the function range()",
     "select cast(g as string) as g, n from (select collate(s, 'utf8_lcase') as g, count(*) as n from db.a group by "
     "1) t": "the function collate()",
-    "select k from db.a where s collate utf8_lcase = 'p'": "COLLATE",
     "select cast(s as string collate utf8_lcase) as s from db.a": "names that cannot be resolved",
     "with recursive t as (select 1 as k union all select k + 1 from t) select k from t": "WITH RECURSIVE",
     "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
@@ -68,7 +67,10 @@ WHOLE = {
     "(partition by k order by s) as n from db.a) t group by n, c": "row_number(), which may choose",
     "select * from db.a pivot (sum(x) for k in (1, 2))": "PIVOT",
     "select t.n, t.v from db.a unpivot (v for n in (k, x)) t": "UNPIVOT",
-    "select a.k, t.y from db.a join lateral (select b.y from db.b where b.k = a.k) t on true": "JOIN LATERAL",
+    "select cast(l.m as string) as t, count(*) as n from db.a join lateral (select max(t.d) as m from db.a t "
+    "where t.k = a.x) l group by cast(l.m as string)": "max(), which may return another of equal values",
+    "select s collate utf8_lcase as t from db.a": "COLLATE outside of a comparison",
+    "with p as (select * from (select k, d from db.a) pivot (sum(d) for k in (1 as one))) select one from p": "PIVOT",
 }
 """SQL that is accepted, but for which it is unknown which rows a change affects: all rows are replaced."""
 
