@@ -28,7 +28,7 @@ from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta
 from .states import Broadcast, Keys, KeyView, State, TableStates
 from .text.clauses import listed_values_sql
-from .text.clock import ClockStates
+from .text.clock import ClockStates, marks_in
 from .text.dialect import PlainSpark
 from .text.moments import require_no_moment
 from .text.parsing import Columns, mentions, parsed, relations_of, replaced
@@ -226,7 +226,9 @@ class IncrementalQuery:
         )
         order = [each.transform(lambda node: values[node].copy() if node in values else node) for each in by]
         is_all = any(isinstance(each.this, exp.Var) for each in order)  # which would include ``ip_changed``
-        if clause != "order" or is_all or any(column.table for each in order for column in each.find_all(exp.Column)):
+        if clause != "order" or is_all or any(map(marks_in, order)):  # with another time, the order is another one
+            return None
+        if any(column.table for each in order for column in each.find_all(exp.Column)):
             return None
         found = [changes.changed(inner, each) for each in (State.OLD, State.NEW)]
         listed = ", ".join(map(sql_name, self.columns))
