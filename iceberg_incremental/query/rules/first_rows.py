@@ -10,6 +10,7 @@ from sqlglot import exp
 from ...names import sql_name
 from ..algebra import nodes as op
 from ..states import KeyView, State
+from ..text.clock import marks_in
 from ..text.dialect import PlainSpark
 from .run import Run
 
@@ -51,6 +52,12 @@ def _order(sort: op.Sort) -> str | None:
     values = {each: exp.column(name, quoted=True) for name, each in outputs if each.find(exp.Column) is not None}
     order = [each.transform(lambda node: values[node].copy() if node in values else node) for each in by]
     is_all = any(isinstance(each.this, exp.Var) for each in order)  # ORDER BY ALL would include ``ip_changed``
-    if clause != "order" or is_all or any(column.table for each in order for column in each.find_all(exp.Column)):
+    reads_clock = any(map(marks_in, order))  # at another time, it is another order
+    if (
+        clause != "order"
+        or is_all
+        or reads_clock
+        or any(column.table for each in order for column in each.find_all(exp.Column))
+    ):
         return None
     return ", ".join(each.sql(PlainSpark) for each in order)
