@@ -423,7 +423,12 @@ class Changes(Run):
         return union_of([*self._keys_of_rows(rows, keys), *found])
 
     def _keys_at(self, node: op.Rows, parts: Sequence[exp.Expr], keys: Mapping[str, exp.Expr]) -> list[op.Result]:
-        return self._projected(self._shifted(node, parts, State.BOTH), keys)
+        found = [each for one in self._states_of_keys(keys) for each in self._shifted(node, parts, one)]
+        return self._projected(found, keys)
+
+    def _states_of_keys(self, keys: Mapping[str, exp.Expr]) -> list[State]:
+        """The states in which keys are computed. Keys that may differ for the same row are computed in each."""
+        return State.BOTH.each if any(map(self.shifts, keys.values())) else [State.BOTH]
 
     def _projected(self, found: Iterable[Variant], keys: Mapping[str, exp.Expr]) -> list[op.Result]:
         return [at_state(op.Project(rows, tuple(keys.items())), at) for at, rows in found]
@@ -439,7 +444,7 @@ class Changes(Run):
                 names = fewer.columns_of(item.node, values, subqueries)
                 if item.node in fewer.matches or has_groups(self, item.node, names):
                     own[item.node] = names, fewer.matches.get(item.node, ())
-        states = State.BOTH.each if any(map(self.shifts, keys.values())) else [State.BOTH]
+        states = self._states_of_keys(keys)
         return self._projected([each for one in states for each in self.variants(node, one, own)], keys)
 
 
