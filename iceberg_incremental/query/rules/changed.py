@@ -139,7 +139,7 @@ class Changes(Run):
         found = self._outer_join(replace(node, kind="left"), state, own)
         alone = self.variants(node.right, state, own)
         if (met := self._met_by(node.left, node.on, own)) is not None:
-            alone += [(one, op.Filter(node.right, met)) for one in self._states_of(node.right, state, own)]
+            alone += [(at, op.Filter(rows, met)) for at, rows in self._whole(node.right, state)]
         nothing = op.Filter(node.left, exp.false())
         return found + [(at, replace(node, kind="right", left=nothing, right=each)) for at, each in alone]
 
@@ -148,15 +148,18 @@ class Changes(Run):
         met = self._met_by(node.right, node.on, own)
         if met is None:
             return [(at, replace(node, left=each)) for at, each in self.variants(node.left, state, own)]
-        found: list[Variant] = []
-        for one in self._states_of(node.left, state, own):
+        found: list[Variant] = [(at, op.Filter(rows, met)) for at, rows in self._whole(node.left, state)]
+        for one in state.each if self._has_changed(node.left, own) else ():
             found += [(at, replace(node, left=each)) for at, each in self.variants(node.left, one, own)]
-            found += [(one, op.Filter(node.left, met))]
         return found
 
-    def _states_of(self, node: op.Rows, state: State, own: _Own | None) -> list[State]:
-        """The states in which rows are read. Rows that have not changed need not be read twice."""
-        return [State.NEW] if state is State.BOTH and not self._has_changed(node, own) else state.each
+    def _whole(self, node: op.Rows, state: State) -> list[Variant]:
+        """All rows, for a condition that does not depend on the state. Rows that are in both states are read once."""
+        if state is not State.BOTH:
+            return [(state, node)]
+        if not self.is_changed(node):
+            return [(State.NEW, node)]
+        return [(state, op.RowsInState(node, State.EITHER))] if self.only_joins(node) else whole_states(node, state)
 
     def _met_by(self, side: op.Rows, on: exp.Expr | None, own: _Own | None) -> exp.Expr | None:
         """The condition that a row of the other side meets a changed row of a side, or another row than before.
@@ -233,9 +236,9 @@ class Changes(Run):
             found += [(one, op.filtered(node, differs, *(parts if are_filters else ()))) for one in state.each]
         for part in parts:
             others = [each for each in parts if each is not part] if are_filters else []
-            states = state.each if any(map(self.shifts, others)) else self._states_of(node, state, None)
-            for condition in self._subquery_conditions(part, node, are_filters=are_filters):
-                found += [(one, op.filtered(node, *others, condition)) for one in states]
+            conditions = self._subquery_conditions(part, node, are_filters=are_filters)
+            whole = whole_states(node, state) if any(map(self.shifts, others)) else self._whole(node, state)
+            found += [(at, op.filtered(rows, *others, each)) for each in conditions for at, rows in whole]
         return found
 
     def _shift_conditions(self, parts: Sequence[exp.Expr], around: op.Rows) -> list[exp.Expr]:
