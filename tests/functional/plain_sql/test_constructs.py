@@ -207,7 +207,7 @@ def test_functions_of_the_user_that_are_deterministic(shop):
     assert shop.run().success
     shop.sql(f"update {orders} set amount = 7 where id = 7")
     found = shop.run()
-    assert found.success and "1 key of" in found.printed, found.printed
+    assert found.success and "2 keys of" in found.printed, found.printed
     shop.sql(define.format("0.25"))
     found = shop.run()
     assert found.success and "another text of its SQL" in found.printed
