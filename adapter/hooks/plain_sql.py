@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -58,6 +59,10 @@ from .valid_sql import require_valid_sql
 logger = AdapterLogger("SparkIceberg")
 _ORDINALS = "spark.sql.orderByOrdinal"
 """The setting without which a LIMIT cannot be ordered by all columns."""
+
+
+_DESCRIBED = re.compile(r'"sqlFunction\.createTime":"\d+"')
+"""The time at which Spark describes a SQL function, although it has the name of another one."""
 
 
 class PlainSqlHooks(Room):
@@ -171,9 +176,10 @@ class PlainSqlHooks(Room):
         """The definition of a function, as Spark shows it. Empty if it does not exist."""
         name = ".".join(map(sql_name, function.split(".")))
         try:
-            return "\n".join(str(row[0]) for row in self._adapter.spark.rows(f"describe function extended {name}"))
+            rows = self._adapter.spark.rows(f"describe function extended {name}")
         except StatementError:  # the SQL that calls it fails with Spark's error
             return ""
+        return _DESCRIBED.sub("", "\n".join(str(row[0]) for row in rows))
 
     def query(self, node: Node, compiled_code: str) -> str:
         """A model's SQL, with each relation pinned at the invocation's cut."""

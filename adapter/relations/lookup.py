@@ -1,4 +1,7 @@
-"""The lookup of schemas, tables and views for dbt, with statements that load no tables."""
+"""The lookup of schemas, tables and views for dbt, with statements that load no tables.
+
+The names in the embedded lakehouse are read from its SQLite file, which takes no session and no statement.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from iceberg_incremental.table.layout import DescribedColumn
 from ..spark import checks
 from ..spark.checks import SESSION_CATALOG
 from ..spark.connections import SparkIcebergConnectionManager
+from ..spark.in_process import catalog_file
 from .column import SparkIcebergColumn
 from .relation import SparkIcebergRelation
 
@@ -36,6 +40,7 @@ class RelationLookup:
     ) -> None:
         """``default_catalog``: the profile's catalog. ``settings``: returns Spark's settings of its catalogs."""
         self._rows = connections.rows
+        self._catalog_file = connections.catalog_file
         self._default_catalog = default_catalog
         self._settings = settings
         self._listed: dict[str, frozenset[str]] = {}
@@ -46,15 +51,20 @@ class RelationLookup:
 
     def schemas(self, catalog: str) -> list[str]:
         """The schemas of a catalog, whose name may be back-quoted. Empty before its warehouse has been created."""
-        try:
-            rows = self._rows(f"show schemas in {sql_name(plain_name(catalog))}")
-        except DbtDatabaseError as error:
-            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
-                self.require_catalog(plain_name(catalog))
-                return []
-            raise
-        found = [plain_name(str(row[0])) for row in rows]
-        self._listed[plain_name(catalog)] = frozenset(found)
+        catalog = plain_name(catalog)
+        file = self._catalog_file(catalog)
+        if file is not None:
+            found = catalog_file.schemas(file, catalog)
+        else:
+            try:
+                rows = self._rows(f"show schemas in {sql_name(catalog)}")
+            except DbtDatabaseError as error:
+                if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
+                    self.require_catalog(catalog)
+                    return []
+                raise
+            found = [plain_name(str(row[0])) for row in rows]
+        self._listed[catalog] = frozenset(found)
         return found
 
     def is_overlooked(self, relation: BaseRelation) -> bool:
@@ -74,29 +84,37 @@ class RelationLookup:
     def relations_in(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The tables and views of a schema. Empty for a missing schema."""
         catalog = schema_relation.database or self._default_catalog
-        schema = f"{sql_name(catalog)}.{sql_name(str(schema_relation.schema))}"
-        try:
-            tables = self._rows(f"show tables in {schema}")
-            views = self._rows(f"show views in {schema}")
-        except DbtDatabaseError as error:
-            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
-                self.require_catalog(catalog)
-                return []
-            raise
-        # Temporary views are listed as temporary, and are skipped. spark_catalog also lists views among the tables.
-        names = {str(row[1]): RelationType.Table for row in tables if not row[2]}
-        names |= {str(row[1]): RelationType.View for row in views if not row[2]}
+        file = self._catalog_file(catalog)
+        if file is not None:
+            are_views = catalog_file.relations(file, catalog, str(schema_relation.schema))
+        else:
+            are_views = self._shown(catalog, str(schema_relation.schema))
         iceberg = catalog != SESSION_CATALOG or None
         return [
             SparkIcebergRelation.create(
                 database=catalog,
                 schema=schema_relation.schema,
                 identifier=name,
-                type=kind,
-                is_iceberg=iceberg if kind == RelationType.Table else None,
+                type=RelationType.View if is_view else RelationType.Table,
+                is_iceberg=None if is_view else iceberg,
             )
-            for name, kind in names.items()
+            for name, is_view in are_views.items()
         ]
+
+    def _shown(self, catalog: str, schema: str) -> dict[str, bool]:
+        """The tables and views that Spark lists in a schema, each with whether it is a view."""
+        name = f"{sql_name(catalog)}.{sql_name(schema)}"
+        try:
+            tables = self._rows(f"show tables in {name}")
+            views = self._rows(f"show views in {name}")
+        except DbtDatabaseError as error:
+            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
+                self.require_catalog(catalog)
+                return {}
+            raise
+        # Temporary views are listed as temporary, and are skipped. spark_catalog also lists views among the tables.
+        found = {str(row[1]): False for row in tables if not row[2]}
+        return found | {str(row[1]): True for row in views if not row[2]}
 
     def require_catalog(self, catalog: str) -> None:
         """Raise DbtRuntimeError unless the catalog is configured in Spark."""

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Generator, Hashable
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, AdapterResponse, Connection, ConnectionState
@@ -43,6 +44,10 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         self._ended_by: Hashable | None = None
         self._display = Display(getattr(profile, "args", None))
 
+    @classmethod
+    def _rollback_handle(cls, connection: Connection) -> None:
+        """Do nothing, because Spark has no transactions. dbt's own method would open the connection."""
+
     def cancel_open(self) -> list[str]:
         """Cancel the running statements of all other threads, and refuse their later statements."""
         self._ended_by = self.get_thread_identifier()
@@ -79,6 +84,18 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         """The Spark session of this thread's connection. None for a connection that has only a cursor."""
         handle = self.get_thread_connection().handle
         return handle if isinstance(handle, OwnSession) else None
+
+    def catalog_file(self, catalog: str) -> Path | None:
+        """The SQLite file with the names of a catalog's tables, which can be read without a session. None without one.
+
+        Raises DbtRuntimeError if the file cannot be read.
+        """
+        credentials = cast(SparkIcebergCredentials, self.profile.credentials)
+        if credentials.method != Method.SESSION or catalog != credentials.catalog:
+            return None
+        from .in_process.session import opened_file
+
+        return opened_file(credentials)
 
     def holds_rows(self) -> bool:
         """Whether ``hold`` guarantees that rows are computed only once."""

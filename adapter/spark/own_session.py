@@ -49,14 +49,13 @@ def quiet_loggers() -> None:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def configure(session: SparkSession, wanted: Mapping[str, str]) -> dict[str, str]:
+def configure(session: SparkSession, wanted: Mapping[str, str], settings: dict[str, str]) -> dict[str, str]:
     """Apply the profile's settings to a new session, turn off the cache of every catalog, and return all settings.
 
-    Raises DbtRuntimeError for a value that Spark rejects.
+    ``settings``: those of the session, which are changed. Raises DbtRuntimeError for a value that Spark rejects.
     """
     from pyspark.errors import AnalysisException
 
-    settings = dict(session.conf.getAll)
     changes = {key: value for key, value in wanted.items() if settings.get(key) != value}
     for key in checks.catalogs({**settings, **wanted}):
         cache = f"spark.sql.catalog.{key}.cache-enabled"

@@ -20,6 +20,7 @@ from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
 from .rules.delta import added
+from .rules.first_rows import FirstRows, first_rows
 from .rules.operators import How, Operator, operators
 from .rules.restrict import only, restricted
 from .rules.run import partitions, together
@@ -29,7 +30,6 @@ from .rules.summary import SummaryDelta, summary_delta
 from .states import Broadcast, Keys, KeyView, State, TableStates
 from .text.clauses import listed_values_sql
 from .text.clock import ClockStates
-from .text.dialect import PlainSpark
 from .text.moments import require_no_moment
 from .text.parsing import Columns, mentions, parsed, relations_of, replaced
 from .text.refusal import NotAFunction, Refusal, not_a_function, refused
@@ -45,14 +45,6 @@ class Scans:
 
     views: int
     tables: Mapping[TableName, int]
-
-
-@dataclass(frozen=True)
-class FirstRows:
-    """``sql``: returns whether changes may alter the rows that LIMIT returns. ``views``: those that it reads."""
-
-    views: Sequence[KeyView]
-    sql: str
 
 
 @dataclass(frozen=True)
@@ -205,38 +197,14 @@ class IncrementalQuery:
         wanted = {each: each for each in self.key}
         return keys_of_choices(self.tree.root, wanted, self._estimated(changed, clock), self.choosing) is not None
 
-    def in_first_rows(self, changes: Changes, table: str, types: Mapping[str, str]) -> FirstRows | None:
-        """The query that tells whether a change may alter the rows that LIMIT at the end of the query returns.
+    def first_rows(self, changes: Changes, table: str, types: Mapping[str, str]) -> FirstRows | None:
+        """Whether changes may alter the rows of a LIMIT at the end of the query, as in ``first_rows``.
 
-        A table keeps its rows if all changed rows, in both states, come after its last row in the order of the query,
-        which all of its columns complete. ``table``: the table. ``types``: those of its columns. None if that cannot be
-        told: without LIMIT, for an order by other values than those in the table, or for values that can differ.
+        ``table``: the table. ``types``: those of its columns. None also if they differ from those of the query, or for
+        values that can differ.
         """
-        limit = self.tree.root
-        if not isinstance(limit, op.Limit) or not isinstance(limit.count, exp.Literal) or self.chooses:
-            return None
-        if not isinstance(limit.child, op.Sort) or {name: self.column_types[name] for name in self.columns} != types:
-            return None
-        inner = limit.child.child
-        ((clause, by),) = limit.child.by
-        values = (
-            {each: exp.column(name, quoted=True) for name, each in inner.outputs}
-            if isinstance(inner, op.Project)
-            else {}
-        )
-        order = [each.transform(lambda node: values[node].copy() if node in values else node) for each in by]
-        is_all = any(isinstance(each.this, exp.Var) for each in order)  # which would include ``ip_changed``
-        if clause != "order" or is_all or any(column.table for each in order for column in each.find_all(exp.Column)):
-            return None
-        found = [changes.changed(inner, each) for each in (State.OLD, State.NEW)]
-        listed = ", ".join(map(sql_name, self.columns))
-        rows = [f"select {listed}, 0 as ip_changed from {table}"]
-        rows += [f"select *, 1 as ip_changed from ({changes.sql(each)})" for each in found if each is not None]
-        united = "\nunion all\n".join(rows)
-        # of rows that are equal in the order, the changed one comes first
-        orders = ", ".join([*(each.sql(PlainSpark) for each in order), "ip_changed desc"])
-        first = f"select * from (\n{united}\n) order by {orders} limit {limit.count.name}"
-        return FirstRows(changes.views, f"select count(*) < {limit.count.name} or max(ip_changed) > 0 from ({first})")
+        root, same = self.tree.root, {name: self.column_types.get(name) for name in self.columns} == types
+        return first_rows(changes, root, table) if isinstance(root, op.Limit) and same and not self.chooses else None
 
     def added(self, changes: Changes) -> str | None:
         """The exact rows that were added to the result, as a relation. None if the query chooses among rows.

@@ -156,7 +156,7 @@ class PlainSqlWriter:
         """The plan that changes no row, because all changes come after the last row of a LIMIT. None otherwise."""
         changes = self._changes.of(kept, lambda source: source.changes_sql(self._spark.scans))
         types = {column.name: column.dtype for column in columns}
-        found = kept.in_first_rows(changes, self._plan.name.sql, types)
+        found = kept.first_rows(changes, self._plan.name.sql, types)
         if found is None:
             return None
         read = self._reads(kept, kept.scans(self._changed, self._clock))

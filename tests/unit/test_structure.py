@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("adapter", "iceberg_incremental")
 MAX_LINES, MAX_METHODS, MAX_TOP_MODULES = 500, 40, 4
-MAX_FLOORS, MAX_MODULES = 3, 13
+MAX_FLOORS, MAX_MODULES = 3, 15
 
 FILES = [
     file for folder in (*PACKAGES, "macros") for file in (ROOT / folder).rglob("*") if file.suffix in (".py", ".sql")

@@ -50,7 +50,7 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
         client.call_again(session, credentials.connect_retries, credentials.connect_timeout * 1000)
         checks.require_spark(_version(session, remote))
         client.call_again(session, _TIMES, _PAUSE, _FACTOR)
-        settings = configure(session, credentials.server_side_parameters)
+        settings = configure(session, credentials.server_side_parameters, dict(session.conf.getAll))
         checks.require_catalog(credentials.catalog, settings)
         checks.require_extension(settings)
         with _lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,6 +25,25 @@ def is_made(file: Path) -> bool:
     """Whether the file has the tables of Iceberg's catalog, with the newest schema."""
     columns = [row[0] for row in _rows(file, "select name from pragma_table_info('iceberg_tables')")]
     return "iceberg_type" in columns and _tables(file).issuperset(_TABLES)
+
+
+def schemas(file: Path, catalog: str) -> list[str]:
+    """The schemas of a catalog, as Iceberg lists them. Raises DbtRuntimeError."""
+    sql = (
+        "select table_namespace from iceberg_tables where catalog_name = :catalog "
+        "union select namespace from iceberg_namespace_properties where catalog_name = :catalog"
+    )
+    return list(dict.fromkeys(str(name).split(".")[0] for (name,) in _rows(file, sql, {"catalog": catalog})))
+
+
+def relations(file: Path, catalog: str, schema: str) -> dict[str, bool]:
+    """The tables and views of a schema, each with whether it is a view. Raises DbtRuntimeError."""
+    sql = (
+        "select table_name, coalesce(iceberg_type, 'TABLE') = 'VIEW' from iceberg_tables where catalog_name = :catalog "
+        "and table_namespace = :schema"
+    )
+    rows = _rows(file, sql, {"catalog": catalog, "schema": schema})
+    return {str(name): bool(is_view) for name, is_view in rows}
 
 
 def require_sound(file: Path) -> None:
@@ -91,7 +110,7 @@ def _tables(file: Path) -> set[str]:
     return {str(row[0]) for row in _rows(file, "select name from sqlite_master where type = 'table'")}
 
 
-def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
+def _rows(file: Path, sql: str, parameters: Mapping[str, str] | None = None) -> list[tuple[object, ...]]:
     """The rows of a query. Empty if the file does not exist."""
     if not file.exists():
         return []
@@ -99,7 +118,7 @@ def _rows(file: Path, sql: str) -> list[tuple[object, ...]]:
         with contextlib.closing(
             sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=60)
         ) as connection:
-            return connection.execute(sql).fetchall()
+            return connection.execute(sql, parameters or {}).fetchall()
     except sqlite3.OperationalError as error:
         raise DbtRuntimeError(
             f"The catalog of the lakehouse cannot be read: {file}\n"

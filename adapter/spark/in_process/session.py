@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import re
 import sys
 import threading
@@ -55,6 +56,7 @@ _lock = threading.Lock()
 _job_groups = itertools.count(1)
 runs_on = False
 """Whether this process runs dbt again and again, as ``watch`` does, so that its computations together are long."""
+_opened_with: dict[str, str] = {}  # the settings of the profile for which the last session was opened
 _started_with: dict[str, str] = {}  # the settings of the profile that started Spark; empty if another program did
 
 
@@ -79,12 +81,25 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
         _require_same_storage(wanted)
         session = root.newSession()
         _reset_others(session, wanted)
-        settings = configure(session, wanted)
+        settings = configure(session, wanted, _settings(session))
         checks.require_catalog(credentials.catalog, settings)
         load_jdbc(session, credentials.catalog, settings)
+        _opened_with.clear()
+        _opened_with.update(wanted)
         if starts:
             logger.info(f"The first session opened after {time.monotonic() - began:.0f} more seconds")
     return SessionConnection(session)
+
+
+def opened_file(credentials: SparkIcebergCredentials) -> Path | None:
+    """The embedded lakehouse's SQLite file, if this process has opened a session of the profile before.
+
+    None if the next session may have to create the catalog, or may report an error of the profile.
+    """
+    file = credentials.catalog_file
+    if file is None or active_context() is None or wanted_confs(credentials) != _opened_with:
+        return None
+    return file if catalog_file.is_made(file) else None
 
 
 def wanted_confs(credentials: SparkIcebergCredentials) -> Mapping[str, str]:
@@ -141,6 +156,13 @@ def _reset_others(session: SparkSession, wanted: Mapping[str, str]) -> None:
                 session.conf.unset(key)
 
 
+def _settings(session: SparkSession) -> dict[str, str]:
+    """All settings of a session, with few calls of the JVM. PySpark makes one for each setting."""
+    pickler = java_class(session, "net.razorvine.pickle.Pickler")()
+    found: dict[str, str] = pickle.loads(pickler.dumps(session.conf._jconf.getAllAsJava()))  # noqa: S301 (of our JVM)
+    return found
+
+
 def _start_jvm(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) -> None:
     try:
         _start({**_START, **wanted}, credentials)
@@ -154,7 +176,9 @@ def _root() -> SparkSession:
     from pyspark.sql import SparkSession
 
     quiet_loggers()
-    root = SparkSession.builder.getOrCreate()
+    root = SparkSession._instantiatedSession
+    if root is None or root._sc._jsc is None:  # `getOrCreate` also returns this session, but first looks for classes
+        root = SparkSession.builder.getOrCreate()
     checks.require_iceberg(root)
     return root
 
@@ -226,6 +250,10 @@ class SessionConnection(OwnSession):
         self.scans: StagedScans = StagedScans(session)
         self.commits = TableCommits(session)
         self.gone = (Py4JError, OSError)
+
+    def settings(self) -> dict[str, str]:
+        """See OwnSession."""
+        return _settings(self.session)
 
     def starting(self, sql: str) -> None:
         """Assign the jobs of the statement to the session's group, so that they can be cancelled."""

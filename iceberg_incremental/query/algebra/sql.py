@@ -34,7 +34,10 @@ _Names = Mapping[op.Column, exp.Expr]
 
 @dataclass(frozen=True)
 class _Parts:
-    """The clauses of a SELECT. ``aliases``: those in FROM. ``names``: the expressions of other columns."""
+    """The clauses of a SELECT. ``aliases``: those in FROM. ``names``: the expressions of other columns.
+
+    ``has_views``: whether FROM ends with LATERAL VIEW, after which no relation can be joined.
+    """
 
     source: str = ""
     where: tuple[str, ...] = ()
@@ -44,6 +47,7 @@ class _Parts:
     names: _Names = field(default_factory=dict)
     has_windows: bool = False
     has_sets: bool = False
+    has_views: bool = False
 
     @property
     def is_source(self) -> bool:
@@ -206,7 +210,8 @@ class Writer:
                 else:
                     word = "lateral view outer" if node.outer else "lateral view"
                     source = f"{parts.source} {word} {call} {sql_name(node.alias)} as {columns}"
-                return replace(parts, source=source, aliases=parts.aliases | {node.alias})
+                has_views = not op.subqueries_in(node.call)
+                return replace(parts, source=source, aliases=parts.aliases | {node.alias}, has_views=has_views)
             case op.Group():
                 return self._group(node, state, outer)
             case op.Window():
@@ -251,9 +256,10 @@ class Writer:
         return _with_condition(parts, keys.exists_sql(found))
 
     def _join(self, node: op.Join, state: State, outer: _Names) -> _Parts:
-        left, right = (self._source(each, state, outer) for each in (node.left, node.right))
-        if isinstance(node.left, op.Generate) and not op.subqueries_in(node.left.call):
-            left = self._wrapped(node.left, left, outer, state)  # LATERAL VIEW is the last part of FROM
+        sides = {each: self._source(each, state, outer) for each in (node.left, node.right)}
+        left, right = (
+            self._wrapped(each, parts, outer, state) if parts.has_views else parts for each, parts in sides.items()
+        )
         text = f"({right.source})" if isinstance(node.right, op.Join) else right.source
         both = _Parts("", aliases=left.aliases | right.aliases, names={**left.names, **right.names})
         word, on = _JOINS[node.kind], ""

@@ -139,7 +139,7 @@ class Changes(Run):
         found = self._outer_join(replace(node, kind="left"), state, own)
         alone = self.variants(node.right, state, own)
         if (met := self._met_by(node.left, node.on, own)) is not None:
-            alone += [(one, op.Filter(node.right, met)) for one in self._states_of(node.right, state, own)]
+            alone += [(at, op.Filter(rows, met)) for at, rows in self._whole(node.right, state)]
         nothing = op.Filter(node.left, exp.false())
         return found + [(at, replace(node, kind="right", left=nothing, right=each)) for at, each in alone]
 
@@ -148,15 +148,18 @@ class Changes(Run):
         met = self._met_by(node.right, node.on, own)
         if met is None:
             return [(at, replace(node, left=each)) for at, each in self.variants(node.left, state, own)]
-        found: list[Variant] = []
-        for one in self._states_of(node.left, state, own):
+        found: list[Variant] = [(at, op.Filter(rows, met)) for at, rows in self._whole(node.left, state)]
+        for one in state.each if self._has_changed(node.left, own) else ():
             found += [(at, replace(node, left=each)) for at, each in self.variants(node.left, one, own)]
-            found += [(one, op.Filter(node.left, met))]
         return found
 
-    def _states_of(self, node: op.Rows, state: State, own: _Own | None) -> list[State]:
-        """The states in which rows are read. Rows that have not changed need not be read twice."""
-        return [State.NEW] if state is State.BOTH and not self._has_changed(node, own) else state.each
+    def _whole(self, node: op.Rows, state: State) -> list[Variant]:
+        """All rows, for a condition that does not depend on the state. Rows that are in both states are read once."""
+        if state is not State.BOTH:
+            return [(state, node)]
+        if not self.is_changed(node):
+            return [(State.NEW, node)]
+        return [(state, op.RowsInState(node, State.EITHER))] if self.only_joins(node) else whole_states(node, state)
 
     def _met_by(self, side: op.Rows, on: exp.Expr | None, own: _Own | None) -> exp.Expr | None:
         """The condition that a row of the other side meets a changed row of a side, or another row than before.
@@ -233,9 +236,9 @@ class Changes(Run):
             found += [(one, op.filtered(node, differs, *(parts if are_filters else ()))) for one in state.each]
         for part in parts:
             others = [each for each in parts if each is not part] if are_filters else []
-            states = state.each if any(map(self.shifts, others)) else self._states_of(node, state, None)
-            for condition in self._subquery_conditions(part, node, are_filters=are_filters):
-                found += [(one, op.filtered(node, *others, condition)) for one in states]
+            conditions = self._subquery_conditions(part, node, are_filters=are_filters)
+            whole = whole_states(node, state) if any(map(self.shifts, others)) else self._whole(node, state)
+            found += [(at, op.filtered(rows, *others, each)) for each in conditions for at, rows in whole]
         return found
 
     def _shift_conditions(self, parts: Sequence[exp.Expr], around: op.Rows) -> list[exp.Expr]:
@@ -423,7 +426,12 @@ class Changes(Run):
         return union_of([*self._keys_of_rows(rows, keys), *found])
 
     def _keys_at(self, node: op.Rows, parts: Sequence[exp.Expr], keys: Mapping[str, exp.Expr]) -> list[op.Result]:
-        return self._projected(self._shifted(node, parts, State.BOTH), keys)
+        found = [each for one in self._states_of_keys(keys) for each in self._shifted(node, parts, one)]
+        return self._projected(found, keys)
+
+    def _states_of_keys(self, keys: Mapping[str, exp.Expr]) -> list[State]:
+        """The states in which keys are computed. Keys that may differ for the same row are computed in each."""
+        return State.BOTH.each if any(map(self.shifts, keys.values())) else [State.BOTH]
 
     def _projected(self, found: Iterable[Variant], keys: Mapping[str, exp.Expr]) -> list[op.Result]:
         return [at_state(op.Project(rows, tuple(keys.items())), at) for at, rows in found]
@@ -439,7 +447,7 @@ class Changes(Run):
                 names = fewer.columns_of(item.node, values, subqueries)
                 if item.node in fewer.matches or has_groups(self, item.node, names):
                     own[item.node] = names, fewer.matches.get(item.node, ())
-        states = State.BOTH.each if any(map(self.shifts, keys.values())) else [State.BOTH]
+        states = self._states_of_keys(keys)
         return self._projected([each for one in states for each in self.variants(node, one, own)], keys)
 
 

@@ -194,21 +194,43 @@ class Stability:
                 return self._of_result(node.child)
 
     def _require_steady(self, node: op.Opaque) -> None:
-        """Raise Refusal if the values of an opaque part can differ between computations."""
-        listed = [name for child in node.children for name in op.names_of(child)]
-        types = [type_ for child in node.children for type_ in self._types.of_result(child)]
-        known = {name.lower(): type_ for name, type_ in zip(listed, types, strict=True)}
+        """Raise Refusal if the values of an opaque part can differ between computations.
+
+        This may be so for all columns whose equal values may differ, for windows, and for sums of anything but columns.
+        """
+        listed: dict[str, set[str | None]] = {}
+        for name, type_ in self._read_columns(node):
+            listed.setdefault(name.lower(), set()).add(type_)
         for each in node.query.walk():
             if isinstance(each, exp.Window):
                 raise node.because
+            if isinstance(each, exp.Column) and not all(map(tells_apart, listed.get(each.name.lower(), ()))):
+                raise node.because
             if not isinstance(each, exp.Anonymous):
                 continue
-            name, read = each.name.lower(), [column_.name.lower() for column_ in each.find_all(exp.Column)]
+            name = each.name.lower()
             exact = _EXACT if name not in ("sum", "try_sum") else (*_EXACT, "bigint")
-            is_exact = all((known.get(column_) or "").startswith(exact) for column_ in read)
-            is_twice = any(listed.count(column_) > 1 for column_ in read)
-            if name in functions.INEXACT_AGGREGATES or (name in functions.SUMS and (is_twice or not is_exact)):
+            added = each.expressions[0].unnest() if each.expressions else None
+            types = listed.get(added.name.lower(), {None}) if isinstance(added, exp.Column) else {None}
+            is_exact = all(type_ is not None and type_.startswith(exact) for type_ in types)
+            if name in functions.INEXACT_AGGREGATES or (name in functions.SUMS and not is_exact):
                 raise node.because
+
+    def _read_columns(self, node: op.Opaque) -> Iterator[tuple[str, str | None]]:
+        """The columns of the children of an opaque part, with their types. Raises Refusal for * over other columns."""
+        for child in node.children:
+            yield from zip(op.names_of(child), self._types.of_result(child), strict=True)
+        for star in node.query.find_all(exp.Star):
+            select = star.find_ancestor(exp.Select)
+            if isinstance(star.parent, exp.Anonymous) or select is None:
+                continue  # count(*)
+            source = select.args.get("from_")
+            tables = [] if source is None else [source.this, *(each.this for each in select.args.get("joins") or ())]
+            for table in tables:
+                if isinstance(table, exp.Table) and table.name.startswith(op.READ):
+                    types = self._types.of_result(node.children[int(table.name.removeprefix(op.READ))])
+                    if not all(map(tells_apart, types)):
+                        raise node.because
 
     def _decide(self, found: Iterable[Iterable[Unstable]]) -> None:
         self._deciding += [each for listed in found for each in listed if not each.is_equal]

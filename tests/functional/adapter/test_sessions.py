@@ -6,14 +6,20 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
+from dbt.adapters.spark_iceberg.relations.lookup import RelationLookup
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 from dbt.adapters.spark_iceberg.spark.connections import open_own_session
+from dbt.adapters.spark_iceberg.spark.in_process.session import opened_file
 from dbt.adapters.spark_iceberg.spark.own_session import OwnSession
 
 THREADS = 4
@@ -87,6 +93,38 @@ def test_eight_sessions_open_a_fresh_lakehouse_at_once(embedded_target, tmp_path
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(8))) == [[]] * 8
+
+
+def test_the_names_in_the_catalogs_file_are_those_that_spark_lists(embedded_target, tmp_path):
+    fresh = SparkIcebergCredentials.from_dict({**embedded_target, "warehouse": str(tmp_path), "schema": "s"})
+    assert opened_file(fresh) is None
+    connection = open_own_session(fresh)
+    file = opened_file(fresh)
+    assert file is not None
+    for schema in ("`empty`", "`Mixed`", "mixed", "`a b`", "`x.y`"):
+        rows(connection, f"create schema lakehouse.{schema}")
+    rows(connection, "create table lakehouse.mixed.t using iceberg as select 1 as id")
+    rows(connection, "create table lakehouse.mixed.`T u` using iceberg as select 1 as id")
+    rows(connection, "create view lakehouse.mixed.v as select 1 as id")
+    rows(connection, "create table lakehouse.`Mixed`.other using iceberg as select 1 as id")
+    rows(connection, "create temporary view passing as select 1 as id")
+
+    def looked_up(file: Path | None) -> tuple[list[str], dict[str, set[tuple[str, str, bool | None]]]]:
+        connections = SimpleNamespace(rows=partial(rows, connection), catalog_file=lambda catalog: file)
+        lookup = RelationLookup(cast(Any, connections), "lakehouse", connection.settings)
+        found = {}
+        for schema in ("empty", "Mixed", "mixed", "MIXED", "a b", "none"):
+            listed = lookup.relations_in(SparkIcebergRelation.create(database="lakehouse", schema=schema))
+            found[schema] = {(str(each.identifier), str(each.type), cast(Any, each).is_iceberg) for each in listed}
+        return sorted(lookup.schemas("`lakehouse`")), found
+
+    assert looked_up(file) == looked_up(None)
+    schemas, found = looked_up(file)
+    assert schemas == ["Mixed", "a b", "empty", "mixed", "x"]
+    assert found["mixed"] == {("t", "table", True), ("T u", "table", True), ("v", "view", None)}
+    connection.close()
+    file.unlink()
+    assert opened_file(fresh) is None
 
 
 @pytest.mark.parametrize("catalog", ["lakehouse", "archive"])

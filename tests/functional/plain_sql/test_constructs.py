@@ -191,7 +191,7 @@ def test_a_limit_is_left_alone_if_the_changes_are_below_its_last_row(shop):
 def test_functions_of_the_user_that_are_deterministic(shop):
     orders = shop.source("orders", ORDERS)
     shop.sql(f"insert into {orders} select {ORDER.format('cast(id as int)')} from range({ROWS})")
-    define = "create or replace function spark_catalog.default.tax() returns double return {}"
+    define = "create or replace function spark_catalog.default.tax() returns decimal(3, 2) return {}"
     shop.sql(define.format("0.5"))
     query = (
         "with net as (select id, amount * spark_catalog.default.tax() as net from {0}) "
@@ -207,7 +207,7 @@ def test_functions_of_the_user_that_are_deterministic(shop):
     assert shop.run().success
     shop.sql(f"update {orders} set amount = 7 where id = 7")
     found = shop.run()
-    assert found.success and "1 key of" in found.printed, found.printed
+    assert found.success and "2 keys of" in found.printed, found.printed
     shop.sql(define.format("0.25"))
     found = shop.run()
     assert found.success and "another text of its SQL" in found.printed

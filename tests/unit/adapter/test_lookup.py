@@ -35,6 +35,9 @@ def test_hive_and_glue_store_names_in_lower_case(catalog, settings, expected):
 )
 def test_schemas_that_dbt_overlooks(schema, settings, expected):
     class Connections:
+        def catalog_file(self, catalog: str):
+            assert catalog == "lake"
+
         def rows(self, sql: str):
             assert sql == "show schemas in `lake`"
             return [("mixed",), ("UPPER",), ("`a b`",)]

@@ -25,13 +25,11 @@ def test_an_error_is_not_printed_as_json(kind, monkeypatch, capfd):
 @pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions"])
 def test_a_setting_that_spark_rejects_is_named_without_a_stack_trace(key):
     class Conf:
-        getAll = {}  # noqa: N815, RUF012
-
         def set(self, key, value):
             raise IllegalArgumentException(
                 f"The value in {key} is invalid.\n\nJVM stacktrace:\n\tat org.apache.spark.X(Y)"
             )
 
     with pytest.raises(DbtRuntimeError, match=f"Spark rejects the value of {key}") as found:
-        configure(SimpleNamespace(conf=Conf()), {key: "many"})
+        configure(SimpleNamespace(conf=Conf()), {key: "many"}, {})
     assert "To fix: correct the value in profiles.yml." in found.value.msg and "\tat " not in found.value.msg

@@ -36,6 +36,17 @@ def test_a_file_is_complete_when_it_needs_no_upgrade(file, statements, made):
     assert catalog_file.is_made(file) is made
 
 
+def test_the_names_are_those_of_one_catalog(file):
+    execute(file, OLD, NEW, PROPERTIES)
+    tables = ("'lake', 'raw', 'a', 'TABLE'", "'lake', 'raw', 'v', 'VIEW'", "'lake', 'raw', 'old', null")
+    for row in (*tables, "'lake', 'Raw', 'b', 'TABLE'", "'lake', 'x.y', 'c', 'TABLE'", "'other', 'raw', 'd', 'TABLE'"):
+        execute(file, f"insert into iceberg_tables values ({row})")
+    execute(file, "insert into iceberg_namespace_properties values ('lake', 'raw'), ('lake', 'new'), ('other', 'z')")
+    assert sorted(catalog_file.schemas(file, "lake")) == ["Raw", "new", "raw", "x"]
+    assert catalog_file.relations(file, "lake", "raw") == {"a": False, "old": False, "v": True}
+    assert catalog_file.relations(file, "lake", "new") == catalog_file.relations(file, "lake", "none") == {}
+
+
 def test_a_catalog_name_that_the_file_lacks_is_refused(file):
     execute(file, OLD, PROPERTIES)
     catalog_file.require_name(file, "any")

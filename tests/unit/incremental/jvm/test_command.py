@@ -58,7 +58,8 @@ def test_options_of_the_user_come_after_the_defaults(tmp_path):
 
 def test_short_computations_need_no_second_compiler(tmp_path):
     first_only = "-XX:TieredStopAtLevel=1"
-    assert first_only in command._adapted(launched(tmp_path), JAVA, Workload.SHORT)
+    words = command._adapted(launched(tmp_path), JAVA, Workload.SHORT)
+    assert first_only in words and "-XX:ReservedCodeCacheSize=240m" in words
     assert first_only not in command._adapted(launched(tmp_path), JAVA, Workload.LONG)
     mine = launched(tmp_path, "-XX:Tier4InvocationThreshold=5000")  # it would have no effect
     assert first_only not in command._adapted(mine, JAVA, Workload.SHORT)

@@ -20,6 +20,7 @@ _TYPES = {
 }  # fmt: skip
 _NAMES = {INT: ("k", "x", "y", "z"), TEXT: ("s", "u", "w"), NUM: ("num", "n2"), DOUBLE: ("d", "e")}
 _DAY = "unix_date(current_date)"
+_LONGEST = 900
 
 Columns = Mapping[str, str]
 """The names of columns with their types."""
@@ -427,4 +428,7 @@ class Writer:
 def random_query(seed: int) -> str:
     """A query of nested parts."""
     writer = Writer(seed)
-    return writer.query(writer.rng.choice((1, 2, 2, 3)))[0]
+    while True:
+        sql, _ = writer.query(writer.rng.choice((1, 2, 2, 3)))
+        if len(sql) < _LONGEST:
+            return sql

@@ -365,6 +365,19 @@ QUERIES = {
     "t.k = a.x) as n from db.a",
     "not in within case": "select k, case when x not in (select y from db.b) then 1 when x is null then 2 else "
     "0 end as c from db.a",
+    "a subquery below except": "select k, (select max(y) from db.b where b.k = a.k) as m from db.a except select y, z "
+    "from db.c",
+    "a subquery below union": "select k, (select max(y) from db.b where b.k = a.k) as m from db.a union select y, z "
+    "from db.c",
+    "in below intersect": "select k, x in (select y from db.b) as m from db.a intersect select y, z > 1 from db.c",
+    "in below a group": "select m, count(*) as n from (select k, x in (select y from db.b) as m from db.a) t group "
+    "by m",
+    "a subquery below a window": "select m, k, rank() over (partition by m order by k) as r from (select k, (select "
+    "max(y) from db.b where b.k = a.k) as m from db.a) t",
+    "a subquery below a left join": "select t.m, c.z from db.c c left join (select k, (select max(y) from db.b where "
+    "b.k = a.k) as m from db.a) t on c.y = t.m",
+    "in below exists": "select z from db.c c where exists (select 1 from (select x, x in (select y from db.b) as m "
+    "from db.a) t where t.m and t.x = c.y)",
     "in within on": "select a.k, b.y from db.a a join db.b b on a.k = b.k and b.y in (select z from db.c)",
     "exists within on": "select a.k, b.y from db.a a join db.b b on a.k = b.k and exists (select 1 from db.c "
     "where c.y = b.y)",

@@ -81,6 +81,8 @@ RANKED = (
         (JOINED, "a", 1, {"a": 0, "b": 1}),
         (JOINED, "ab", 1, {"a": 1, "b": 1}),
         (JOINED.replace("join", "left join"), "b", 1, {"a": 2, "b": 2}),
+        ("select k, x from db.a where k in (select y from db.b)", "ab", 1, {"a": 1, "b": 2}),
+        ("select k, x from db.a left semi join db.b on a.k = b.k", "ab", 1, {"a": 1, "b": 2}),
         (RANKED, "a", 1, {"a": 0}),
         ("select x from (select x, max(x) over (partition by k) as m from db.a) r where m = 1", "a", 2, {"a": 2}),
     ],

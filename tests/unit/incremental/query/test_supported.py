@@ -69,6 +69,11 @@ WHOLE = {
     "select t.n, t.v from db.a unpivot (v for n in (k, x)) t": "UNPIVOT",
     "select cast(l.m as string) as t, count(*) as n from db.a join lateral (select max(t.d) as m from db.a t "
     "where t.k = a.x) l group by cast(l.m as string)": "max(), which may return another of equal values",
+    "with p as (select s, one from (select s, k, cast(d as string) as t from db.a) pivot (max(t) for k in (1 as one))) "
+    "select p.s, b.y from p join db.b on b.s = p.one": "PIVOT",
+    "with p as (select * from db.a pivot (max(x) for k in (1 as one))) select b.y from p join db.b on one = b.k": "PIV",
+    "with p as (select * from (select s, x, k from db.a) pivot (sum(x / 2) for k in (1 as one))) select b.y from p "
+    "join db.b on b.s = p.s": "PIVOT",
     "select s collate utf8_lcase as t from db.a": "COLLATE outside of a comparison",
     "with p as (select * from (select k, d from db.a) pivot (sum(d) for k in (1 as one))) select one from p": "PIVOT",
 }
