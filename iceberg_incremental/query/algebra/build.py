@@ -11,6 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ...table.history import TableName
+from ..text.clock import SOME_TIME
 from ..text.dialect import PlainSpark
 from ..text.parsing import Columns
 from ..text.refusal import NotAFunction, Refusal, line_of, other_relation, refused
@@ -182,7 +183,8 @@ class Builder(Expressions):
             except MISREAD as error:
                 raise because from error
         found = opaque(node, names, because, ctes, lambda table: self._read(table, ctes))
-        described = self._describe(Writer(self.subqueries, lambda name, state: self.tables[name].sql).query(found))
+        sql = Writer(self.subqueries, lambda name, state: self.tables[name].sql).query(found)
+        described = self._describe(SOME_TIME.sql(sql))
         if [each.lower() for each in described] != [each.lower() for each in names]:
             raise because
         return replace(found, names=tuple(described), types=tuple(each.lower() for each in described.values()))

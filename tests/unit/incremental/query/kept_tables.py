@@ -185,11 +185,14 @@ class Tables:
 
     def kept(self, sql: str, unique_key: Sequence[str] = ()) -> IncrementalQuery:
         """The incremental query for some SQL, with the types of its result in DuckDB."""
-        return incremental_query(with_marks(sql), COLUMNS, "lake", self._described(sql), unique_key, self._described)
+        types = self._described(self.clock.sql(with_marks(sql)))
+        return incremental_query(with_marks(sql), COLUMNS, "lake", types, unique_key, self._described)
 
     def _described(self, sql: str) -> dict[str, str]:
-        found = self.db.execute(f"describe {_duck(self.on(sql, 'new'))}").fetchall()
-        return {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in found}
+        found = mentions(sql, "lake")
+        text = replaced(sql, found, [f"(select * from {each.relation.name}_new)" for each in found])
+        described = self.db.execute(f"describe {_duck(text)}").fetchall()
+        return {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, in which the rows of the affected keys are replaced."""

@@ -76,6 +76,8 @@ QUERIES = {
     # parts that are computed as a whole
     "pivot": "select a.k, a.x, p.z0, p.zp from db.a join (select * from (select k, y, s from db.b) "
     "pivot (count(*) for s in ('0' as z0, 'p' as zp))) p on a.k = p.k",
+    "pivot of recent rows": "with t as (select k, s from db.b where y >= unix_date(current_date)) select a.k, p.zp "
+    "from db.a join (select * from t pivot (count(*) for s in ('p' as zp))) p on a.k = p.k",
     "unpivot": "select a.k, a.s, u.n from db.a join (select k, n, v from db.a unpivot (v for n in (x))) u on u.k = a.k",
     "recursion": "with recursive r as (select k, x from db.a union all select k, x + 1 from r where x < 3), "
     "q as (select k, count(*) as n from r group by k) select q.k, q.n, b.y from q join db.b on b.k = q.k",
