@@ -95,7 +95,7 @@ def explained() -> str:
         "auto",
         "fail",
         is_incremental=True,
-        update_method=explanation.UpdateMethod([key], "read rows", reads),
+        update_method=explanation.UpdateMethod([key], "read rows", reads, operators=[_operators()]),
         next_run=following,
     )
     top = explanation.Explanation(
@@ -112,6 +112,24 @@ def explained() -> str:
         ),
     )
     return explanation.as_text([spent, top])
+
+
+def _operators() -> explanation.OperatorTree:
+    rows = {"orders": 2_000_000, "customers": 400_000, "rates": 12_000}
+
+    def operator(
+        name: str, text: str, how: str, seconds: float, *inputs: explanation.OperatorTree
+    ) -> explanation.OperatorTree:
+        read = [source for each in inputs for source in each.sources]
+        return explanation.OperatorTree(name, text, how, read, sum(each.rows or 0 for each in inputs), seconds, inputs)
+
+    scans = {each: explanation.OperatorTree("scan", "", "incremental", [f"lake.raw.{each}"], rows[each], 0, ())
+             for each in rows}  # fmt: skip
+    customers = operator(
+        "inner join", "orders.customer_id = customers.id", "incremental", 0, scans["orders"], scans["customers"]
+    )
+    rates = operator("inner join", "orders.currency = rates.currency", "incremental", 0, customers, scans["rates"])
+    return explanation.OperatorTree("group", "orders.customer_id", "grouped", rates.sources, rates.rows, 0.4, [rates])
 
 
 def ledger() -> str:
