@@ -139,8 +139,9 @@ class Explanation:
 
 
 def update_method(kept: IncrementalQuery, rows: Mapping[TableName, int] | None = None) -> UpdateMethod:
-    """How a query is updated incrementally. ``rows``: the numbers of rows of its tables, if they are known."""
-    listed = [_operator_tree(each, kept.reading.tables, rows or {}) for each in kept.operators()]
+    """How a query is updated incrementally. ``rows``: the numbers of rows of its tables; None without operators."""
+    found = () if rows is None else kept.operators()
+    listed = [_operator_tree(each, kept.reading.tables, rows or {}) for each in found]
     reads = [ReadRows(str(each.table), each.by) for each in _merged(kept.source_rows())]
     updated = () if kept.summary is None else tuple(each.column for each in kept.summary.measures)
     whole = None if kept.whole is None else not_incremental(kept.whole)
@@ -171,7 +172,12 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
 def update_method_text(kept: IncrementalQuery) -> str:
     """How a query is updated incrementally, in one line."""
     how = update_method(kept)
-    whole = [each for tree in kept.operators() for each in tree.walk() if each.how in ("compared", "opaque")]
+    whole = [
+        each
+        for tree in kept.operators(counts_scans=False)
+        for each in tree.walk()
+        if each.how in ("compared", "opaque")
+    ]
     parts = [f"{each.how}: {each.name} {each.text}".strip() for each in whole]
     text = "; ".join([_key(how), *(_rows(each) for each in how.reads), *parts])
     return text if len(text) <= _MOST_LENGTH else f"{text[:_MOST_LENGTH]}..."

@@ -237,12 +237,13 @@ class IncrementalQuery:
         found = scans(nodes, changes.tree.subqueries)
         return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
 
-    def operators(self) -> tuple[Operator, ...]:
+    def operators(self, *, counts_scans: bool = True) -> tuple[Operator, ...]:
         """The operators of the query, as if all of its tables had changed. None for one that is computed as a whole."""
         if self.whole is not None and not self.reading.qualified:
             return ()
         of_root: How | None = None if self.key else "opaque" if self.summary is None else "grouped"
-        return operators(self._estimated(dict.fromkeys(self.reading.tables.values(), False), None), of_root=of_root)
+        changes = self._estimated(dict.fromkeys(self.reading.tables.values(), False), None)
+        return operators(changes, of_root=of_root, counts_scans=counts_scans)
 
     def _estimated(self, changed: Mapping[TableName, bool], clock: ClockStates | None) -> Changes:
         """The changes of a run of which only the changed tables are known."""

@@ -10,9 +10,16 @@ from sqlglot import exp
 from ..algebra import nodes as op
 
 
-def scans(nodes: Iterable[op.Node], subqueries: Mapping[str, op.Subquery]) -> Counter[str]:
-    """The number of times that operators read each table as a whole, by the table's name in the query."""
-    known: dict[op.Node, Counter[str]] = {}
+def scans(
+    nodes: Iterable[op.Node],
+    subqueries: Mapping[str, op.Subquery],
+    known: dict[op.Node, Counter[str]] | None = None,
+) -> Counter[str]:
+    """The number of times that operators read each table as a whole, by the table's name in the query.
+
+    ``known``: those of other operators, to which those of these are added.
+    """
+    known = {} if known is None else known
 
     def of(node: op.Node) -> Counter[str]:
         if node not in known:

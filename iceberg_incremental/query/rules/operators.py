@@ -45,22 +45,25 @@ class Operator:
             yield from each.walk()
 
 
-def operators(changes: Run, *, of_root: How | None) -> tuple[Operator, ...]:
+def operators(changes: Run, *, of_root: How | None, counts_scans: bool) -> tuple[Operator, ...]:
     """The operators of a query that decide about its changed rows. SELECT lists and aliases are left out.
 
     ``changes``: those of a run in which all tables have changed. ``of_root``: how the last groups or windows, or the
-    LIMIT, of the query are updated. None if as they would be in a part of it.
+    LIMIT, of the query are updated. None if as they would be in a part of it. ``counts_scans``: whether to count the
+    scans, for which the changed rows of each operator are derived.
     """
-    return tuple(_Operators(changes, of_root).of(changes.tree.root, None))
+    return tuple(_Operators(changes, of_root, counts_scans).of(changes.tree.root, None))
 
 
 class _Operators:
-    def __init__(self, changes: Run, of_root: How | None) -> None:
+    def __init__(self, changes: Run, of_root: How | None, counts_scans: bool) -> None:
         self._changes = changes
+        self._counts_scans = counts_scans
         self._of_root = of_root
         self._seen: set[op.Node] = set()
         self._values: dict[op.Column, exp.Expr] = {}
         self._names: dict[str, str] = {}
+        self._known: dict[op.Node, Counter[str]] = {}
 
     def of(self, node: op.Node, select: op.Project | None, *, in_subquery: bool = False) -> list[Operator]:
         """The operators of a tree. ``select``: the SELECT above rows.
@@ -93,7 +96,8 @@ class _Operators:
         below = op.all_nodes(node, self._changes.tree.subqueries)
         tables = tuple(dict.fromkeys(each.table for each in below if isinstance(each, op.Scan)))
         short = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
-        return Operator(name, short, how, tables, self._scans(node), tuple(inputs))
+        read = self._scans(node) if self._counts_scans else {}
+        return Operator(name, short, how, tables, read, tuple(inputs))
 
     def _scans(self, node: op.Node) -> Mapping[str, int]:
         changes = self._changes
@@ -105,7 +109,7 @@ class _Operators:
         views = dict(changes.queries_by_view)
         found: Counter[str] = Counter()
         while wanted:
-            found += scans(wanted, changes.tree.subqueries)
+            found += scans(wanted, changes.tree.subqueries, self._known)
             nodes = [each for one in wanted for each in op.all_nodes(one, changes.tree.subqueries)]
             read = [each.name if isinstance(each, op.View) else each.keys.view for each in nodes
                     if isinstance(each, (op.View, op.Keyed))]  # fmt: skip
