@@ -76,6 +76,8 @@ class Tables:
         pytest.importorskip("duckdb", "2", reason="DuckDB 1, the last for Python 3.10, rejects some valid queries")
         self.db = duckdb.connect()
         self.db.execute("set threads = 1")
+        # DuckDB 2.0.0 reads wrong columns of FULL JOINs that it shares between the branches of UNION ALL
+        self.db.execute("set disabled_optimizers = 'common_subplan'")
         self.rows = {name: [self._row(name) for _ in range(rows)] for name in SCHEMA}
         self.old = {name: list(found) for name, found in self.rows.items()}
         self.clock = ClockStates(self._clock())
