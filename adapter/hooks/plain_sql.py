@@ -37,7 +37,7 @@ from iceberg_incremental.write.unique_keys import in_key_order_sql
 from iceberg_incremental.write.update_plan import UpdatePlan, log_line
 
 from ..project.graph import Node
-from ..project.model_config import policy_of
+from ..project.model_config import declared_functions
 from ..project.own_table import reads_itself
 from ..project.plain_sql import PlainSql, plain_sql
 from ..relations.column import SparkIcebergColumn
@@ -103,7 +103,7 @@ class PlainSqlHooks(Room):
 
         Raises the errors of the metadata reader and of Spark.
         """
-        functions = policy_of(model.node["config"], model.unique_id).functions
+        functions = declared_functions(model.node["config"])
         tables = self._invocations.tables_of(model)
         return plain_sql(compiled_code, self._catalog, tables, self._view, functions, self._definition)
 

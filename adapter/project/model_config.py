@@ -74,6 +74,7 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
             f"sequence_by and {', '.join(narrowing)} are both set: remove one of them, since only rows that are "
             "replaced as a whole can be ordered"
         )
+    _functions(read)
     history = history_config(config, wrong) if strategy is Strategy.HISTORY else None
     _require_history_configs(config, wrong, is_history=history is not None)
     read.one_of("on_schema_change", ON_SCHEMA_CHANGE)
@@ -104,12 +105,20 @@ def policy_of(config: Mapping[str, Any], model: str) -> Policy:
         on_aggregates=read.choice("aggregates_of_changes", OnAggregates.FAIL),
         on_not_incremental=read.choice("on_not_incremental", OnNotIncremental.FAIL),
         rebuild_above=read.share("rebuild_above"),
-        functions=read.names("deterministic_functions", "a function name, or a list of function names"),
         history=history,
     )
     if wrong:
         raise model_errors.invalid_config(model, wrong)
     return policy
+
+
+def declared_functions(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """``deterministic_functions`` of any node. Empty if its value is invalid, which ``policy_of`` reports."""
+    return _functions(_Configs(config))
+
+
+def _functions(read: _Configs) -> tuple[str, ...]:
+    return read.names("deterministic_functions", "a function name, or a list of function names")
 
 
 def _require_update_columns(config: Mapping[str, Any], read: _Configs) -> None:

@@ -131,7 +131,6 @@ class Policy:
     - ``on_aggregates``: whether the SQL may aggregate captured changes if the result replaces rows of the table.
     - ``on_not_incremental``: whether plain SQL that cannot be updated incrementally may be rebuilt instead.
     - ``rebuild_above``: the share of affected keys above which plain SQL is rebuilt; None to compare estimated costs.
-    - ``functions``: the user's functions in plain SQL that are deterministic.
     - ``history``: the configs of a history table; None for other tables.
     """
 
@@ -152,7 +151,6 @@ class Policy:
     on_aggregates: OnAggregates = OnAggregates.FAIL
     on_not_incremental: OnNotIncremental = OnNotIncremental.FAIL
     rebuild_above: float | None = None
-    functions: tuple[str, ...] = ()
     history: HistoryConfig | None = None
 
     @property
