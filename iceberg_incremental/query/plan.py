@@ -20,7 +20,7 @@ from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
 from .rules.delta import added
-from .rules.first_rows import FirstRows, first_rows
+from .rules.first_rows import FirstRows, changed_rows, first_rows, is_comparable
 from .rules.operators import How, Operator, operators
 from .rules.restrict import only, restricted
 from .rules.run import partitions, together
@@ -203,8 +203,13 @@ class IncrementalQuery:
         ``table``: the table. ``types``: those of its columns. None also if they differ from those of the query, or for
         values that can differ.
         """
-        root, same = self.tree.root, {name: self.column_types.get(name) for name in self.columns} == types
-        return first_rows(changes, root, table) if isinstance(root, op.Limit) and same and not self.chooses else None
+        limit, same = self._first_rows_of, {name: self.column_types.get(name) for name in self.columns} == types
+        return first_rows(changes, limit, table) if limit is not None and same else None
+
+    @property
+    def _first_rows_of(self) -> op.Limit | None:
+        root = self.tree.root
+        return root if isinstance(root, op.Limit) and is_comparable(root) and not self.chooses else None
 
     def added(self, changes: Changes) -> str | None:
         """The exact rows that were added to the result, as a relation. None if the query chooses among rows.
@@ -220,11 +225,7 @@ class IncrementalQuery:
         ``changed``: the changed tables, each with whether it only gained rows.
         """
         changes = self._estimated(changed, clock)
-        if isinstance(self.tree.root, op.Limit) and not self.key:
-            inner = [changes.changed(self.tree.root.child, each) for each in (State.OLD, State.NEW)]
-            found = [each for each in inner if each is not None]
-        else:
-            found = self._affected(changes)
+        found = self._affected(changes)
         return self._scans(changes, 1 + len(changes.view_queries), [*changes.view_queries, *found])
 
     def scans_to_continue(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
@@ -232,6 +233,14 @@ class IncrementalQuery:
         changes = self._estimated(changed, clock)
         found = None if self.summary is None else self.summary.delta(changes)
         return None if found is None else self._scans(changes, 1, [each for _, each in found])
+
+    def scans_of_first_rows(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
+        """How many times ``first_rows`` reads each table as a whole. None if it cannot tell."""
+        if (limit := self._first_rows_of) is None:
+            return None
+        changes = self._estimated(changed, clock)
+        found = changed_rows(changes, limit)
+        return self._scans(changes, len(changes.view_queries), [*changes.view_queries, *found])
 
     def _scans(self, changes: Changes, views: int, nodes: Sequence[op.Result]) -> Scans:
         found = scans(nodes, changes.tree.subqueries)
@@ -301,21 +310,33 @@ def incremental_query(
     whole, by name. ``functions``: those of the user's that are deterministic. Raises NotAFunction for a query whose
     result does not depend on these relations alone, and Refusal for one that cannot be parsed.
     """
-    require_function(parsed(sql), declared := {name.lower() for name in functions})
+    declared = {name.lower() for name in functions}
     try:
         return _of_parts(sql, columns, catalog, types, unique_key, describe, declared)
     except NotAFunction:
         raise
     except Refusal as refusal:
-        return _of_whole(sql, columns, catalog, types, refusal)
+        return _of_whole(sql, columns, catalog, types, declared, refusal)
+
+
+def _function_in(sql: str, columns: Mapping[TableName, Columns], declared: Collection[str]) -> exp.Query:
+    """The parsed SQL. Raises NotAFunction if its result does not depend on relations with some columns alone."""
+    found = parsed(sql)
+    require_function(found, declared)
+    require_columns(found, {name.lower() for names in columns.values() for name in names})
+    return found
 
 
 def _of_whole(
-    sql: str, columns: Mapping[TableName, Columns], catalog: str, types: Mapping[str, str], refusal: Refusal
+    sql: str,
+    columns: Mapping[TableName, Columns],
+    catalog: str,
+    types: Mapping[str, str],
+    declared: Collection[str],
+    refusal: Refusal,
 ) -> IncrementalQuery:
     """A query all of whose rows are replaced when a source has changed. ``refusal``: why."""
-    parsed_sql = parsed(sql)
-    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    parsed_sql = _function_in(sql, columns, declared)
     require_no_moment(parsed_sql)
     tables = {f"ip_table_{number}": table for number, table in enumerate(relations_of(sql, columns, catalog))}
     try:
@@ -340,8 +361,7 @@ def _of_parts(
     declared: Collection[str],
 ) -> IncrementalQuery:
     text = complete_text(sql, columns, catalog)
-    parsed_sql = parsed(text)
-    require_columns(parsed_sql, {name.lower() for found in columns.values() for name in found})
+    parsed_sql = _function_in(text, columns, declared)
     tree = build(parsed_sql, columns, catalog, list(types), describe, declared)
     if isinstance(root := _unsorted(tree.root), op.Opaque):
         raise root.because

@@ -154,13 +154,15 @@ class PlainSqlWriter:
 
     def _left_alone(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack) -> UpdatePlan | None:
         """The plan that changes no row, because all changes come after the last row of a LIMIT. None otherwise."""
-        changes = self._changes.of(kept, lambda source: source.changes_sql(self._spark.scans))
+        scans = kept.scans_of_first_rows(self._changed, self._clock)
+        if scans is None:
+            return None
+        if self._plan.policy.rebuild_above is None and rebuild_is_cheaper_than_finding(self._reads(kept, scans)):
+            return None
         types = {column.name: column.dtype for column in columns}
+        changes = self._changes.of(kept, lambda source: source.changes_sql(self._spark.scans))
         found = kept.first_rows(changes, self._plan.name.sql, types)
         if found is None:
-            return None
-        read = self._reads(kept, kept.scans(self._changed, self._clock))
-        if self._plan.policy.rebuild_above is None and rebuild_is_cheaper_than_finding(read):
             return None
         for view in found.views:
             held.enter_context(holding(self._spark, view.name, view.sql))

@@ -23,24 +23,33 @@ class FirstRows:
     sql: str
 
 
-def first_rows(changes: Run, limit: op.Limit, table: str) -> FirstRows | None:
-    """Compare the changed rows with a table that has the rows of a LIMIT.
+def is_comparable(limit: op.Limit) -> bool:
+    """Whether the order of a LIMIT only reads the columns of its result, as far as the table has them."""
+    return isinstance(limit.child, op.Sort) and isinstance(limit.count, exp.Literal) and _order(limit.child) is not None
+
+
+def changed_rows(changes: Run, limit: op.Limit) -> list[op.Result]:
+    """The changed rows below a LIMIT, in both states."""
+    assert isinstance(limit.child, op.Sort)
+    found = [changes.changed(limit.child.child, each) for each in State.BOTH.each]
+    return [each for each in found if each is not None]
+
+
+def first_rows(changes: Run, limit: op.Limit, table: str) -> FirstRows:
+    """Compare the changed rows with a table that has the rows of a comparable LIMIT.
 
     The table keeps its rows if all changed rows, in both states, come after its last row in the order, which includes
-    all columns. None for an order by other values than those in the table.
+    all columns.
     """
-    if not isinstance(limit.child, op.Sort) or not isinstance(limit.count, exp.Literal):
-        return None
-    order = _order(limit.child)
-    if order is None:
-        return None
-    found = [changes.changed(limit.child.child, each) for each in (State.OLD, State.NEW)]
+    assert isinstance(limit.child, op.Sort)
+    assert limit.count is not None
     listed = ", ".join(map(sql_name, op.names_of(limit)))
     rows = [f"select {listed}, 0 as ip_changed from {table}"]
-    rows += [f"select *, 1 as ip_changed from ({changes.sql(each)})" for each in found if each is not None]
+    rows += [f"select *, 1 as ip_changed from ({changes.sql(each)})" for each in changed_rows(changes, limit)]
     united = "\nunion all\n".join(rows)
-    # of rows that are equal in the order, the changed one comes first
-    first = f"select * from (\n{united}\n) order by {order}, ip_changed desc limit {limit.count.name}"
+    # a changed row that is equal in the order counts as one before the last row
+    orders = f"{_order(limit.child)}, ip_changed desc"
+    first = f"select * from (\n{united}\n) order by {orders} limit {limit.count.name}"
     return FirstRows(changes.views, f"select count(*) < {limit.count.name} or max(ip_changed) > 0 from ({first})")
 
 
