@@ -61,7 +61,7 @@ class _Relation:
     """What rows consist of.
 
     ``changes``: the captured changes whose rows they contain, possibly filtered, joined, or reduced to the newest row
-    of each key. ``keys``: the captured changes of which they contain distinct values. ``tables``: the whole tables.
+    of each key. ``keys``: the captured changes whose distinct values they contain. ``tables``: the whole tables.
     """
 
     changes: frozenset[Captured] = frozenset()

@@ -27,7 +27,8 @@ _SMALL_HEAP = 4 << 30
 # Spark has 150 MB of classes. By default, the JVM collects the whole heap once they outgrow 21 MB, and again later.
 _CLASSES = "-XX:MetaspaceSize=256m"
 # Spark generates code for each statement. Without C2, the JVM has room for 48 MB of compiled code by default. Hundreds
-# of statements fill it, and a fifth of the CPU is then spent on removing and recompiling code. This is C2's size.
+# of statements fill it. The JVM then needs a fifth of its CPU time to remove code and to compile it
+# again. With C2, the default is 240 MB.
 _CODE = "-XX:ReservedCodeCacheSize=240m"
 # For long computations, the second compiler (C2) compiles a method after a hundred times as many calls as by default,
 # or a loop after ten times as many rounds, so that it compiles only what they need.

@@ -14,7 +14,7 @@ from .text.clock import DAYS, text_mark
 from .text.dialect import PlainSpark, may_be_moment
 from .text.parsing import Columns, parsed, spark_text
 from .text.refusal import Refusal
-from .text.supported import require_columns, require_supported
+from .text.supported import COMPARISONS, require_columns, require_supported
 from .text.tokens import edited
 
 
@@ -62,9 +62,7 @@ def with_marks_of_texts(sql: str, columns: Mapping[TableName, Columns], catalog:
 
 _TYPES = ("date", "timestamp", "timestamp_ntz", "timestamp_ltz")
 _CASTS = (*_TYPES, "to_date", "to_timestamp", "try_to_date", "try_to_timestamp")
-_COMPARED = (
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In,
-)  # fmt: skip
+_COMPARED = (*COMPARISONS, exp.Between, exp.In)
 
 
 def _is_cast(text: exp.Literal, type_of: Callable[[exp.Expr], str | None]) -> bool:

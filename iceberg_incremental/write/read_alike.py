@@ -10,11 +10,10 @@ from types import MappingProxyType
 from ..errors import StatementError
 from ..query.plan import IncrementalQuery
 from ..query.text import plans
-from ..query.text.clock import ClockStates
+from ..query.text.clock import SOME_TIME
 from ..query.text.parsing import mentions, replaced
 from ..spark.port import TIME_ZONE, Spark, under
 from ..sql import sql_name
-from ..table.clock import Clock
 from ..table.history import TableName
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
@@ -51,8 +50,6 @@ _HIDES, _HIDES_BY_DEFAULT = "spark.sql.redaction.string.regex", "spark.redaction
 _HIDDEN = "*********(redacted)"
 """The text that replaces a hidden part."""
 _PRESENT: Mapping[TableName, str] = MappingProxyType({})
-_SOME_TIME = ClockStates(Clock(0, "UTC"))
-"""The time in plans that are compared."""
 _NO_TEXT = "(?!)"
 """A regex that matches no text."""
 
@@ -93,7 +90,7 @@ def reads_no_others(spark: Spark, kept: IncrementalQuery) -> bool:
     }
     found = [each for each in mentions(reading.text, reading.catalog) if each.relation in empty]
     text = replaced(reading.text, found, [empty[each.relation] for each in found])
-    return not plans.reads_relations(str(spark.rows(plans.explain_sql(_SOME_TIME.sql(text)))[0][0]))
+    return not plans.reads_relations(str(spark.rows(plans.explain_sql(SOME_TIME.sql(text)))[0][0]))
 
 
 _Explained = Sequence[tuple[str, str]]
@@ -110,7 +107,7 @@ def _explained(spark: Spark, kept: IncrementalQuery, relations: Mapping[TableNam
     ]
 
     def explain(sql: str) -> str:
-        return str(spark.rows(plans.explain_sql(_SOME_TIME.sql(sql)))[0][0]) if sql else ""
+        return str(spark.rows(plans.explain_sql(SOME_TIME.sql(sql)))[0][0]) if sql else ""
 
     def explain_own(sql: str) -> str:
         try:

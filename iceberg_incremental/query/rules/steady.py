@@ -209,10 +209,9 @@ class Stability:
             if not isinstance(each, exp.Anonymous):
                 continue
             name = each.name.lower()
-            exact = _EXACT if name not in ("sum", "try_sum") else (*_EXACT, "bigint")
             added = each.expressions[0].unnest() if each.expressions else None
             types = listed.get(added.name.lower(), {None}) if isinstance(added, exp.Column) else {None}
-            is_exact = all(type_ is not None and type_.startswith(exact) for type_ in types)
+            is_exact = all(_adds_exactly(name, type_) for type_ in types)
             if name in functions.INEXACT_AGGREGATES or (name in functions.SUMS and not is_exact):
                 raise node.because
 
@@ -373,9 +372,13 @@ class Stability:
 
     def _is_exact(self, node: exp.Anonymous) -> bool:
         """Whether the values that a sum adds are exact."""
-        type_ = self._types.of(node.expressions[0]) if node.expressions else None
-        exact = _EXACT if node.name.lower() not in ("sum", "try_sum") else (*_EXACT, "bigint")
-        return type_ is not None and type_.startswith(exact)
+        return _adds_exactly(node.name.lower(), self._types.of(node.expressions[0]) if node.expressions else None)
+
+
+def _adds_exactly(function: str, type_: str | None) -> bool:
+    """Whether an aggregate adds values of a type exactly."""
+    exact = _EXACT if function not in ("sum", "try_sum") else (*_EXACT, "bigint")
+    return type_ is not None and type_.startswith(exact)
 
 
 def one_of_equal(part: exp.Expr, types: Types) -> Iterator[exp.Expr]:

@@ -210,7 +210,8 @@ def _relation(node: exp.Expr) -> Refusal | None:
     return None
 
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+"""The operators that compare two values."""
 
 
 def _collate(node: exp.Collate) -> Refusal | None:
@@ -218,7 +219,9 @@ def _collate(node: exp.Collate) -> Refusal | None:
     above = node.parent
     while isinstance(above, exp.Paren):
         above = above.parent
-    if isinstance(above, (*_COMPARISONS, exp.Between)) or (isinstance(above, exp.In) and not above.args.get("query")):
+    if isinstance(above, (*COMPARISONS, exp.Like, exp.ILike, exp.Between)) or (
+        isinstance(above, exp.In) and not above.args.get("query")
+    ):
         return None
     return refused("COLLATE outside of a comparison", node, "use lower() or upper(), to ignore case")
 
