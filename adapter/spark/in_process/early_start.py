@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from contextlib import suppress
 from contextvars import copy_context
+from functools import cache
 from importlib import import_module
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -35,6 +37,7 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
     ``command``: dbt's name of the command; None outside of a command. The first connection waits until Spark is
     running. If the start fails, the connection starts Spark itself, and raises the error.
     """
+    _exempt_imported()
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
     with suppress(DbtRuntimeError):  # the first connection reports missing packages and other errors
@@ -44,6 +47,16 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
             start = threading.Thread(target=copy_context().run, args=(_open, credentials), name="start", daemon=True)
             start.start()
             threading.Thread(target=_import, name="import", daemon=True).start()
+
+
+@cache  # once a process: later calls would also keep the project of the command before
+def _exempt_imported() -> None:
+    """Exempt all objects so far, most of them of modules, from Python's cyclic garbage collection.
+
+    They stay until the process ends, but a full collection reads each of them. Of a session of small runs, these
+    collections took a fifth of the time.
+    """
+    gc.freeze()
 
 
 def _import() -> None:
