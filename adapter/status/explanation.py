@@ -158,7 +158,7 @@ def _operator_tree(found: Operator, tables: Mapping[str, TableName], rows: Mappi
         found.how,
         [str(table) for table in read],
         sum(rows[table] for table in read) if known else None,
-        round(cost_of_scans(scanned), 2) if known else None,
+        round(cost_of_scans(sum(found.scans.values()), scanned), 2) if known else None,
         [_operator_tree(each, tables, rows) for each in found.inputs],
     )
 

@@ -12,15 +12,14 @@ class Reads:
     """The numbers of rows that both methods read and write.
 
     ``target_rows``: the rows of the table. ``sources``: the rows of each relation that the query reads. ``searched``:
-    the rows that are read to find the changed rows of the sources. ``views``: the number of views of affected keys.
-    ``scans``: how often these views read each relation as a whole, in the order of ``sources``. ``sorted_rows``: the
-    rows that are sorted for windows, or multiplied for DISTINCT aggregates.
+    the rows that are read to find the changed rows of the sources. ``scans``: how often the views of affected keys read
+    each relation as a whole, in the order of ``sources``. ``sorted_rows``: the rows that are sorted for windows, or
+    multiplied for DISTINCT aggregates.
     """
 
     target_rows: int
     sources: tuple[int, ...]
     searched: int
-    views: int
     scans: tuple[int, ...]
     sorted_rows: int = 0
 
@@ -43,16 +42,16 @@ BELOW_LIMIT = "all changed rows come after the last row that LIMIT returns"
 ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")
 """The choice to insert new rows without finding affected keys."""
 
-# Seconds of CPU, fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
-# benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``.
-_RUN = 0.9
+# Seconds of CPU. The costs of rows are fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
+# benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``, and fixed costs to TPC-H at scale 0.01.
+_RUN = 1.3
 """The fixed cost of replacing affected rows, in addition to that of a rebuild."""
-_SOURCE = 0.45
-"""The fixed cost of each relation that the query reads, because Spark plans it in more statements."""
 _CONTINUED = 0.6
 """The fixed cost of updating all groups of a small table, in addition to that of a rebuild."""
-_VIEW = 0.2
-"""The fixed cost of each view of affected keys."""
+_FINDING = 0.2
+"""The fixed cost of only finding the changed rows."""
+_SCAN = 0.07
+"""Planning the read of one whole relation, with its joins, to find affected keys. Large SQL has hundreds of them."""
 _ROW = 0.4e-6
 """Reading one row of a source, and joining or grouping it."""
 _SORTED = 0.7e-6
@@ -87,7 +86,7 @@ def choose_to_continue(reads: Reads, keys: int) -> Choice:
         write = _CONTINUED + reads.target_rows * _WRITTEN
     else:
         write = _RUN + reads.target_rows * _DELETED + min(keys, reads.target_rows) * _WRITTEN
-    return _compared(reads, keys, write + (reads.searched + _found(reads)) * _ROW)
+    return _compared(reads, keys, write + sum(reads.scans) * _SCAN + (reads.searched + _found(reads)) * _ROW)
 
 
 def _compared(reads: Reads, keys: int, keep: float) -> Choice:
@@ -113,17 +112,20 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
 
 def rebuild_is_cheaper_than_finding(reads: Reads) -> bool:
     """Whether replacing all rows is cheaper than finding the changed rows alone, which then decide about a LIMIT."""
-    return _rebuild(reads) < _VIEW + cost_of_keys(reads)
+    return _rebuild(reads) < _FINDING + cost_of_keys(reads)
 
 
 def cost_of_keys(reads: Reads) -> float:
     """The estimated seconds of CPU to find the affected keys."""
-    return reads.views * _VIEW + reads.searched * _SEARCHED + cost_of_scans(_found(reads))
+    return reads.searched * _SEARCHED + cost_of_scans(sum(reads.scans), _found(reads))
 
 
-def cost_of_scans(rows: int) -> float:
-    """The estimated seconds of CPU to read rows of whole sources in order to find affected keys."""
-    return rows * _FOUND
+def cost_of_scans(scans: int, rows: int) -> float:
+    """The estimated seconds of CPU to read whole sources in order to find affected keys.
+
+    ``scans``: how often one is read. ``rows``: the sum of the rows of all scans.
+    """
+    return scans * _SCAN + rows * _FOUND
 
 
 def _rebuild(reads: Reads) -> float:
@@ -133,12 +135,7 @@ def _rebuild(reads: Reads) -> float:
 def _keep(reads: Reads, keys: int) -> float:
     share = min(1.0, keys / max(reads.target_rows, 1))
     return (
-        _RUN
-        + len(reads.sources) * _SOURCE
-        + cost_of_keys(reads)
-        + sum(reads.sources) * _READ
-        + reads.target_rows * _DELETED
-        + share * _rebuild(reads)
+        _RUN + cost_of_keys(reads) + sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _rebuild(reads)
     )
 
 

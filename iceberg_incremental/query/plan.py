@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -39,12 +40,8 @@ _KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "t
 """Types whose values are compared exactly, including by Iceberg's column bounds."""
 
 
-@dataclass(frozen=True)
-class Scans:
-    """The number of views that a run creates, and of times that they read each table as a whole."""
-
-    views: int
-    tables: Mapping[TableName, int]
+Scans: TypeAlias = Mapping[TableName, int]
+"""How many times the views of a run read each table as a whole."""
 
 
 @dataclass(frozen=True)
@@ -226,13 +223,13 @@ class IncrementalQuery:
         """
         changes = self._estimated(changed, clock)
         found = self._affected(changes)
-        return self._scans(changes, 1 + len(changes.view_queries), [*changes.view_queries, *found])
+        return self._scans(changes, [*changes.view_queries, *found])
 
     def scans_to_continue(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
         """How many times the changes of groups read each table as a whole. None if groups cannot be updated."""
         changes = self._estimated(changed, clock)
         found = None if self.summary is None else self.summary.delta(changes)
-        return None if found is None else self._scans(changes, 1, [each for _, each in found])
+        return None if found is None else self._scans(changes, [each for _, each in found])
 
     def scans_of_first_rows(self, changed: Mapping[TableName, bool], clock: ClockStates | None = None) -> Scans | None:
         """How many times ``first_rows`` reads each table as a whole. None if it cannot tell."""
@@ -240,11 +237,11 @@ class IncrementalQuery:
             return None
         changes = self._estimated(changed, clock)
         found = changed_rows(changes, limit)
-        return self._scans(changes, len(changes.view_queries), [*changes.view_queries, *found])
+        return self._scans(changes, [*changes.view_queries, *found])
 
-    def _scans(self, changes: Changes, views: int, nodes: Sequence[op.Result]) -> Scans:
+    def _scans(self, changes: Changes, nodes: Sequence[op.Result]) -> Scans:
         found = scans(nodes, changes.tree.subqueries)
-        return Scans(views, {table: found[name] for name, table in self.reading.tables.items()})
+        return {table: found[name] for name, table in self.reading.tables.items()}
 
     def operators(self, *, counts_scans: bool = True) -> tuple[Operator, ...]:
         """The operators of the query, as if all of its tables had changed. None for one that is computed as a whole."""

@@ -229,7 +229,7 @@ class PlainSqlWriter:
         rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
         written = _rows(None if target is None else target.current)
         sorted_rows = sum(_rows(self._sources[table].planned.end) for table in kept.sorted_tables)
-        return Reads(written, rows, 0, 0, (0,) * len(rows), sorted_rows)
+        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows)
 
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, with the key that is cheapest to find."""
@@ -274,8 +274,7 @@ class PlainSqlWriter:
         return replace(
             self._fewest_reads(kept),
             searched=sum(self._sources[table].rows_searched for table in self._changed),
-            views=scans.views,
-            scans=tuple(scans.tables[table] for table in kept.reading.tables.values()),
+            scans=tuple(scans[table] for table in kept.reading.tables.values()),
         )
 
     def _continue(self, continued: Continued, columns: _Columns) -> Published:

@@ -18,7 +18,7 @@ from ..text.refusal import NotAFunction, Refusal, line_of, other_relation, refus
 from ..text.supported import is_aggregate, is_generator, is_nested, own_nodes, require_supported
 from . import nodes as op
 from .grouping import grouping, is_measure, without_named_windows
-from .names import OPEN, Ctes, Expressions, Frame, Scope, Source, by_name, merged, without_alias
+from .names import OPEN, Ctes, Expressions, Frame, Scope, by_name, merged, without_alias
 from .nodes import SUBQUERY, column
 from .opaque import MISREAD, opaque, reads_itself, without_ctes
 from .sql import Writer
@@ -197,12 +197,16 @@ class Builder(Expressions):
     # FROM
 
     def _aliased(self, found: op.Result, alias: str) -> op.Alias:
+        self._record(alias, found)
+        return op.Alias(found, alias)
+
+    def _record(self, alias: str, found: op.Result) -> None:
+        """Record the types of a result's columns under an alias."""
         names = op.names_of(found)
         if len({name.lower() for name in names}) != len(names):
             raise refused("two columns with the same name", None, "add a different alias to each of them")
         for name, type_ in zip(names, self.types.of_result(found), strict=True):
             self.types.columns[alias, name] = type_
-        return op.Alias(found, alias)
 
     def _from(self, select: exp.Select, ctes: Ctes, outer: Scope | None) -> tuple[op.Rows, Frame]:
         clause = select.args.get("from_")
@@ -274,7 +278,7 @@ class Builder(Expressions):
         if (node.method or "").upper() == "NATURAL":
             mine = {name.lower() for name, _ in frame.visible}
             using = [name for name, _ in other.visible if name.lower() in mine - {OPEN}]
-        both = Frame((*frame.sources, *other.sources), (*frame.visible, *other.visible))
+        both = frame.beside(other)
         on: exp.Expr | None = None
         given = node.args.get("on")
         if using:
@@ -304,14 +308,9 @@ class Builder(Expressions):
             return self._generated(rows, frame, self._value(lateral.this, scope), alias, names, outer=is_outer)
         query = self.query(lateral.this, scope.ctes, scope)
         shown = op.names_of(query)
-        if len({name.lower() for name in shown}) != len(shown):
-            raise refused("two columns with the same name", None, "add a different alias to each of them")
         found = op.Generate(rows, self._marked(op.Subquery("rows", (), query), None), self._alias(), shown, is_outer)
-        types = self.types.of_result(query)
-        self.types.columns |= {(found.alias, each): type_ for each, type_ in zip(shown, types, strict=True)}
-        columns = tuple(zip(names or shown, (column((found.alias, each)) for each in shown), strict=True))
-        source = Source((alias,) if alias else (), columns)
-        both = Frame((*frame.sources, source), (*frame.visible, *columns))
+        self._record(found.alias, query)
+        both = frame.beside(Frame.of((alias,) if alias else (), found, names or shown))
         if is_always or on is None:
             return found, both
         condition = self._value(on, replace(scope, frame=both))
@@ -413,9 +412,7 @@ class Builder(Expressions):
             types.append(given[len("array<") : -1])
         if len(types) == len(names):
             self.types.columns |= {(found.alias, each): type_ for each, type_ in zip(names, types, strict=True)}
-        own = [(each, column((found.alias, each))) for each in names]
-        source = Source((name.lower(),), tuple(own))
-        return found, Frame((*frame.sources, source), (*frame.visible, *own))
+        return found, frame.beside(Frame.of((name.lower(),), found, names))
 
     # Groups and windows
 

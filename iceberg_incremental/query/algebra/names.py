@@ -16,7 +16,7 @@ from sqlglot import exp
 from ..text.refusal import Refusal, refused
 from ..text.supported import is_aggregate
 from . import nodes as op
-from .nodes import SUBQUERY, Alias, Result, Scan, Values, column
+from .nodes import SUBQUERY, Alias, Generate, Result, Scan, Values, column
 
 _COMPARED = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Values,
@@ -55,7 +55,7 @@ class Frame:
     visible: Visible = ()
 
     @classmethod
-    def of(cls, qualifier: tuple[str, ...], rows: Scan | Values | Alias, names: Sequence[str]) -> Frame:
+    def of(cls, qualifier: tuple[str, ...], rows: Scan | Values | Alias | Generate, names: Sequence[str]) -> Frame:
         """The frame of one relation. ``names``: those of its columns in the query."""
         given = rows.names
         if len(names) != len(given):
@@ -64,6 +64,10 @@ class Frame:
             given = (ANY_OF,) * len(names)
         columns = tuple(zip(names, (column((rows.alias, name)) for name in given), strict=True))
         return cls((Source(qualifier, columns),), columns)
+
+    def beside(self, other: Frame) -> Frame:
+        """The frame of these relations and of others, as in a join."""
+        return Frame((*self.sources, *other.sources), (*self.visible, *other.visible))
 
     def only(self, name: str) -> exp.Expr:
         """The column with a name, which USING needs."""

@@ -11,7 +11,7 @@ from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.query.rules.changed import Changes
 from iceberg_incremental.write.update_plan import Affected, Summary, UpdatePlan
 
-READS = Reads(target_rows=100, sources=(1000,), searched=10, views=1, scans=(0,))
+READS = Reads(target_rows=100, sources=(1000,), searched=10, scans=(0,))
 
 
 def affected(keys: int) -> Affected:

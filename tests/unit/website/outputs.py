@@ -35,7 +35,7 @@ from .outputs_of_operations import DAY_MS, JANUARY_MS, OPS
 
 _RAW = {name: TableName("lakehouse", "raw", name) for name in ("orders", "customers")}
 _LOGGED = "SparkIceberg adapter: "
-_TUTORIAL = Reads(32, (3_100, 100), searched=200, views=1, scans=(0, 0))
+_TUTORIAL = Reads(32, (3_100, 100), searched=200, scans=(0, 0))
 
 
 def _lines(*lines: str) -> str:
@@ -89,7 +89,7 @@ def _way(model: str, choice: Choice | None, added: str | None = None) -> str:
     return log_line(f"model.shop.{model}", UpdatePlan(choice, added))
 
 
-_REPLACED_ALL = _way("sales", rebuild_at_once(replace(_TUTORIAL, searched=0, views=0)))
+_REPLACED_ALL = _way("sales", rebuild_at_once(replace(_TUTORIAL, searched=0)))
 _REPLACED = _way("sales", Choice(False, choose(_TUTORIAL, 8).reason))
 
 

@@ -79,7 +79,7 @@ def explained() -> str:
         explanation.ReadRows("lake.raw.customers", [Restriction("id", key, through)]),
         explanation.ReadRows("lake.raw.rates"),
     ]
-    costs = Reads(2_000_000, (2_000_000, 2_000_000, 7), searched=812, views=1, scans=(0, 0, 0))
+    costs = Reads(2_000_000, (2_000_000, 2_000_000, 7), searched=812, scans=(0, 0, 0))
     following = explanation.NextRun(
         "apply",
         "replace_keys",

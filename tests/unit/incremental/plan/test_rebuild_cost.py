@@ -6,8 +6,8 @@ from itertools import product
 
 from iceberg_incremental.plan.rebuild_cost import MOST_REWRITTEN, Reads, choose, choose_to_continue, rebuild_at_once
 
-SMALL = Reads(target_rows=20_000, sources=(20_000,), searched=20_000, views=1, scans=(0,))
-LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), searched=500_000, views=1, scans=(0, 1))
+SMALL = Reads(target_rows=20_000, sources=(20_000,), searched=20_000, scans=(0,))
+LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), searched=500_000, scans=(0, 1))
 
 
 def test_a_few_keys_are_replaced_and_many_cause_a_rebuild():
@@ -26,13 +26,13 @@ def test_the_keys_of_small_tables_are_not_counted():
 
 def test_an_immediate_rebuild_is_the_choice_for_any_number_of_keys():
     sizes = [10**power for power in range(9)]
-    for reads in (Reads(target, (source,), searched, 1, (1,)) for target, source, searched in product(sizes, repeat=3)):
+    for reads in (Reads(target, (source,), searched, (1,)) for target, source, searched in product(sizes, repeat=3)):
         if rebuild_at_once(reads) is not None:
             assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))
 
 
 def test_groups_are_updated_if_a_large_source_has_few_new_rows():
-    daily = Reads(target_rows=2_000, sources=(50_000_000,), searched=100_000, views=1, scans=(0,))
+    daily = Reads(target_rows=2_000, sources=(50_000_000,), searched=100_000, scans=(0,))
     found = choose_to_continue(daily, 3)
     assert not found.rebuilds
     assert "3 keys of a table of 2,000 rows are affected" in found.reason
@@ -41,7 +41,7 @@ def test_groups_are_updated_if_a_large_source_has_few_new_rows():
 
 def test_a_large_table_is_not_rewritten_to_update_a_few_groups():
     small, large = (
-        Reads(target_rows=rows, sources=(10**9,), searched=1_000, views=1, scans=(0,))
+        Reads(target_rows=rows, sources=(10**9,), searched=1_000, scans=(0,))
         for rows in (MOST_REWRITTEN, 50 * MOST_REWRITTEN)
     )
     (of_small, _), (of_large, _) = (choose_to_continue(each, 1).estimated for each in (small, large))
