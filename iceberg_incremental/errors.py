@@ -24,19 +24,61 @@ IncrementalError
  ├─ MaintenanceError              the maintenance of some tables failed
  └─ StatementError                Spark or the connection to it rejected a statement
 
-Each message states what was expected, what was found, and how to fix it. When an error is raised, the run has published
-neither rows nor a checkpoint. The message of a StagingError states which rows are in the table, if any are.
+When an error is raised, the run has published neither rows nor a checkpoint. The message of a StagingError states which
+rows are in the table, if any are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
+INDEX = "dbt-spark-iceberg explain"
+"""The command that prints an entry of the index of errors. Without a name, it lists all entries."""
+
+_Error = TypeVar("_Error", bound="IncrementalError")
+
+
+def message(what: str, *, expected: str = "", found: str = "", state: str = "", fix: str | Sequence[str] = ()) -> str:
+    """The message of an error or a warning: what is wrong, what was expected, what was found, and how to fix it.
+
+    ``state``: the state of the table after the error, unless it is obvious. ``fix``: one way, or the alternatives.
+    """
+    lines = [what]
+    for label, text in (("Expected", expected), ("Found", found)):
+        if text:
+            lines.append(f"  {label}:{text}" if text.startswith("\n") else f"  {label}: {text}")
+    before = f"  {state} " if state else "  "
+    ways = [fix] if isinstance(fix, str) else fix
+    if len(ways) == 1:
+        lines.append(f"{before}To fix: {ways[0]}")
+    elif ways:
+        lines.append(f"{before}To fix, one of:")
+        lines += [f"    {number}. {way}" for number, way in enumerate(ways, 1)]
+    return "\n".join(lines)
+
 
 class IncrementalError(Exception):
-    """The base class of all errors of incremental processing. ``msg``: the message, which callers may extend."""
+    """The base class of all errors of incremental processing. The arguments are those of ``message``.
 
-    def __init__(self, msg: str) -> None:
-        super().__init__(msg)
-        self.msg = msg
+    ``name``: the name of the error's entry in the index of errors, if it has one.
+    """
+
+    def __init__(
+        self, what: str, *, expected: str = "", found: str = "", state: str = "", fix: str | Sequence[str] = ()
+    ) -> None:
+        self.msg = message(what, expected=expected, found=found, state=state, fix=fix)
+        super().__init__(self.msg)
+        self.name = ""
+
+    def named(self: _Error, name: str) -> _Error:
+        """This error with an entry in the index of errors, which the last line of its message refers to.
+
+        Never change a name, because users search for it and link to it.
+        """
+        self.name = name
+        self.msg += f"\n  More: {INDEX} {name}"
+        return self
 
     def __str__(self) -> str:
         return self.msg

@@ -254,6 +254,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "not_columns": {"macro": "ip_changed_groups", "value": None},
     "not_a_value": {"macro": "ip_changelog", "argument": "per", "value": "day", "known": ("range", "commit")},
     "not_columns_of_the_model": {"config": "sequence_by", "unknown": ("updated_at",)},
+    "other_format": {"provider": "delta"},
     "not_iceberg": {"error": NotIcebergError(_VIEW)},
     "audit_test_failed_to_run": {"test": _TEST, "error": "[UNRESOLVED_COLUMN.WITH_SUGGESTION] `carier`"},
     "not_literal": {"found": "dbt.ip_changes(source)"},
@@ -398,12 +399,17 @@ def modules() -> Iterator[ModuleType]:
 
 
 def makers(module: ModuleType) -> list[Made]:
-    """The functions of a module that create indexed errors, in the order of their definitions."""
+    """The public functions of a module that create errors, in the order of their definitions."""
     return [
         each
-        for each in vars(module).values()
-        if getattr(each, "__module__", "") == module.__name__ and hasattr(each, "__wrapped__")
+        for name, each in vars(module).items()
+        if getattr(each, "__module__", "") == module.__name__ and not name.startswith("_") and _makes_errors(each)
     ]
+
+
+def _makes_errors(each: object) -> bool:
+    made = getattr(each, "__annotations__", {}).get("return", "")
+    return isinstance(made, str) and made.isidentifier() and made.endswith("Error")
 
 
 def example(make: Made) -> IncrementalError:

@@ -14,7 +14,6 @@ from types import ModuleType
 from dbt.adapters.spark_iceberg.spark import outages
 from dbt.adapters.spark_iceberg.spark.connect import errors as connect_errors
 from iceberg_incremental.errors import IncrementalError
-from iceberg_incremental.explain.entries import entry_of
 from iceberg_incremental.explain.window_errors import outside_window
 
 from . import inline_errors
@@ -138,7 +137,8 @@ def page() -> str:
 def shipped() -> str:
     """The entries that ``dbt-spark-iceberg explain`` prints, by name, as JSON."""
     made = [make for module in modules() for make in makers(module)]
-    return json.dumps({entry_of(make.__name__): _plain(make) for make in made}, indent=0, ensure_ascii=False) + "\n"
+    entries = {example(make).name: _plain(make) for make in made if example(make).name}
+    return json.dumps(entries, indent=0, ensure_ascii=False) + "\n"
 
 
 def _of_incremental_processing() -> Iterator[str]:
@@ -146,7 +146,7 @@ def _of_incremental_processing() -> Iterator[str]:
     order = [stem for stem in _TITLES if stem in known] + [stem for stem in known if stem not in _TITLES]
     for stem in order:
         yield f"## {_TITLES.get(stem, stem.replace('_', ' ').capitalize())}\n"
-        yield from map(_entry, makers(known[stem]))
+        yield from (_entry(make) for make in makers(known[stem]) if example(make).name)
 
 
 def _stem(module: ModuleType) -> str:
@@ -154,14 +154,16 @@ def _stem(module: ModuleType) -> str:
 
 
 def _entry(make: Made) -> str:
-    entry, error = entry_of(make.__name__), example(make)
+    error = example(make)
+    entry = error.name
     more = f"\n{_MORE[entry]}\n" if entry in _MORE else ""
     return f"### {entry}\n\n{_meaning(make)} (`{type(error).__name__}`)\n\n{_block(_message(error))}{more}"
 
 
 def _plain(make: Made) -> str:
     """An entry as plain text. Its links are written as paths of files."""
-    entry, error = entry_of(make.__name__), example(make)
+    error = example(make)
+    entry = error.name
     shown = textwrap.indent("\n".join(_wrapped(_message(error))), "  ")
     parts = [f"{entry} ({type(error).__name__})", _meaning(make), f"Example:\n\n{shown}"]
     if entry in _MORE:

@@ -7,7 +7,6 @@ import re
 from ..errors import ConfigError, NotKeptError, StatementError
 from ..table.history import MAIN, History, TableName
 from .caller import by_caller
-from .entries import indexed
 
 _OTHER_DATABASE = "set the model's database to an Iceberg catalog"
 _OTHER_TARGET = "name a target in an Iceberg catalog"
@@ -31,29 +30,27 @@ def other_catalog(history: History) -> str:
     )
 
 
-@indexed
 def keeps_no_branches(history: History, model: str, branch: str) -> NotKeptError:
     """The catalog accepted a new branch, but the table does not have it. Rows staged on it would reach main."""
     table = history.table
     return NotKeptError(
-        f"{model} cannot stage its rows, because catalog {table.catalog} does not keep branches of tables.\n"
-        f"  Expected: branch {branch} of {table}, whose creation the catalog reported as successful.\n"
-        f"  Found: {_refs(history)} when the table was read again.\n"
-        f"  No row was written. To fix: {other_catalog(history)}."
-    )
+        f"{model} cannot stage its rows, because catalog {table.catalog} does not keep branches of tables.",
+        expected=f"branch {branch} of {table}, whose creation the catalog reported as successful.",
+        found=f"{_refs(history)} when the table was read again.",
+        state="No row was written.",
+        fix=f"{other_catalog(history)}.",
+    ).named("keeps-no-branches")
 
 
-@indexed
 def keeps_no_tags(history: History, model: str, tag: str) -> NotKeptError:
     """The catalog accepted a new tag of a source, but the table does not have it."""
     table = history.table
     return NotKeptError(
-        f"{model} does not hold its position in {table}, because catalog {table.catalog} does not keep tags of "
-        "tables.\n"
-        f"  Expected: tag {tag}, whose creation the catalog reported as successful, since `hold_source` is set.\n"
-        f"  Found: {_refs(history)} when the table was read again.\n"
-        f"  To fix: {other_catalog(history)}; or remove `hold_source`. This run continues."
-    )
+        f"{model} does not hold its position in {table}, because catalog {table.catalog} does not keep tags of tables.",
+        expected=f"tag {tag}, whose creation the catalog reported as successful, since `hold_source` is set.",
+        found=f"{_refs(history)} when the table was read again.",
+        fix=f"{other_catalog(history)}; or remove `hold_source`. This run continues.",
+    ).named("keeps-no-tags")
 
 
 def of_build(error: StatementError, table: TableName, model: str) -> ConfigError | None:
@@ -64,42 +61,39 @@ def of_build(error: StatementError, table: TableName, model: str) -> ConfigError
     return None if found is None else older_format_version(table, model, found[0])
 
 
-@indexed
 def no_iceberg_catalog(table: TableName, model: str) -> ConfigError:
     """The catalog of the model's table is Spark's own, which does not keep Iceberg tables."""
     setting = f"spark.sql.catalog.{table.catalog}"
     return ConfigError(
-        f"The catalog of {model} does not keep Iceberg tables.\n"
-        "  Expected: an Iceberg catalog.\n"
-        f"  Found: {table.catalog}, which is Spark's own, without Iceberg.\n"
-        f"  To fix: {by_caller(_OTHER_DATABASE, _OTHER_TARGET, _OTHER_TARGET)}, or set {setting} to "
-        "org.apache.iceberg.spark.SparkSessionCatalog in Spark's configuration."
-    )
+        f"The catalog of {model} does not keep Iceberg tables.",
+        expected="an Iceberg catalog.",
+        found=f"{table.catalog}, which is Spark's own, without Iceberg.",
+        fix=f"{by_caller(_OTHER_DATABASE, _OTHER_TARGET, _OTHER_TARGET)}, or set {setting} to "
+        "org.apache.iceberg.spark.SparkSessionCatalog in Spark's configuration.",
+    ).named("no-iceberg-catalog")
 
 
-@indexed
 def older_format_version(table: TableName, model: str, found: str) -> ConfigError:
     """The model's config asks for an older format version than its table has."""
     return ConfigError(
-        f"{table} cannot be rebuilt in an older format version.\n"
-        "  Expected: the format version of the table or a newer one. Iceberg converts a table only to newer versions.\n"
-        f"  Found: {found}.\n"
-        f"  To fix: correct format-version in {by_caller('tblproperties', 'properties', 'properties')}. To convert the "
+        f"{table} cannot be rebuilt in an older format version.",
+        expected="the format version of the table or a newer one. Iceberg converts a table only to newer versions.",
+        found=f"{found}.",
+        fix=f"correct format-version in {by_caller('tblproperties', 'properties', 'properties')}. To convert the "
         f"table all the same, rename it (ALTER TABLE {table.sql} RENAME TO …), build it again, and drop the old table "
-        "once nothing needs its snapshots."
-    )
+        "once nothing needs its snapshots.",
+    ).named("older-format-version")
 
 
-@indexed
 def other_format_version(history: History, model: str, asked: int) -> NotKeptError:
     """The catalog built the table in an older format version than requested."""
     found = history.format_version
     return NotKeptError(
-        f"{model} was built, but catalog {history.table.catalog} created {history.table} in an older format version.\n"
-        f"  Expected: format version {asked}, which CREATE TABLE requested.\n"
-        f"  Found: format version {found}. The rows and the checkpoint of this run are in the table.\n"
-        f"  To fix: set the table property format-version to {found}; or {other_catalog(history)}."
-    )
+        f"{model} was built, but catalog {history.table.catalog} created {history.table} in an older format version.",
+        expected=f"format version {asked}, which CREATE TABLE requested.",
+        found=f"format version {found}. The rows and the checkpoint of this run are in the table.",
+        fix=f"set the table property format-version to {found}; or {other_catalog(history)}.",
+    ).named("other-format-version")
 
 
 def _refs(history: History) -> str:

@@ -9,8 +9,7 @@ from ..errors import ConfigError, OutOfSyncError
 from ..quantities import counted
 from ..sql import sql_name
 from ..table.history import TableName
-from .entries import indexed
-from .wording import ANOTHER_HISTORY, full_refresh, numbered
+from .wording import ANOTHER_HISTORY, full_refresh
 
 
 def differing_only_in_case(names: Iterable[str]) -> list[str]:
@@ -20,7 +19,6 @@ def differing_only_in_case(names: Iterable[str]) -> list[str]:
     return [name for name in listed if times[name.lower()] > 1]
 
 
-@indexed
 def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequence[str]) -> ConfigError:
     """A config names columns that the model's SQL does not return."""
     listed = [part.strip() for name in unknown for part in name.split(",")]
@@ -31,25 +29,23 @@ def not_columns_of_the_model(config: str, unknown: Sequence[str], known: Sequenc
         advice = "return the value of the expression as a column of the model's SQL, and write the name of this column"
     shown = ", ".join(repr(name) if "," in name else name for name in unknown)
     return ConfigError(
-        f"{config} names {shown}, which the model does not have.\n"
-        f"  Expected: columns of the model: {', '.join(known)}.\n"
-        f"  To fix: {advice}."
-    )
+        f"{config} names {shown}, which the model does not have.",
+        expected=f"columns of the model: {', '.join(known)}.",
+        fix=f"{advice}.",
+    ).named("not-columns-of-the-model")
 
 
-@indexed
 def columns_differ_in_case(names: Sequence[str], where: str) -> ConfigError:
     """Columns have names that only ``spark.sql.caseSensitive`` distinguishes."""
     return ConfigError(
-        f"The column names {', '.join(names)} in {where} differ only in case.\n"
-        "  Expected: names that differ in more than case, so that they are unique for each value of "
-        "spark.sql.caseSensitive.\n"
-        f"  Found: {', '.join(names)}.\n"
-        "  To fix: rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL."
-    )
+        f"The column names {', '.join(names)} in {where} differ only in case.",
+        expected="names that differ in more than case, so that they are unique for each value of "
+        "spark.sql.caseSensitive.",
+        found=f"{', '.join(names)}.",
+        fix="rename one of them, with ALTER TABLE … RENAME COLUMN or with AS in a model's SQL.",
+    ).named("columns-differ-in-case")
 
 
-@indexed
 def columns_missing(
     target: TableName,
     model: str,
@@ -84,14 +80,14 @@ def columns_missing(
         ways = ["if columns were renamed upstream, restore their names with AS in the model's SQL", *ways]
     return ConfigError(
         f"The SQL of {model} returns no value for {counted(len(missing), 'column')} of {target}. The new rows would "
-        "have NULL there.\n"
-        f"  Expected: every column of the table, since on_schema_change is '{on_schema_change}'.\n"
-        f"  Found: {found}.\n"
-        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
-    )
+        "have NULL there.",
+        expected=f"every column of the table, since on_schema_change is '{on_schema_change}'.",
+        found=f"{found}.",
+        state="Nothing was written.",
+        fix=ways,
+    ).named("columns-missing")
 
 
-@indexed
 def values_do_not_fit(
     target: TableName,
     model: str,
@@ -109,23 +105,22 @@ def values_do_not_fit(
     """
     added = f"add the fields, which are NULL in existing rows: ALTER TABLE {target.sql} ADD COLUMNS ({', '.join(more)})"
     widen = "set on_schema_change: sync_all_columns, which widens the columns of the table without rewriting files"
-    ways = [
-        *([widen] if promotable else []),
-        *([added] if more else []),
-        "keep the table's types: cast in the model's SQL, and handle the values that do not fit there",
-        ANOTHER_HISTORY if keeps_history else f"rebuild the table with the model's types: {full_refresh(model)}",
-    ]
     cannot = "" if promotable or more else ", which Iceberg's ALTER TABLE cannot change to the model's type"
     return ConfigError(
         f"The column types of {target} do not fit the values of {model}: Spark would round them, truncate them, or "
-        "assign them to other fields.\n"
-        f"  Expected: types that hold every value, since on_schema_change is '{on_schema_change}'.\n"
-        f"  Found: {_listed(found)}{cannot}.\n"
-        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
-    )
+        "assign them to other fields.",
+        expected=f"types that hold every value, since on_schema_change is '{on_schema_change}'.",
+        found=f"{_listed(found)}{cannot}.",
+        state="Nothing was written.",
+        fix=[
+            *([widen] if promotable else []),
+            *([added] if more else []),
+            "keep the table's types: cast in the model's SQL, and handle the values that do not fit there",
+            ANOTHER_HISTORY if keeps_history else f"rebuild the table with the model's types: {full_refresh(model)}",
+        ],
+    ).named("values-do-not-fit")
 
 
-@indexed
 def compared_types_differ(target: TableName, model: str, differing: Sequence[tuple[str, str, str, str]]) -> ConfigError:
     """The model and its table have incompatible types for columns that are used to compare rows.
 
@@ -135,58 +130,56 @@ def compared_types_differ(target: TableName, model: str, differing: Sequence[tup
         f"{config} {name} is {given} in the model and {kept} in the table" for config, name, given, kept in differing
     ]
     _, name, _, kept = differing[0]
-    ways = [
-        f"keep the table's types: cast in the model's SQL, for example `cast({sql_name(name)} as {kept})`, and make "
-        "sure that equal values are written like those in the table",
-        f"rebuild the table with the model's types: {full_refresh(model)}",
-    ]
     return ConfigError(
         f"The SQL of {model} returns types that differ from those of {target} for columns by which new rows are "
-        "compared with existing rows. Rows would be lost or duplicated.\n"
-        "  Expected: the table's types, or types that differ only in how large a number can be, such as int and "
-        "bigint, or decimals with the same number of digits after the point. Other types compare differently: as "
-        "text, '10' is less than '9', and '1' and '1.00' are different values.\n"
-        f"  Found: {', '.join(columns)}.\n"
-        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
-    )
+        "compared with existing rows. Rows would be lost or duplicated.",
+        expected="the table's types, or types that differ only in how large a number can be, such as int and bigint, "
+        "or decimals with the same number of digits after the point. Other types compare differently: as text, '10' "
+        "is less than '9', and '1' and '1.00' are different values.",
+        found=f"{', '.join(columns)}.",
+        state="Nothing was written.",
+        fix=[
+            f"keep the table's types: cast in the model's SQL, for example `cast({sql_name(name)} as {kept})`, and "
+            "make sure that equal values are written like those in the table",
+            f"rebuild the table with the model's types: {full_refresh(model)}",
+        ],
+    ).named("compared-types-differ")
 
 
-@indexed
 def compared_columns_missing(target: TableName, model: str, absent: Sequence[tuple[str, str]]) -> ConfigError:
     """Columns that are used to compare rows are not in the table; ``absent``: (config, name)."""
-    ways = [
-        f"rebuild the table: {full_refresh(model)}",
-        f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with UPDATE",
-        "set these configs to columns that the table has",
-    ]
     return ConfigError(
         f"{target} does not have all columns by which {model} compares new rows with existing rows. Existing rows "
-        "would not be found, and would be duplicated.\n"
-        "  Expected: these columns in the table, with values in its rows.\n"
-        f"  Found: no column for {_configured(absent)}.\n"
-        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
-    )
+        "would not be found, and would be duplicated.",
+        expected="these columns in the table, with values in its rows.",
+        found=f"no column for {_configured(absent)}.",
+        state="Nothing was written.",
+        fix=[
+            f"rebuild the table: {full_refresh(model)}",
+            f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with "
+            "UPDATE",
+            "set these configs to columns that the table has",
+        ],
+    ).named("compared-columns-missing")
 
 
-@indexed
 def collated(model: str, columns: Sequence[tuple[str, str, str]]) -> ConfigError:
     """Columns that are used to compare rows have a collation; ``columns``: (config, name, type)."""
     listed = ", ".join(f"{config} {name} of type {type_}" for config, name, type_ in columns)
     name = sql_name(columns[0][1])
-    ways = [
-        f"compare by bytes: `cast({name} as string)` in the model's SQL",
-        f"compare without regard to case: `lower({name})` in the model's SQL",
-    ]
     return ConfigError(
-        f"The SQL of {model} returns text with a collation for columns by which rows are compared.\n"
-        "  Expected: text without a collation. Iceberg tables compare text by its bytes, so values that are equal "
-        "under the collation would be different in the table.\n"
-        f"  Found: {listed}.\n"
-        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
-    )
+        f"The SQL of {model} returns text with a collation for columns by which rows are compared.",
+        expected="text without a collation. Iceberg tables compare text by its bytes, so values that are equal under "
+        "the collation would be different in the table.",
+        found=f"{listed}.",
+        state="Nothing was written.",
+        fix=[
+            f"compare by bytes: `cast({name} as string)` in the model's SQL",
+            f"compare without regard to case: `lower({name})` in the model's SQL",
+        ],
+    ).named("collated")
 
 
-@indexed
 def out_of_sync(
     target: TableName,
     model: str,
@@ -202,17 +195,17 @@ def out_of_sync(
         f"not in the model's SQL: {', '.join(missing)}" if missing else "",
         f"of another type: {_listed(types)}" if types else "",
     ]
-    ways = [
-        "change the model's SQL so that it returns the table's columns",
-        "set on_schema_change: append_new_columns or sync_all_columns",
-        ANOTHER_HISTORY if keeps_history else f"rebuild the table: {full_refresh(model)}",
-    ]
     return OutOfSyncError(
-        f"The columns of {model} and of {target} are out of sync.\n"
-        "  Expected: the same columns of the same types, since on_schema_change is 'fail'.\n"
-        f"  Found: {'; '.join(part for part in found if part)}.\n"
-        f"  Nothing was written. To fix, one of:\n{numbered(ways)}"
-    )
+        f"The columns of {model} and of {target} are out of sync.",
+        expected="the same columns of the same types, since on_schema_change is 'fail'.",
+        found=f"{'; '.join(part for part in found if part)}.",
+        state="Nothing was written.",
+        fix=[
+            "change the model's SQL so that it returns the table's columns",
+            "set on_schema_change: append_new_columns or sync_all_columns",
+            ANOTHER_HISTORY if keeps_history else f"rebuild the table: {full_refresh(model)}",
+        ],
+    ).named("out-of-sync")
 
 
 def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
@@ -231,25 +224,23 @@ def _listed(types: Sequence[tuple[str, str, str]]) -> str:
     return ", ".join(f"{name} is {given} in the model and {target} in the table" for name, given, target in types)
 
 
-@indexed
 def no_end(model: str, config: str, found: str) -> ConfigError:
     """The config ``dbt_valid_to_current`` of a history or a dbt snapshot is not the SQL of a time."""
     return ConfigError(
-        f"{model}: dbt_valid_to_current is {config}, which is not a time.\n"
-        "  Expected: a SQL expression of a date or a timestamp, as a text in the YAML or Jinja of the config.\n"
-        f"  Found: {found}.\n"
-        "  To fix: set it to an expression such as \"to_date('9999-12-31')\"."
-    )
+        f"{model}: dbt_valid_to_current is {config}, which is not a time.",
+        expected="a SQL expression of a date or a timestamp, as a text in the YAML or Jinja of the config.",
+        found=f"{found}.",
+        fix="set it to an expression such as \"to_date('9999-12-31')\".",
+    ).named("no-end")
 
 
-@indexed
 def no_time_of_deletion(model: str, column: str, type_: str, hard_deletes: str) -> ConfigError:
     """The ``updated_at`` of a dbt snapshot that records deletions has a type that cannot contain a time."""
     return ConfigError(
-        f"{model}: updated_at is {column}, of type {type_}, so its table cannot record when a row was deleted.\n"
-        f"  Expected: a date, a timestamp or text, because hard_deletes: {hard_deletes} writes the current time to the "
-        "columns that contain the values of updated_at.\n"
-        f"  Found: {type_}. Spark does not combine it with a timestamp, so each run after the first would fail.\n"
-        "  To fix: convert it in the snapshot's SQL, for example timestamp_seconds(updated_at) as updated_at, or set "
-        "hard_deletes: ignore."
-    )
+        f"{model}: updated_at is {column}, of type {type_}, so its table cannot record when a row was deleted.",
+        expected=f"a date, a timestamp or text, because hard_deletes: {hard_deletes} writes the current time to the "
+        "columns that contain the values of updated_at.",
+        found=f"{type_}. Spark does not combine it with a timestamp, so each run after the first would fail.",
+        fix="convert it in the snapshot's SQL, for example timestamp_seconds(updated_at) as updated_at, or set "
+        "hard_deletes: ignore.",
+    ).named("no-time-of-deletion")

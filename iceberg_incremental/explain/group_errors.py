@@ -8,53 +8,52 @@ from ..errors import ConfigError
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Policy, Strategy
 from ..table.history import TableName
-from .entries import indexed
 from .wording import full_refresh
 
 
-@indexed
 def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> ConfigError:
     """``ip_changed_groups`` was called in a model that cannot replace whole groups of its table."""
     is_narrowed = policy.strategy is Strategy.MERGE and not policy.replaces_rows
+    found = [
+        f"incremental_strategy '{policy.strategy.value}'",
+        f"unique_key {', '.join(policy.unique_key)}" if policy.unique_key else "no unique_key",
+        f"groups by {', '.join(keys)}",
+        *(["a config that keeps old values or rows"] if is_narrowed else []),
+        *(["sequence_by"] if policy.sequence_by else []),
+    ]
     return ConfigError(
-        f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.\n"
-        "  Expected: incremental_strategy 'merge', a unique_key that includes the keys of the groups (which "
-        "identify the rows of a group in the table), and no merge_update_columns, merge_exclude_columns, "
-        "incremental_predicates or sequence_by.\n"
-        f"  Found: incremental_strategy '{policy.strategy.value}'; "
-        f"{'unique_key ' + ', '.join(policy.unique_key) if policy.unique_key else 'no unique_key'}; groups by "
-        f"{', '.join(keys)}{'; a config that keeps old values or rows' if is_narrowed else ''}"
-        f"{'; sequence_by' if policy.sequence_by else ''}.\n"
-        "  To fix: set incremental_strategy and unique_key as expected, remove the other configs, and keep the "
-        "relation's names for the columns of the groups in the model's SQL."
-    )
+        f"ip_changed_groups() was called in {model}, which cannot replace whole groups of its table.",
+        expected="incremental_strategy 'merge', a unique_key that includes the keys of the groups (which identify the "
+        "rows of a group in the table), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
+        "sequence_by.",
+        found=f"{'; '.join(found)}.",
+        fix="set incremental_strategy and unique_key as expected, remove the other configs, and keep the relation's "
+        "names for the columns of the groups in the model's SQL.",
+    ).named("groups-need-merge")
 
 
-@indexed
 def groups_need_all_columns(model: str, missing: Sequence[str]) -> ConfigError:
     """A model that replaces whole groups does not return all columns of its table."""
     return ConfigError(
-        f"{model} calls ip_changed_groups(), but its SQL does not return all columns of its table.\n"
-        "  Expected: every column, since all rows of a changed group are replaced.\n"
-        f"  Found: no {', '.join(missing)}.\n"
-        "  To fix: add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns."
-    )
+        f"{model} calls ip_changed_groups(), but its SQL does not return all columns of its table.",
+        expected="every column, since all rows of a changed group are replaced.",
+        found=f"no {', '.join(missing)}.",
+        fix="add the column to the SQL, or drop it from the table with on_schema_change: sync_all_columns.",
+    ).named("groups-need-all-columns")
 
 
-@indexed
 def unchanged_groups(model: str, keys: Sequence[str], found: str) -> ConfigError:
     """A model returns rows of groups that did not change; ``found``: which groups, and how many rows."""
     listed = ", ".join(keys)
     return ConfigError(
-        f"{model} returns rows of groups in which nothing changed.\n"
-        f"  Expected: {listed} as returned by ip_changed_groups(), since not all rows of other groups are read.\n"
-        f"  Found: {found}.\n"
-        f"  To fix: return {listed} unchanged. If the groups depend on an expression, such as coalesce(k, 'none') or "
-        "date_trunc('month', day), compute it in an upstream model, and pass its column to ip_changed_groups()."
-    )
+        f"{model} returns rows of groups in which nothing changed.",
+        expected=f"{listed} as returned by ip_changed_groups(), since not all rows of other groups are read.",
+        found=f"{found}.",
+        fix=f"return {listed} unchanged. If the groups depend on an expression, such as coalesce(k, 'none') or "
+        "date_trunc('month', day), compute it in an upstream model, and pass its column to ip_changed_groups().",
+    ).named("unchanged-groups")
 
 
-@indexed
 def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> ConfigError:
     """A model calls ``ip_changed_groups`` several times, with different keys or different changed relations."""
     ways = (
@@ -62,35 +61,32 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
         for groups in (before, found)
     )
     return ConfigError(
-        f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.\n"
-        "  Expected: the same keys and the same changed relations in each call, since all changed groups are replaced "
-        "in the table.\n"
-        "  To fix: pass the same keys to each call, and the same changes_of with all changed relations; or split the "
-        "model."
-    )
+        f"ip_changed_groups() is called in {model} for different groups: {', and '.join(ways)}.",
+        expected="the same keys and the same changed relations in each call, since all changed groups are replaced in "
+        "the table.",
+        fix="pass the same keys to each call, and the same changes_of with all changed relations; or split the model.",
+    ).named("other-groups")
 
 
-@indexed
 def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
     """Keys of changed groups now refer to different columns, so every group may have changed without a commit."""
     refers = "which refers to a different column" if len(keys) == 1 else "which refer to different columns"
     return ConfigError(
-        f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.\n"
-        "  Expected: columns that have not been renamed, or dropped and added again, since the last run.\n"
-        "  To fix: if the column was renamed, correct the model's SQL. Then rebuild the model, since its groups are "
-        f"those of the old column: {full_refresh(model)}"
-    )
+        f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.",
+        expected="columns that have not been renamed, or dropped and added again, since the last run.",
+        fix="if the column was renamed, correct the model's SQL. Then rebuild the model, since its groups are those "
+        f"of the old column: {full_refresh(model)}",
+    ).named("other-key-columns")
 
 
-@indexed
 def other_key_types(model: str, types: Mapping[str, Sequence[str]], keys: Sequence[str]) -> ConfigError:
     """The keys of groups have different types in the relations and the table; ``types``: of all keys, by table."""
     found = ((table, key, type_) for table, each in types.items() for key, type_ in zip(keys, each, strict=True))
     listed = "; ".join(f"{column} of {table} is {type_}" for table, column, type_ in found)
     return ConfigError(
-        f"ip_changed_groups() in {model} has keys of different types.\n"
-        "  Expected: keys of the same type in the relation, in the relations of changes_of, and in the model's table, "
-        "so that their groups are the same everywhere.\n"
-        f"  Found: {listed}.\n"
-        "  To fix: cast the column upstream, or return it from the model's SQL without a cast."
-    )
+        f"ip_changed_groups() in {model} has keys of different types.",
+        expected="keys of the same type in the relation, in the relations of changes_of, and in the model's table, so "
+        "that their groups are the same everywhere.",
+        found=f"{listed}.",
+        fix="cast the column upstream, or return it from the model's SQL without a cast.",
+    ).named("other-key-types")

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..errors import CheckpointError, ConfigError, DuplicateKeyError, SequenceError
 from ..quantities import counted
 from ..table.history import TableName
-from .entries import indexed
-from .wording import ANOTHER_HISTORY, command, full_refresh, numbered, short
+from .wording import ANOTHER_HISTORY, command, full_refresh, short
 
 
 def drops_history(model: str, command: str = "run") -> str:
@@ -21,51 +20,46 @@ def _from_the_log(model: str) -> str:
     return f"start again with the events that are in the log now: {drops_history(model)}"
 
 
-@indexed
 def not_one_changelog(model: str, found: Sequence[str]) -> ConfigError:
     """The SQL of a history model does not read the changelog of one source."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL does not read exactly one changelog.\n"
-        "  Expected: ip_changelog() of one relation, and no other changes. Read other relations with ip_as_of() or "
-        "without a macro.\n"
-        f"  Found: {', '.join(found) or 'no relation'}, read with ip_changelog() or another macro.\n"
-        "  To fix: read one relation with ip_changelog(). To keep the history of a join, build the join in another "
-        "model (incremental_strategy: auto), and keep the history of that model."
-    )
+        f"{model} keeps a history, but its SQL does not read exactly one changelog.",
+        expected="ip_changelog() of one relation, and no other changes. Read other relations with ip_as_of() or "
+        "without a macro.",
+        found=f"{', '.join(found) or 'no relation'}, read with ip_changelog() or another macro.",
+        fix="read one relation with ip_changelog(). To keep the history of a join, build the join in another model "
+        "(incremental_strategy: auto), and keep the history of that model.",
+    ).named("not-one-changelog")
 
 
-@indexed
 def not_a_log(model: str, found: Sequence[str]) -> ConfigError:
     """The SQL of a history model with ``sequence_by`` does not read a log of events."""
     return ConfigError(
-        f"{model} keeps the history of a log with sequence_by, but its SQL does not read exactly one log.\n"
-        "  Expected: ip_changes() of the log, and no other changes. Read other relations with ip_as_of() or without a "
-        "macro.\n"
-        f"  Found: {', '.join(found) or 'no relation'}, read with ip_changes() or another macro.\n"
-        "  To fix: read the log with ip_changes(). To keep the history of a table, read the table with ip_changelog() "
-        "and remove sequence_by."
-    )
+        f"{model} keeps the history of a log with sequence_by, but its SQL does not read exactly one log.",
+        expected="ip_changes() of the log, and no other changes. Read other relations with ip_as_of() or without a "
+        "macro.",
+        found=f"{', '.join(found) or 'no relation'}, read with ip_changes() or another macro.",
+        fix="read the log with ip_changes(). To keep the history of a table, read the table with ip_changelog() and "
+        "remove sequence_by.",
+    ).named("not-a-log")
 
 
-@indexed
 def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found: str) -> SequenceError:
     """Two different events of one key have the same sequence."""
-    ways = [
-        "choose one of them in the model's SQL. If an earlier run has read the other one, also rebuild the model: "
-        f"{full_refresh(model)}",
-        "compute a column that orders them, such as the position in the log, name it in sequence_by, and rebuild the "
-        "model",
-    ]
     return SequenceError(
         f"Different events of {model} have the same unique_key ({', '.join(keys)}) and the same sequence_by "
-        f"({', '.join(sequence)}).\n"
-        "  Expected: one event of each key and sequence, or events that are equal in all columns.\n"
-        f"  Found: {found}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"({', '.join(sequence)}).",
+        expected="one event of each key and sequence, or events that are equal in all columns.",
+        found=f"{found}.",
+        fix=[
+            "choose one of them in the model's SQL. If an earlier run has read the other one, also rebuild the model: "
+            f"{full_refresh(model)}",
+            "compute a column that orders them, such as the position in the log, name it in sequence_by, and rebuild "
+            "the model",
+        ],
+    ).named("tied-events")
 
 
-@indexed
 def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bool = True) -> CheckpointError:
     """A rebuild of a history would lose versions whose events may no longer be in the log.
 
@@ -80,59 +74,53 @@ def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bo
         ways = [ANOTHER_HISTORY]
     ways.append(_from_the_log(model))
     return CheckpointError(
-        f"{model} would be rebuilt, but its log may no longer have all events of the versions in {table}.\n"
-        "  Expected: a log to which rows were only added since the model read it.\n"
-        f"  Found: {found}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"{model} would be rebuilt, but its log may no longer have all events of the versions in {table}.",
+        expected="a log to which rows were only added since the model read it.",
+        found=f"{found}.",
+        fix=ways,
+    ).named("log-incomplete")
 
 
-@indexed
 def not_from_a_log(table: TableName, model: str) -> CheckpointError:
     """A history with ``sequence_by`` would continue versions that were not created from a log."""
-    ways = [ANOTHER_HISTORY, _from_the_log(model)]
     return CheckpointError(
-        f"{model} keeps the history of a log, but the versions in {table} were not created from a log.\n"
-        "  Expected: a table that this model has built, with a record of the events that no version shows, such as "
-        "deletions. Without it, a new event would change or extend versions that have ended.\n"
-        "  Found: a checkpoint that was set by hand, without this record.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"{model} keeps the history of a log, but the versions in {table} were not created from a log.",
+        expected="a table that this model has built, with a record of the events that no version shows, such as "
+        "deletions. Without it, a new event would change or extend versions that have ended.",
+        found="a checkpoint that was set by hand, without this record.",
+        fix=[ANOTHER_HISTORY, _from_the_log(model)],
+    ).named("not-from-a-log")
 
 
-@indexed
 def several_at_once(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """The history has two versions of a key that start at the same time."""
     return DuplicateKeyError(
-        f"The history of {model} has several versions of a key ({', '.join(keys)}) that start at the same time.\n"
-        "  Expected: a different start for each version of a key.\n"
-        f"  Found: {found}.\n"
-        "  To fix: delete all but one of them from the table."
-    )
+        f"The history of {model} has several versions of a key ({', '.join(keys)}) that start at the same time.",
+        expected="a different start for each version of a key.",
+        found=f"{found}.",
+        fix="delete all but one of them from the table.",
+    ).named("several-at-once")
 
 
-@indexed
 def no_commit_order(model: str, columns: Sequence[str]) -> ConfigError:
     """The SQL of a history model does not return ``_commit_order``."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL does not return _commit_order.\n"
-        "  Expected: _change_type and _commit_order, as ip_changelog() returns them.\n"
-        f"  Found: {', '.join(columns)}.\n"
-        "  To fix: add _commit_order to the select list."
-    )
+        f"{model} keeps a history, but its SQL does not return _commit_order.",
+        expected="_change_type and _commit_order, as ip_changelog() returns them.",
+        found=f"{', '.join(columns)}.",
+        fix="add _commit_order to the select list.",
+    ).named("no-commit-order")
 
 
-@indexed
 def own_columns(model: str, columns: Sequence[str]) -> ConfigError:
     """The SQL of a history model returns a column that the history adds."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL returns {', '.join(columns)}, which the history adds.\n"
-        "  Expected: no column with a name that the history uses.\n"
-        "  To fix: rename the column in the SQL, or rename the history's column with snapshot_meta_column_names."
-    )
+        f"{model} keeps a history, but its SQL returns {', '.join(columns)}, which the history adds.",
+        expected="no column with a name that the history uses.",
+        fix="rename the column in the SQL, or rename the history's column with snapshot_meta_column_names.",
+    ).named("own-columns")
 
 
-@indexed
 def other_history(
     table: TableName, model: str, differing: Mapping[str, tuple[str, str]], *, from_log: bool = False
 ) -> ConfigError:
@@ -143,7 +131,7 @@ def other_history(
         ways.append(f"if the log still has all events, rebuild all versions with the new config: {full_refresh(model)}")
     elif set(differing) == {"check_cols"}:
         ways.append(
-            f"compare the valid versions with the source using the new check_cols, and keep all versions: "
+            "compare the valid versions with the source using the new check_cols, and keep all versions: "
             f"{full_refresh(model)}"
         )
     ways += [
@@ -151,14 +139,13 @@ def other_history(
         f"start again without the existing versions: {drops_history(model)}",
     ]
     return ConfigError(
-        f"The configs of {model} differ from those with which the history in {table} was built.\n"
-        "  Expected: the configs with which the existing versions were built.\n"
-        f"  Found: {found}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"The configs of {model} differ from those with which the history in {table} was built.",
+        expected="the configs with which the existing versions were built.",
+        found=f"{found}.",
+        fix=ways,
+    ).named("other-history")
 
 
-@indexed
 def would_drop_history(table: TableName, model: str, found: str, command: str = "run") -> ConfigError:
     """A model of another kind would replace the versions of a history, or add other rows to them."""
     expected = (
@@ -167,82 +154,72 @@ def would_drop_history(table: TableName, model: str, found: str, command: str = 
     keeps = "set these configs again"
     if command == "clone":
         expected, keeps = "a table that is itself a clone, or no table", "omit --full-refresh, which keeps the table"
-    ways = [keeps, "rename the model, or set an alias", f"drop the versions: {drops_history(model, command)}"]
     return ConfigError(
-        f"{table} holds a history, and {model} would replace its versions or add other rows to them.\n"
-        f"  Expected: {expected}.\n"
-        f"  Found: {found}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"{table} holds a history, and {model} would replace its versions or add other rows to them.",
+        expected=f"{expected}.",
+        found=f"{found}.",
+        fix=[keeps, "rename the model, or set an alias", f"drop the versions: {drops_history(model, command)}"],
+    ).named("would-drop-history")
 
 
-@indexed
 def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> ConfigError:
     """The existing table is not a history."""
     return ConfigError(
-        f"{table} exists, but is not a history that {model} can continue.\n"
-        f"  Expected: a table with {', '.join(missing)}, like a table of a dbt snapshot.\n"
-        f"  Found: a table without {'it' if len(missing) == 1 else 'them'}.\n"
-        "  To fix, one of:\n"
-        f"{numbered(['rename the model, or set an alias', f'drop the table: {drops_history(model)}'])}"
-    )
+        f"{table} exists, but is not a history that {model} can continue.",
+        expected=f"a table with {', '.join(missing)}, like a table of a dbt snapshot.",
+        found=f"a table without {'it' if len(missing) == 1 else 'them'}.",
+        fix=["rename the model, or set an alias", f"drop the table: {drops_history(model)}"],
+    ).named("not-a-history")
 
 
-@indexed
 def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
     """The history has more than one valid version of a key."""
     return DuplicateKeyError(
-        f"The history of {model} has more than one valid version of a key ({', '.join(keys)}).\n"
-        "  Expected: at most one version without an end.\n"
-        f"  Found: {found}.\n"
-        "  To fix: end all but one of them with an UPDATE of the table."
-    )
+        f"The history of {model} has more than one valid version of a key ({', '.join(keys)}).",
+        expected="at most one version without an end.",
+        found=f"{found}.",
+        fix="end all but one of them with an UPDATE of the table.",
+    ).named("several-valid")
 
 
-@indexed
 def ids_repeated(model: str, column: str) -> DuplicateKeyError:
     """Two valid versions of a key in a history have the same id."""
     return DuplicateKeyError(
-        f"The history of {model} has two valid versions with the same {column} and the same key.\n"
-        f"  Expected: each valid version has its own {column}.\n"
-        "  Found: the number of rows that the run deleted differs from the number of versions that change.\n"
-        "  To fix: end all but one of these versions with an UPDATE of the table, or delete them."
-    )
+        f"The history of {model} has two valid versions with the same {column} and the same key.",
+        expected=f"each valid version has its own {column}.",
+        found="the number of rows that the run deleted differs from the number of versions that change.",
+        fix="end all but one of these versions with an UPDATE of the table, or delete them.",
+    ).named("ids-repeated")
 
 
-@indexed
 def needs_same_changes(model: str) -> ConfigError:
     """The SQL of a history model is not deterministic."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL is not deterministic.\n"
-        "  Expected: SQL that returns the same rows each time Spark computes them, which may be several times "
-        "in a run.\n"
-        "  Found: a function such as rand(), uuid() or an aggregate that depends on the order of rows.\n"
-        "  To fix: compute these values in the source, or in a view of the history."
-    )
+        f"{model} keeps a history, but its SQL is not deterministic.",
+        expected="SQL that returns the same rows each time Spark computes them, which may be several times in a run.",
+        found="a function such as rand(), uuid() or an aggregate that depends on the order of rows.",
+        fix="compute these values in the source, or in a view of the history.",
+    ).named("needs-same-changes")
 
 
-@indexed
 def ends_unread_versions(table: TableName, model: str) -> ConfigError:
     """A dbt snapshot that records deletions runs with ``--empty`` or ``--sample``."""
     return ConfigError(
-        f"{model} reads only a part of its rows under --empty or --sample, and would record all others as deleted.\n"
-        "  Expected: all rows, because hard_deletes is not ignore.\n"
-        f"  Found: versions of rows in {table}.\n"
-        f"  To fix: leave the snapshot out (--exclude {short(model)}), or use a target whose schema does not have it "
-        "yet."
-    )
+        f"{model} reads only a part of its rows under --empty or --sample, and would record all others as deleted.",
+        expected="all rows, because hard_deletes is not ignore.",
+        found=f"versions of rows in {table}.",
+        fix=f"leave the snapshot out (--exclude {short(model)}), or use a target whose schema does not have it yet.",
+    ).named("ends-unread-versions")
 
 
-@indexed
 def drops_columns(model: str, columns: Sequence[str]) -> ConfigError:
     """A column of a history table would be dropped, including its values in old versions."""
     return ConfigError(
-        f"The SQL of {model} no longer returns {', '.join(columns)}, and on_schema_change is sync_all_columns.\n"
-        "  Expected: all columns of the history, since old versions have values in them.\n"
-        "  To fix: set on_schema_change to append_new_columns, which sets the column to NULL in new versions, or drop "
-        "the column with ALTER TABLE."
-    )
+        f"The SQL of {model} no longer returns {', '.join(columns)}, and on_schema_change is sync_all_columns.",
+        expected="all columns of the history, since old versions have values in them.",
+        fix="set on_schema_change to append_new_columns, which sets the column to NULL in new versions, or drop the "
+        "column with ALTER TABLE.",
+    ).named("drops-columns")
 
 
 def dropping(model: str, table: TableName, versions: int) -> str:

@@ -6,7 +6,7 @@ import json
 from difflib import get_close_matches
 from pathlib import Path
 
-from .entries import INDEX
+from ..errors import INDEX
 
 FILE = Path(__file__).with_name("entries.json")
 """The entries by name, which `make reference` writes."""

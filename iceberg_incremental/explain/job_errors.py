@@ -6,119 +6,107 @@ from collections.abc import Collection, Sequence
 
 from ..errors import ConfigError, StagingError
 from ..table.history import TableName
-from .entries import indexed
 
 
-@indexed
 def not_a_table_name(what: str, text: object) -> ConfigError:
     """The name of a source or target does not have three parts."""
     return ConfigError(
-        f"{what} is {text!r}.\n"
-        "  Expected: a table as catalog.namespace.table, with backticks around parts that contain dots.\n"
-        "  To fix: write all three parts, for example lake.ops.flights."
-    )
+        f"{what} is {text!r}.",
+        expected="a table as catalog.namespace.table, with backticks around parts that contain dots.",
+        fix="write all three parts, for example lake.ops.flights.",
+    ).named("not-a-table-name")
 
 
-@indexed
 def wrong_option(name: str, found: object, expected: Sequence[str]) -> ConfigError:
     """An option of a job has an unknown value."""
     return ConfigError(
-        f"{name} is {found!r}.\n  Expected: {', '.join(map(repr, expected))}.\n  To fix: correct the option."
-    )
+        f"{name} is {found!r}.", expected=f"{', '.join(map(repr, expected))}.", fix="correct the option."
+    ).named("wrong-option")
 
 
-@indexed
 def wrong_argument(name: str, found: object, expected: str) -> ConfigError:
     """An argument of a job or of its run has a value of a wrong kind."""
     return ConfigError(
-        f"{name} is {found!r}.\n"
-        f"  Expected: {expected}.\n"
-        f"  Found: a value of the type {type(found).__name__}.\n"
-        "  To fix: correct the argument."
-    )
+        f"{name} is {found!r}.",
+        expected=f"{expected}.",
+        found=f"a value of the type {type(found).__name__}.",
+        fix="correct the argument.",
+    ).named("wrong-argument")
 
 
-@indexed
 def not_a_frame(method: str, found: type) -> ConfigError:
     """A run is to write something other than a DataFrame of PySpark."""
     package = found.__module__.partition(".")[0]
     kind = found.__name__ if package == "builtins" else f"a {found.__name__} of {package}"
     return ConfigError(
-        f"{method}() was called without a DataFrame.\n"
-        "  Expected: a DataFrame of PySpark.\n"
-        f"  Found: {kind}.\n"
-        "  To fix: pass rows as spark.sql(…) for a query, or as spark.createDataFrame(…) for rows in Python."
-    )
+        f"{method}() was called without a DataFrame.",
+        expected="a DataFrame of PySpark.",
+        found=f"{kind}.",
+        fix="pass rows as spark.sql(…) for a query, or as spark.createDataFrame(…) for rows in Python.",
+    ).named("not-a-frame")
 
 
-@indexed
 def nothing_written(job: str, sources: Collection[TableName]) -> StagingError:
     """A run captured rows, but ended without writing any."""
     return StagingError(
-        f"The run of {job} has captured {', '.join(sorted(map(str, sources)))}, but has written nothing.\n"
-        "  Expected: one call of append, merge, overwrite_partitions or apply_changes. If only the checkpoint were "
-        "published, no later run would read the captured rows.\n"
-        "  To fix: write the result, even if it has no rows; or raise an exception to publish nothing."
-    )
+        f"The run of {job} has captured {', '.join(sorted(map(str, sources)))}, but has written nothing.",
+        expected="one call of append, merge, overwrite_partitions or apply_changes. If only the checkpoint were "
+        "published, no later run would read the captured rows.",
+        fix="write the result, even if it has no rows; or raise an exception to publish nothing.",
+    ).named("nothing-written")
 
 
-@indexed
 def nothing_captured(job: str) -> ConfigError:
     """A run writes rows, but has captured nothing."""
     return ConfigError(
-        f"The run of {job} writes rows, but has captured no source.\n"
-        "  Expected: at least one of changes, changelog, signed_changes, changed_groups, as_of and value_range, called "
-        "on the run.\n"
-        "  To fix: read the sources with these methods of the run."
-    )
+        f"The run of {job} writes rows, but has captured no source.",
+        expected="at least one of changes, changelog, signed_changes, changed_groups, as_of and value_range, called "
+        "on the run.",
+        fix="read the sources with these methods of the run.",
+    ).named("nothing-captured")
 
 
-@indexed
 def written_twice(job: str, first: str, second: str) -> ConfigError:
     """A run calls two methods that write."""
     return ConfigError(
-        f"The run of {job} calls {second} after {first}.\n"
-        "  Expected: one call that writes, since rows and checkpoint are published in one commit.\n"
-        "  To fix: combine the DataFrames with union(), or use two jobs with two targets."
-    )
+        f"The run of {job} calls {second} after {first}.",
+        expected="one call that writes, since rows and checkpoint are published in one commit.",
+        fix="combine the DataFrames with union(), or use two jobs with two targets.",
+    ).named("written-twice")
 
 
-@indexed
 def run_has_ended(job: str) -> ConfigError:
     """A run is used after its ``with`` block."""
     return ConfigError(
-        f"The run of {job} has ended.\n"
-        "  Expected: calls within the block of `with job.run() as run`.\n"
-        "  To fix: start another run. It continues where this run ended."
-    )
+        f"The run of {job} has ended.",
+        expected="calls within the block of `with job.run() as run`.",
+        fix="start another run. It continues where this run ended.",
+    ).named("run-has-ended")
 
 
-@indexed
 def run_without_block(name: str) -> ConfigError:
     """A method of a run is called outside of a ``with`` block."""
     return ConfigError(
-        f"{name} was used on job.run() without a `with` block.\n"
-        "  Expected: `with job.run() as run:`. The run begins with this block, and publishes at its end.\n"
-        f"  To fix: write `with job.run() as run:`, and use run.{name} in the block."
-    )
+        f"{name} was used on job.run() without a `with` block.",
+        expected="`with job.run() as run:`. The run begins with this block, and publishes at its end.",
+        fix=f"write `with job.run() as run:`, and use run.{name} in the block.",
+    ).named("run-without-block")
 
 
-@indexed
 def not_partitioned(job: str, target: TableName) -> ConfigError:
     """A job overwrites partitions of a table that is not partitioned."""
     return ConfigError(
-        f"{job} overwrites partitions of {target}, which is not partitioned.\n"
-        "  Expected: a table with partitions. Without them, each run would replace all rows with its new rows.\n"
-        "  To fix: partition the table, with partitioned_by=[…] if the job creates it; or use append or merge."
-    )
+        f"{job} overwrites partitions of {target}, which is not partitioned.",
+        expected="a table with partitions. Without them, each run would replace all rows with its new rows.",
+        fix="partition the table, with partitioned_by=[…] if the job creates it; or use append or merge.",
+    ).named("not-partitioned")
 
 
-@indexed
 def key_without_groups(job: str, key: Sequence[str], groups: Sequence[str]) -> ConfigError:
     """Rows of changed groups are not merged, or are merged by a key that does not contain the groups' columns."""
     return ConfigError(
         f"{job} reads the changed groups of {', '.join(groups)}, but "
-        f"{'merges by the key ' + ', '.join(key) if key else 'does not merge its rows'}.\n"
-        "  Expected: merge(…, key=…) with a key that contains these columns, which replaces whole groups.\n"
-        "  To fix: merge, and add these columns to the key."
-    )
+        f"{'merges by the key ' + ', '.join(key) if key else 'does not merge its rows'}.",
+        expected="merge(…, key=…) with a key that contains these columns, which replaces whole groups.",
+        fix="merge, and add these columns to the key.",
+    ).named("key-without-groups")

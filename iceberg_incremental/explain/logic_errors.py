@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import ConfigError
+from ..errors import ConfigError, message
 from ..table.history import TableName
-from .entries import indexed
-from .wording import command, full_refresh, numbered, short
+from .wording import command, full_refresh, short
 
 
-@indexed
 def logic_changed(
     target: TableName, model: str, after: int, differences: Sequence[str], *, is_new: bool
 ) -> ConfigError:
     """Rows of the table were written by different logic, and ``on_sql_change`` is ``fail``."""
-    found = _found(differences) if is_new else f"  Found: rows up to run {after} from different logic."
     return ConfigError(
-        f"The logic of {model} has changed since run {after}, and on_sql_change is fail.\n"
-        f"  Expected: the SQL, macros, variables and configs that wrote the rows of {target}.\n"
-        f"{found}\n"
-        f"  To fix, one of:\n{numbered(_ways(model))}"
-    )
+        f"The logic of {model} has changed since run {after}, and on_sql_change is fail.",
+        expected=f"the SQL, macros, variables and configs that wrote the rows of {target}.",
+        found=_found(differences) if is_new else f"rows up to run {after} from different logic.",
+        fix=_ways(model),
+    ).named("logic-changed")
 
 
 def logic_changed_warning(model: str, after: int, differences: Sequence[str], *, is_new: bool) -> str:
@@ -31,10 +28,10 @@ def logic_changed_warning(model: str, after: int, differences: Sequence[str], *,
             f"Rows of {model} up to run {after} were written by different logic. To fix, either "
             f"{', or '.join(_ways(model))}."
         )
-    ways = [*_ways(model), "to choose what happens in such cases, set on_sql_change"]
-    return (
-        f"The logic of {model} has changed since run {after}. Rows written up to run {after} keep the old logic.\n"
-        f"{_found(differences)}\n  To fix, one of:\n{numbered(ways)}"
+    return message(
+        f"The logic of {model} has changed since run {after}. Rows written up to run {after} keep the old logic.",
+        found=_found(differences),
+        fix=[*_ways(model), "to choose what happens in such cases, set on_sql_change"],
     )
 
 
@@ -45,8 +42,8 @@ def changed_since(after: int) -> str:
 
 def _found(differences: Sequence[str]) -> str:
     if not differences:
-        return "  Found: different logic. The earlier SQL is not known, so there is no diff."
-    return "  Found:\n" + "\n".join(f"    {line}" for line in differences)
+        return "different logic. The earlier SQL is not known, so there is no diff."
+    return "".join(f"\n    {line}" for line in differences)
 
 
 def _ways(model: str) -> list[str]:

@@ -6,11 +6,9 @@ from ..errors import ConcurrentRunError
 from ..table.checkpoint import Checkpoint
 from ..table.history import History, TableName
 from .caller import by_caller
-from .entries import indexed
-from .wording import again, described, one_run_at_a_time, run_again
+from .wording import again, described, one_run_at_a_time
 
 
-@indexed
 def lost_race(
     target: TableName, model: str, captured_from: Checkpoint | None, now: Checkpoint | None
 ) -> ConcurrentRunError:
@@ -24,94 +22,93 @@ def lost_race(
         else f"epoch {now.epoch} of invocation {now.invocation_id}"
     )
     return ConcurrentRunError(
-        f"Another run of {model} changed {target} while this run was building.\n"
-        f"  Expected: {expected}.\n"
-        f"  Found: {found}.\n"
-        f"  {run_again()}. The new run processes the remaining changes. To prevent this, {one_run_at_a_time()}."
-    )
+        f"Another run of {model} changed {target} while this run was building.",
+        expected=f"{expected}.",
+        found=f"{found}.",
+        state="This run published nothing.",
+        fix=f"{again()}. The new run processes the remaining changes. To prevent this, {one_run_at_a_time()}.",
+    ).named("lost-race")
 
 
-@indexed
 def target_moved(history: History, model: str) -> ConcurrentRunError:
     """Other writers committed to the target during each attempt to publish."""
     return ConcurrentRunError(
-        f"The rows of {model} could not be published: other writers committed to {history.table} during each attempt.\n"
-        f"  Expected: no commit between the build and its publication.\n"
-        f"  Found: {described(history.current)} at the head.\n"
-        f"  {run_again()} when maintenance and other writers are idle."
-    )
+        f"The rows of {model} could not be published: other writers committed to {history.table} during each attempt.",
+        expected="no commit between the build and its publication.",
+        found=f"{described(history.current)} at the head.",
+        state="This run published nothing.",
+        fix=f"{again()} when maintenance and other writers are idle.",
+    ).named("target-moved")
 
 
-@indexed
 def branch_dropped(history: History, model: str) -> ConcurrentRunError:
     """The branch with the run's staged rows no longer exists, and no other run has published."""
     return ConcurrentRunError(
-        f"The rows of {model} could not be published: their branch of {history.table} no longer exists.\n"
-        "  Expected: a branch that only this run creates and drops, named ip_<epoch>_<id>.\n"
-        f"  Found: no such branch, and {described(history.current)} at the head.\n"
-        f"  {run_again()}. If this recurs, find the writer that drops the branch: maintenance must keep branches that "
+        f"The rows of {model} could not be published: their branch of {history.table} no longer exists.",
+        expected="a branch that only this run creates and drops, named ip_<epoch>_<id>.",
+        found=f"no such branch, and {described(history.current)} at the head.",
+        state="This run published nothing.",
+        fix=f"{again()}. If this recurs, find the writer that drops the branch: maintenance must keep branches that "
         "are only minutes old, and no client may commit to the table in a way that drops branches, such as Nessie's "
-        "REST protocol."
-    )
+        "REST protocol.",
+    ).named("branch-dropped")
 
 
-@indexed
 def not_in_main(history: History, model: str) -> ConcurrentRunError:
     """A run was committed, but its snapshot is not in the table's history."""
     return ConcurrentRunError(
-        f"{model} was built, but its rows are not in the history of {history.table}.\n"
-        "  Expected: the snapshot of this build among the ancestors of the table's head.\n"
-        f"  Found: {described(history.current)} at the head, which does not descend from it. Another run has replaced "
-        "the table since, or the session sets spark.wap.id or spark.wap.branch, so the rows did not reach main, or the "
-        "catalog did not make the commit that it reported as successful.\n"
-        "  The table has no checkpoint of this build. To fix: make sure that only one run of the model is active at "
-        "a time, and that neither the profile nor a sql_header has a spark.wap setting. Then run the model again."
-    )
+        f"{model} was built, but its rows are not in the history of {history.table}.",
+        expected="the snapshot of this build among the ancestors of the table's head.",
+        found=f"{described(history.current)} at the head, which does not descend from it. Another run has replaced "
+        "the table since, or the session sets spark.wap.id or spark.wap.branch, so the rows did not reach main, or "
+        "the catalog did not make the commit that it reported as successful.",
+        state="The table has no checkpoint of this build.",
+        fix="make sure that only one run of the model is active at a time, and that neither the profile nor a "
+        "sql_header has a spark.wap setting. Then run the model again.",
+    ).named("not-in-main")
 
 
-@indexed
 def target_gone(target: TableName, model: str) -> ConcurrentRunError:
     """The target was dropped during the run."""
     return ConcurrentRunError(
-        f"{target} was dropped while {model} was building.\n"
-        "  Expected: the table that this run builds or continues.\n"
-        "  Found: no table of this name.\n"
-        f"  To fix: find out who drops it, and {again()}."
-    )
+        f"{target} was dropped while {model} was building.",
+        expected="the table that this run builds or continues.",
+        found="no table of this name.",
+        fix=f"find out who drops it, and {again()}.",
+    ).named("target-gone")
 
 
-@indexed
 def rows_changed(model: str) -> ConcurrentRunError:
     """The model's SQL returned different rows when it was executed again in the same run."""
     return ConcurrentRunError(
-        f"The changes that the SQL of {model} returns differed when they were recomputed during the run.\n"
-        "  Expected: the same changes for each statement of the run.\n"
-        "  Found: different keys, or different changes for a key. Another writer has committed to a table that the SQL "
-        "reads without pinning it, or the rows depend on the order in which Spark reads.\n"
-        f"  {run_again()}. If it fails again, read every table of the SQL with an ip_ macro such as ip_as_of(), which "
-        "pins it, and add an ORDER BY without ties to each LIMIT and window."
-    )
+        f"The changes that the SQL of {model} returns differed when they were recomputed during the run.",
+        expected="the same changes for each statement of the run.",
+        found="different keys, or different changes for a key. Another writer has committed to a table that the SQL "
+        "reads without pinning it, or the rows depend on the order in which Spark reads.",
+        state="This run published nothing.",
+        fix=f"{again()}. If it fails again, read every table of the SQL with an ip_ macro such as ip_as_of(), which "
+        "pins it, and add an ORDER BY without ties to each LIMIT and window.",
+    ).named("rows-changed")
 
 
-@indexed
 def own_rows_changed(history: History, model: str) -> ConcurrentRunError:
     """Another writer changed rows of the target after the model computed new rows from them."""
     return ConcurrentRunError(
-        f"{model} computes its rows from its own table, which another writer has changed during the run.\n"
-        f"  Expected: no commit to {history.table} other than compaction during the run.\n"
-        f"  Found: {described(history.current)} at the head.\n"
-        f"  {run_again()}. The new run reads the changed rows."
-    )
+        f"{model} computes its rows from its own table, which another writer has changed during the run.",
+        expected=f"no commit to {history.table} other than compaction during the run.",
+        found=f"{described(history.current)} at the head.",
+        state="This run published nothing.",
+        fix=f"{again()}. The new run reads the changed rows.",
+    ).named("own-rows-changed")
 
 
-@indexed
 def audit_overtaken(table: TableName, model: str) -> ConcurrentRunError:
     """Another run of the model has dropped the table in which this run audits its rows."""
     return ConcurrentRunError(
         f"The rows of {model} were not published: another run of the model has dropped {table}, where they were "
-        "audited.\n"
-        "  Expected: the snapshot that this run has written there.\n"
-        "  Found: no such snapshot.\n"
-        f"  The model's table and its checkpoint are unchanged. To fix: run the model again. To prevent this, "
-        f"{one_run_at_a_time()}."
-    )
+        "audited.",
+        expected="the snapshot that this run has written there.",
+        found="no such snapshot.",
+        state="The model's table and its checkpoint are unchanged.",
+        fix=f"run the model again. To prevent this, {one_run_at_a_time()}.",
+    ).named("audit-overtaken")

@@ -12,11 +12,9 @@ from ..table.changed_files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import catalog_errors
 from .caller import by_caller, setting
-from .entries import indexed
 from .wording import (
     described,
     full_refresh_way,
-    numbered,
     reason_text,
     rebuild,
     rewrites,
@@ -32,32 +30,30 @@ _REBUILD_JOBS = ("run the jobs that read it with full_refresh=True", "capture ag
 _CORRECT = "create the table, or correct its name: catalog.namespace.table, as Iceberg's catalog spells them."
 
 
-@indexed
 def source_missing(source: TableName, model: str) -> SourceMissingError:
     """The source does not exist."""
     in_dbt = (
         f"if dbt builds it, run `dbt build --select +{short(model)}`. If it is declared as a dbt source, create the "
-        "table, or correct its name in the source's definition (database is the catalog, which Spark "
-        f"must know by spark.sql.catalog.{source.catalog}; schema is the namespace)."
+        "table, or correct its name in the source's definition (database is the catalog, which Spark must know by "
+        f"spark.sql.catalog.{source.catalog}; schema is the namespace)."
     )
     return SourceMissingError(
-        f"The source {source} of {model} does not exist.\n"
-        "  Expected: an Iceberg table.\n"
-        f"  Found: no table or view of this name in catalog '{source.catalog}'.\n"
-        f"  To fix: {by_caller(in_dbt, _CORRECT, _CORRECT)}"
-    )
+        f"The source {source} of {model} does not exist.",
+        expected="an Iceberg table.",
+        found=f"no table or view of this name in catalog '{source.catalog}'.",
+        fix=by_caller(in_dbt, _CORRECT, _CORRECT),
+    ).named("source-missing")
 
 
-@indexed
 def not_iceberg(error: NotIcebergError, source: TableName, model: str) -> NotIcebergError:
     """The source is a view, or a table of another format."""
     where = by_caller("in an ip_ macro", "among the sources", "among the sources")
     instead = by_caller(", or call ref() or source() without the macro", "", "")
     return NotIcebergError(
-        f"{error.msg}\n"
-        f"  Found: {source} {where} of {model}.\n"
-        f"  To fix: capture the Iceberg table that it is derived from{instead}."
-    )
+        error.msg,
+        found=f"{source} {where} of {model}.",
+        fix=f"capture the Iceberg table that it is derived from{instead}.",
+    ).named("not-iceberg")
 
 
 def refused(
@@ -89,7 +85,6 @@ def refused(
             return too_many_additions(source, model, found.found)
 
 
-@indexed
 def history_break(
     broken: Break, source: TableName, model: str, *, may_rebuild: bool, net: bool = False
 ) -> HistoryBreakError:
@@ -125,11 +120,11 @@ def history_break(
         ways.append(f"to prevent this, {_to_keep(broken)}")
     return HistoryBreakError(
         f"The history of {source} does not lead from the checkpoint of {model} to the source's current snapshot "
-        f"({broken.cause.value}).\n"
-        f"  Expected: {described(broken.position)} {where}.\n"
-        f"  Found: {_reason(broken)}{known}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"({broken.cause.value}).",
+        expected=f"{described(broken.position)} {where}.",
+        found=f"{_reason(broken)}{known}.",
+        fix=ways,
+    ).named("history-break")
 
 
 def _reason(broken: Break) -> str:
@@ -149,22 +144,20 @@ def _to_keep(broken: Break) -> str:
     )
 
 
-@indexed
 def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:
     """Snapshots that are needed to read the changes of each commit have expired."""
     known = "" if broken.oldest is None else f"; the oldest commit that can still be read is {described(broken.oldest)}"
-    ways = [
-        "to process all commits since the checkpoint as one commit, with their net changes, set per='range' in "
-        "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
-        full_refresh_way(short(model), may_rebuild),
-        f"to prevent this, {_to_keep_commits(broken)}",
-    ]
     return HistoryBreakError(
-        f"The changes of each commit to {source} since {model} last read it are no longer known.\n"
-        f"  Expected: {described(broken.position)} and all snapshots after it.\n"
-        f"  Found: {_reason(broken)}{known}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"The changes of each commit to {source} since {model} last read it are no longer known.",
+        expected=f"{described(broken.position)} and all snapshots after it.",
+        found=f"{_reason(broken)}{known}.",
+        fix=[
+            "to process all commits since the checkpoint as one commit, with their net changes, set per='range' in "
+            "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
+            full_refresh_way(short(model), may_rebuild),
+            f"to prevent this, {_to_keep_commits(broken)}",
+        ],
+    ).named("commits-expired")
 
 
 def _to_keep_commits(broken: Break) -> str:
@@ -176,7 +169,6 @@ def _to_keep_commits(broken: Break) -> str:
     )
 
 
-@indexed
 def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:
     """The range has commits that change or delete rows."""
     shown = ", ".join(f"{snapshot.operation} {described(snapshot)}" for snapshot in found.rewrites[:_SHOWN])
@@ -198,15 +190,14 @@ def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: b
         ways.append(f"to rebuild automatically in such cases, set {setting('on_source_rewrite', 'full_refresh')}")
     return RewriteError(
         f"{source} was rewritten since {model} last read it: {rewrites(found)}, which "
-        f"{by_caller('ip_changes()', 'run.changes()', '--source')} cannot return as new rows.\n"
-        f"  Expected: commits after {described(found.position)}, up to {described(found.end)}, that only add rows, "
-        "or that provably change and delete only rows that were added in this range.\n"
-        f"  Found: {shown}{f', and {more} more' if more > 0 else ''}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"{by_caller('ip_changes()', 'run.changes()', '--source')} cannot return as new rows.",
+        expected=f"commits after {described(found.position)}, up to {described(found.end)}, that only add rows, or "
+        "that provably change and delete only rows that were added in this range.",
+        found=f"{shown}{f', and {more} more' if more > 0 else ''}.",
+        fix=ways,
+    ).named("rewritten")
 
 
-@indexed
 def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteError:
     """The table has columns that cannot be compared, or columns with reserved names."""
     names = ", ".join(name for name, _ in found.columns)
@@ -217,47 +208,44 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
         Unreadable.METADATA_COLUMNS: f"columns with the names of Iceberg's metadata columns: {names}",
     }
     return RewriteError(
-        f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.\n"
-        "  Expected: columns with comparable types, and without names that the changelog or Iceberg reserves.\n"
-        f"  Found: {said[found.why]}.\n"
-        f"  To fix: {rebuild(model)}, or read the changes of a table without these columns."
-    )
+        f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.",
+        expected="columns with comparable types, and without names that the changelog or Iceberg reserves.",
+        found=f"{said[found.why]}.",
+        fix=f"{rebuild(model)}, or read the changes of a table without these columns.",
+    ).named("incomparable")
 
 
-@indexed
 def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> RewriteError:
     """After a schema change, an overwrite that only added rows cannot be read, due to delete files or column names."""
     return RewriteError(
-        f"{model} cannot read the rows that {described(commit)} added to {source}.\n"
-        "  Expected: an append, or an overwrite that only added rows. After such an overwrite, the table must keep "
-        "its columns, or have neither delete files nor columns with the names of Iceberg's changelog columns "
-        f"({', '.join(CHANGELOG_COLUMNS)}).\n"
-        "  Found: an overwrite that only added rows, a later change of the columns, and delete files or a column with "
-        "one of these names.\n"
-        f"  To fix: {rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
-        f"{setting('on_source_rewrite', 'upserts')}."
-    )
+        f"{model} cannot read the rows that {described(commit)} added to {source}.",
+        expected="an append, or an overwrite that only added rows. After such an overwrite, the table must keep its "
+        "columns, or have neither delete files nor columns with the names of Iceberg's changelog columns "
+        f"({', '.join(CHANGELOG_COLUMNS)}).",
+        found="an overwrite that only added rows, a later change of the columns, and delete files or a column with "
+        "one of these names.",
+        fix=f"{rebuild(model)}, or use {by_caller('ip_changelog()', 'run.changelog()', '--changelog')} or "
+        f"{setting('on_source_rewrite', 'upserts')}.",
+    ).named("unreadable-overwrite")
 
 
-@indexed
 def row_ids_repeated(source: TableName) -> SourceError:
     """Rows of the source have the same row id or none, so that moved rows cannot be distinguished from deleted rows."""
     rebuilt = by_caller("rebuild the models that read it (`dbt run --full-refresh`)", *_REBUILD_JOBS)
     return SourceError(
-        f"The rows that were deleted from {source} cannot be determined.\n"
-        "  Expected: a unique row id (_row_id) for each row, as in Iceberg's format v3.\n"
-        "  Found: rows with the same row id or without one. Their files were written for another table, or added twice "
-        "and changed by copy-on-write since, or a writer assigns wrong ids.\n"
-        f"  To fix: replace the table with its own rows, which assigns new ids (create or replace table … as select * "
-        f"from …), and {rebuilt}."
-    )
+        f"The rows that were deleted from {source} cannot be determined.",
+        expected="a unique row id (_row_id) for each row, as in Iceberg's format v3.",
+        found="rows with the same row id or without one. Their files were written for another table, or added twice "
+        "and changed by copy-on-write since, or a writer assigns wrong ids.",
+        fix="replace the table with its own rows, which assigns new ids (create or replace table … as select * from "
+        f"…), and {rebuilt}.",
+    ).named("row-ids-repeated")
 
 
-@indexed
 def too_many_additions(source: TableName, model: str, found: int) -> RewriteError:
     """The range has more separate overwrites that only added rows than one statement can read."""
     return RewriteError(
-        f"{source} has {found} separate overwrites that only added rows since {model} last read it.\n"
-        f"  Expected: at most {MAX_ADDITIONS}, which is the limit for one statement.\n"
-        f"  To fix: {rebuild(model)}, and run it more often."
-    )
+        f"{source} has {found} separate overwrites that only added rows since {model} last read it.",
+        expected=f"at most {MAX_ADDITIONS}, which is the limit for one statement.",
+        fix=f"{rebuild(model)}, and run it more often.",
+    ).named("too-many-additions")

@@ -8,13 +8,11 @@ from ..errors import StagingError
 from ..quantities import counted
 from ..sql import sql_name, sql_string
 from ..table.history import History, Snapshot, TableName
-from .entries import indexed
-from .wording import again, described, numbered, rebuild, set_checkpoint_command, set_checkpoint_ways, short
+from .wording import again, described, rebuild, set_checkpoint_command, set_checkpoint_ways, short
 
 _CAUSES = "spark.wap.id or spark.wap.branch in the session or a hook, or a statement that was executed twice"
 
 
-@indexed
 def not_on_the_branch(
     history: History,
     model: str,
@@ -26,53 +24,50 @@ def not_on_the_branch(
     """The run's branch does not have one commit for each statement. The table is unchanged."""
     detached = f", and {counted(len(held_back), 'snapshot')} of this run on no branch" if held_back else ""
     return StagingError(
-        f"The rows of {model} were not published: branch {branch} of {history.table} does not have one "
-        "commit for each statement.\n"
-        f"  Expected: {counted(statements, 'commit')} of this run on the branch, one for each statement.\n"
-        f"  Found: {counted(len(own), 'commit')}{detached}.\n"
-        f"  The table is unchanged. To fix: find and remove the cause, which may be {_CAUSES}. Then run the model "
-        "again."
-    )
+        f"The rows of {model} were not published: branch {branch} of {history.table} does not have one commit for "
+        "each statement.",
+        expected=f"{counted(statements, 'commit')} of this run on the branch, one for each statement.",
+        found=f"{counted(len(own), 'commit')}{detached}.",
+        state="The table is unchanged.",
+        fix=f"find and remove the cause, which may be {_CAUSES}. Then run the model again.",
+    ).named("not-on-the-branch")
 
 
-@indexed
 def on_main(history: History, model: str, found: Snapshot) -> StagingError:
     """A commit of a run was on main before the run was published."""
     return StagingError(
         f"{history.table} contains only a part of a run of {model}: a statement that should have been staged on a "
-        "branch was committed to main.\n"
-        "  Expected: no commit on main until the whole run is published.\n"
-        f"  Found: {described(found)}, which that run committed, with "
-        f"{counted(_since(history, found), 'commit')} after it.\n"
-        f"  No checkpoint covers its rows. To fix, one of:\n{numbered(_ways(history.table, model, found))}"
-    )
+        "branch was committed to main.",
+        expected="no commit on main until the whole run is published.",
+        found=f"{described(found)}, which that run committed, with {counted(_since(history, found), 'commit')} after "
+        "it.",
+        state="No checkpoint covers its rows.",
+        fix=_ways(history.table, model, found),
+    ).named("on-main")
 
 
-@indexed
 def half_published(history: History, model: str, found: Snapshot) -> StagingError:
     """The target contains only a part of an earlier run."""
     return StagingError(
-        f"{history.table} contains only a part of an earlier run of {model}.\n"
-        "  Expected: after each commit with ip.part-of-epoch in its summary, a commit with the checkpoint of that "
-        "run.\n"
-        f"  Found: {described(found)}, followed by {counted(_since(history, found), 'commit')} without a checkpoint of "
-        "that run.\n"
-        "  Its rows may be duplicated, or replaced only in part. To fix, one of:\n"
-        f"{numbered(_ways(history.table, model, found))}"
-    )
+        f"{history.table} contains only a part of an earlier run of {model}.",
+        expected="after each commit with ip.part-of-epoch in its summary, a commit with the checkpoint of that run.",
+        found=f"{described(found)}, followed by {counted(_since(history, found), 'commit')} without a checkpoint of "
+        "that run.",
+        state="Its rows may be duplicated, or replaced only in part.",
+        fix=_ways(history.table, model, found),
+    ).named("half-published")
 
 
-@indexed
 def published_twice(history: History, model: str, head: Snapshot, again: Snapshot) -> StagingError:
     """A statement of a published run was executed again after the run was checked."""
     return StagingError(
         f"{model} was published, but {history.table} has a second commit of one of its statements, with duplicate "
-        "rows.\n"
-        f"  Expected: {described(head)} as the last commit of this run.\n"
-        f"  Found: {described(again)} of the same run.\n"
-        "  To fix: if nothing was committed after these commits, run "
-        f"`{_rollback(history.table, head.snapshot_id)}`; otherwise {rebuild(model)}."
-    )
+        "rows.",
+        expected=f"{described(head)} as the last commit of this run.",
+        found=f"{described(again)} of the same run.",
+        fix=f"if nothing was committed after these commits, run `{_rollback(history.table, head.snapshot_id)}`; "
+        f"otherwise {rebuild(model)}.",
+    ).named("published-twice")
 
 
 def _since(history: History, found: Snapshot) -> int:

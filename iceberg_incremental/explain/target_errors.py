@@ -15,12 +15,10 @@ from ..table.partitions import LiveSpec, configured
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .caller import by_caller, setting
-from .entries import indexed
 from .wording import (
     command,
     described,
     full_refresh,
-    numbered,
     rebuild,
     set_checkpoint_command,
     set_checkpoint_ways,
@@ -28,31 +26,28 @@ from .wording import (
 )
 
 
-@indexed
 def must_not_rebuild(model: str, reason: str) -> CheckpointError:
     """A policy requires a rebuild of a model with ``full_refresh: false``."""
     return CheckpointError(
-        f"{model} must be rebuilt, but it is configured with full_refresh: false.\n"
-        f"  Found: {reason}\n"
-        f"  To fix: remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot "
-        f"the table has a source's rows, continue from there: {set_checkpoint_command(short(model))}."
-    )
+        f"{model} must be rebuilt, but it is configured with full_refresh: false.",
+        found=reason,
+        fix=f"remove full_refresh: false and run {full_refresh(model)}; or, if you know up to which snapshot the "
+        f"table has a source's rows, continue from there: {set_checkpoint_command(short(model))}.",
+    ).named("must-not-rebuild")
 
 
-@indexed
 def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
     """A model that reads net changes cannot be set back, because its table has rows from after the new position."""
     return CheckpointError(
-        f"{model} reads the net changes of {source}, so it cannot be set back to an earlier snapshot.\n"
-        f"  Expected: a position that is not before {described(before)}.\n"
+        f"{model} reads the net changes of {source}, so it cannot be set back to an earlier snapshot.",
+        expected=f"a position that is not before {described(before)}.\n"
         "  A row that changed after the earlier snapshot and then changed back is not a net change, but the table has "
-        "the intermediate value.\n"
-        f"  To fix: rebuild the model with {full_refresh(model)}. To set {target} itself back, roll it back: this also "
-        "restores its earlier checkpoint."
-    )
+        "the intermediate value.",
+        fix=f"rebuild the model with {full_refresh(model)}. To set {target} itself back, roll it back: this also "
+        "restores its earlier checkpoint.",
+    ).named("net-set-back")
 
 
-@indexed
 def missing_checkpoint(
     target: TableName, model: str, state: CheckpointState, keeps_metadata: int = 100
 ) -> CheckpointError:
@@ -76,17 +71,16 @@ def missing_checkpoint(
             found += f"the snapshots that would prove it have expired{_few_metadata_files(keeps_metadata)}"
         if not state.has_whole_history:
             adopt = _commands_for(name, unproven) or adopt
-    ways = [
-        f"rebuild it: {full_refresh(name)}",
-        *set_checkpoint_ways("if you know up to which snapshot its rows are complete, continue from there", adopt),
-        f"to rebuild automatically in such cases, set {setting('on_missing_checkpoint', 'full_refresh')}",
-    ]
     return CheckpointError(
-        f"{target} exists, but it has no checkpoint that records how far {model} has read its sources.\n"
-        f"  Expected: a table that this {by_caller('model', 'job', 'job')} built, with its checkpoint.\n"
-        f"  Found: {found}.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"{target} exists, but it has no checkpoint that records how far {model} has read its sources.",
+        expected=f"a table that this {by_caller('model', 'job', 'job')} built, with its checkpoint.",
+        found=f"{found}.",
+        fix=[
+            f"rebuild it: {full_refresh(name)}",
+            *set_checkpoint_ways("if you know up to which snapshot its rows are complete, continue from there", adopt),
+            f"to rebuild automatically in such cases, set {setting('on_missing_checkpoint', 'full_refresh')}",
+        ],
+    ).named("missing-checkpoint")
 
 
 def _commands_for(name: str, checkpoint: Checkpoint) -> str:
@@ -100,12 +94,11 @@ def _few_metadata_files(keeps_metadata: int) -> str:
     if keeps_metadata >= FEW_METADATA_FILES:
         return ""
     return (
-        f", and the older metadata files that would also prove it are no longer in the metadata log, since "
+        ", and the older metadata files that would also prove it are no longer in the metadata log, since "
         f"{PREVIOUS_VERSIONS} is {keeps_metadata}"
     )
 
 
-@indexed
 def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
     """At publication, a run can no longer prove the checkpoint from which it started.
 
@@ -113,21 +106,21 @@ def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_meta
     """
     name = short(model)
     adopt = _commands_for(name, checkpoint) or f"`{command('ip_set_checkpoint', model=name)}`"
-    ways = [
-        *set_checkpoint_ways(
-            "if nobody has rolled the table back since, keep more metadata files, and continue from where this run "
-            "started",
-            f"`{_keep_more_sql(target)}`, then {adopt}",
-        ),
-        f"rebuild it: {full_refresh(name)}",
-    ]
     return CheckpointError(
-        f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.\n"
-        f"  Expected: the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.\n"
-        "  Found: the snapshot has expired, and the last metadata file that contains it is no longer in the metadata "
-        f"log. The commits of this run removed the file, since {PREVIOUS_VERSIONS} is {keeps_metadata}.\n"
-        f"  This run published nothing. To fix, one of:\n{numbered(ways)}"
-    )
+        f"The rows of {model} could not be published: the checkpoint of {target} can no longer be proven.",
+        expected=f"the snapshot of epoch {checkpoint.epoch} in the table's history or in an older metadata file.",
+        found="the snapshot has expired, and the last metadata file that contains it is no longer in the metadata "
+        f"log. The commits of this run removed the file, since {PREVIOUS_VERSIONS} is {keeps_metadata}.",
+        state="This run published nothing.",
+        fix=[
+            *set_checkpoint_ways(
+                "if nobody has rolled the table back since, keep more metadata files, and continue from where this "
+                "run started",
+                f"`{_keep_more_sql(target)}`, then {adopt}",
+            ),
+            f"rebuild it: {full_refresh(name)}",
+        ],
+    ).named("proof-lost")
 
 
 def keeps_layout(
@@ -163,8 +156,8 @@ def keeps_layout(
         return None
     rebuilding = "" if keeps_history else f", or rebuild the table: {full_refresh(model)}"
     return (
-        f"{target.table} keeps its layout: {'; '.join(found)}. Runs of {model} do not alter an existing table. "
-        f"To apply the config, use ALTER TABLE{rebuilding}."
+        f"{target.table} keeps its layout: {'; '.join(found)}. Runs of {model} do not alter an existing table. To "
+        f"apply the config, use ALTER TABLE{rebuilding}."
     )
 
 
@@ -172,8 +165,8 @@ def keeps_few_metadata_files(target: TableName, model: str, keeps_metadata: int)
     """The warning that a table keeps too few older metadata files to prove its checkpoint after an expiry."""
     return (
         f"{target} keeps {counted(keeps_metadata, 'older metadata file')} ({PREVIOUS_VERSIONS}). If another tool "
-        f"expires the snapshot with the checkpoint of {model}, the checkpoint can no longer be proven. Keep at "
-        f"least {FEW_METADATA_FILES}: set the property in the model's tblproperties, or run: {_keep_more_sql(target)}"
+        f"expires the snapshot with the checkpoint of {model}, the checkpoint can no longer be proven. Keep at least "
+        f"{FEW_METADATA_FILES}: set the property in the model's tblproperties, or run: {_keep_more_sql(target)}"
     )
 
 
@@ -181,19 +174,17 @@ def _keep_more_sql(target: TableName) -> str:
     return f"ALTER TABLE {target.sql} SET TBLPROPERTIES ('{PREVIOUS_VERSIONS}' = '100')"
 
 
-@indexed
 def unreadable_checkpoint(error: UnreadableCheckpoint) -> CheckpointError:
     """This version of the package cannot read the checkpoint of a table."""
     place = f"the property '{KEY}' of {error.place.table}"
     if error.place.snapshot_id is not None:
         place = f"the summary of snapshot {error.place.snapshot_id} of {error.place.table}"
     return CheckpointError(
-        f"The checkpoint in {place} cannot be read.\n"
-        f"  Expected: a checkpoint of version {VERSION}, in the format of this package.\n"
-        f"  Found: {_flaw(error)}.\n"
-        "  To fix: if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise "
-        f"{rebuild('<model>')}."
-    )
+        f"The checkpoint in {place} cannot be read.",
+        expected=f"a checkpoint of version {VERSION}, in the format of this package.",
+        found=f"{_flaw(error)}.",
+        fix=f"if a newer version of dbt-spark-iceberg wrote it, use that version; otherwise {rebuild('<model>')}.",
+    ).named("unreadable-checkpoint")
 
 
 def _flaw(error: UnreadableCheckpoint) -> str:
@@ -208,80 +199,74 @@ def _flaw(error: UnreadableCheckpoint) -> str:
     }[error.flaw]
 
 
-@indexed
 def other_model(target: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
     """The target's checkpoint names another model."""
     who = by_caller("model", "job", "job")
     in_dbt = (
-        f"if the model was renamed, adopt the table with `{command('ip_set_checkpoint', model=short(model))}`"
-        "; otherwise set a different alias for the model"
+        f"if the model was renamed, adopt the table with `{command('ip_set_checkpoint', model=short(model))}`; "
+        "otherwise set a different alias for the model"
     )
     continues = "to continue the table of that writer, pass {}; otherwise use another target"
     in_job = (continues.format(f'name="{checkpoint.model}"'), continues.format(f"--name {checkpoint.model}"))
     return CheckpointError(
-        f"The checkpoint of {target} does not belong to {model}.\n"
-        f"  Expected: a table that {model} built.\n"
-        f"  Found: epoch {checkpoint.epoch} of {checkpoint.model}. The {who} was renamed, the table is a "
-        f"clone of the table of {checkpoint.model}, or another project writes this table too.\n"
-        f"  To fix: {by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}."
-    )
+        f"The checkpoint of {target} does not belong to {model}.",
+        expected=f"a table that {model} built.",
+        found=f"epoch {checkpoint.epoch} of {checkpoint.model}. The {who} was renamed, the table is a clone of the "
+        f"table of {checkpoint.model}, or another project writes this table too.",
+        fix=f"{by_caller(in_dbt, *in_job)}, or rebuild the table with {full_refresh(model)}.",
+    ).named("other-model")
 
 
-@indexed
 def new_source(source: TableName, model: str, checkpoint: Checkpoint) -> CheckpointError:
     """The model's SQL reads the changes of a source that is not in its checkpoint."""
     name = short(model)
     known = ", ".join(checkpoint.sources) or "none"
     where = by_caller("the model's SQL", "the job", "the arguments")
-    ways = [
-        f"rebuild the {by_caller('model', 'table', 'table')} with this source: {full_refresh(name)}",
-        *set_checkpoint_ways("start after one of its snapshots", set_checkpoint_command(name, source)),
-    ]
     return CheckpointError(
-        f"{model} reads the changes of {source}, but its checkpoint has no position for this source.\n"
-        f"  Expected: a source that is in the checkpoint: {known}.\n"
-        f"  Found: a source that was added to {where} or renamed.\n"
-        f"  To fix, one of:\n{numbered(ways)}"
-    )
+        f"{model} reads the changes of {source}, but its checkpoint has no position for this source.",
+        expected=f"a source that is in the checkpoint: {known}.",
+        found=f"a source that was added to {where} or renamed.",
+        fix=[
+            f"rebuild the {by_caller('model', 'table', 'table')} with this source: {full_refresh(name)}",
+            *set_checkpoint_ways("start after one of its snapshots", set_checkpoint_command(name, source)),
+        ],
+    ).named("new-source")
 
 
-@indexed
 def partial_build(target: TableName, model: str) -> CheckpointError:
     """A checkpoint cannot be set, because the table was built with ``--empty`` or ``--sample``."""
     return CheckpointError(
-        f"{target} was built with --empty or --sample, so no run can continue from its rows.\n"
-        f"  Expected: a table with all rows of a source up to a snapshot.\n"
-        f"  To fix: run {short(model)}. The run builds the whole table."
-    )
+        f"{target} was built with --empty or --sample, so no run can continue from its rows.",
+        expected="a table with all rows of a source up to a snapshot.",
+        fix=f"run {short(model)}. The run builds the whole table.",
+    ).named("partial-build")
 
 
-@indexed
 def not_built_by(target: TableName, model: str, found: str) -> CheckpointError:
     """A table with the target's name has another format."""
     return CheckpointError(
-        f"{target} already exists as a table of format {found}, which {model} did not build.\n"
-        "  Expected: no table, or an Iceberg table that this model built.\n"
-        "  To fix, one of:\n"
-        f"    1. replace the table and all its rows: {full_refresh(model)}\n"
-        "    2. keep the table, and set a different alias for the model\n"
-        "    3. keep its rows: convert it to Iceberg first, then adopt it with `dbt run-operation ip_set_checkpoint`. "
-        "CALL <catalog>.system.migrate converts Parquet, ORC and Avro tables"
-    )
+        f"{target} already exists as a table of format {found}, which {model} did not build.",
+        expected="no table, or an Iceberg table that this model built.",
+        fix=[
+            f"replace the table and all its rows: {full_refresh(model)}",
+            "keep the table, and set a different alias for the model",
+            "keep its rows: convert it to Iceberg first, then adopt it with `dbt run-operation ip_set_checkpoint`. "
+            "CALL <catalog>.system.migrate converts Parquet, ORC and Avro tables",
+        ],
+    ).named("not-built-by")
 
 
-@indexed
 def other_partitioning(target: TableName, model: str, configured: Sequence[str], found: Sequence[str]) -> ConfigError:
     """A table does not have the partitioning that its model's ``insert_overwrite`` requires."""
     return ConfigError(
         f"The partitions of {target} differ from partition_by of {model}, so insert_overwrite would replace the wrong "
-        "rows.\n"
-        f"  Expected: partition_by {', '.join(configured)}.\n"
-        f"  Found: {', '.join(found) or 'no partitions'}.\n"
-        f"  To fix: rebuild the table with {full_refresh(model)}, or set partition_by to the partitions of the table."
-    )
+        "rows.",
+        expected=f"partition_by {', '.join(configured)}.",
+        found=f"{', '.join(found) or 'no partitions'}.",
+        fix=f"rebuild the table with {full_refresh(model)}, or set partition_by to the partitions of the table.",
+    ).named("other-partitioning")
 
 
-@indexed
 def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> ConfigError:
     """Live data files are in partitions of older specs, which INSERT OVERWRITE does not replace."""
     found = "; ".join(
@@ -291,15 +276,15 @@ def other_specs(target: TableName, model: str, specs: Sequence[LiveSpec]) -> Con
         for spec in specs
     )
     call = f"CALL {sql_name(target.catalog)}.system.rewrite_data_files"
-    ways = [
-        "rewrite all files into the current partitions, and run the model again: "
-        f"`{call}(table => {sql_string(target.sql)}, options => map('rewrite-all', 'true'))`",
-        f"rebuild the model: {full_refresh(model)}",
-    ]
     return ConfigError(
         f"The partitioning of {target} was changed, and some data files still have the old one. The insert_overwrite "
-        f"of {model} would duplicate their rows instead of replacing them.\n"
-        "  Expected: all data files in partitions of the table's current spec.\n"
-        f"  Found: {found}.\n"
-        f"  The table is as it was before the run. To fix, one of:\n{numbered(ways)}"
-    )
+        f"of {model} would duplicate their rows instead of replacing them.",
+        expected="all data files in partitions of the table's current spec.",
+        found=f"{found}.",
+        state="The table is as it was before the run.",
+        fix=[
+            f"rewrite all files into the current partitions, and run the model again: `{call}(table => "
+            f"{sql_string(target.sql)}, options => map('rewrite-all', 'true'))`",
+            f"rebuild the model: {full_refresh(model)}",
+        ],
+    ).named("other-specs")

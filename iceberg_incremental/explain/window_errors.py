@@ -9,11 +9,9 @@ from ..plan.event_window import EventWindow
 from ..plan.policy import Policy, Strategy
 from ..table.checkpoint import Position
 from ..table.history import TableName
-from .entries import indexed
 from .wording import described, full_refresh, short
 
 
-@indexed
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A run with an event-time window cannot reprocess it."""
     if full_refresh:
@@ -23,71 +21,64 @@ def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     else:
         found, way = f"incremental_strategy '{policy.strategy.value}'", "omit these options, or change the strategy"
     return ConfigError(
-        f"{model} cannot reprocess an event-time window.\n"
-        "  Expected: --event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
-        "which replace existing rows, and without --full-refresh.\n"
-        f"  Found: {found}.\n"
-        f"  To fix: {way}."
-    )
+        f"{model} cannot reprocess an event-time window.",
+        expected="--event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
+        "which replace existing rows, and without --full-refresh.",
+        found=f"{found}.",
+        fix=f"{way}.",
+    ).named("no-window")
 
 
-@indexed
 def window_cuts_partitions(window: EventWindow, model: str, event_time: str, partition_by: object) -> ConfigError:
     """With ``insert_overwrite``, the window does not consist of whole partitions."""
     return ConfigError(
-        f"The window {window} does not consist of whole partitions of {model}.\n"
-        f"  Expected: with insert_overwrite, a partition_by on the model's event_time, {event_time}, and a window that "
-        "starts and ends at partition boundaries. Otherwise, rows outside the window would be overwritten.\n"
-        f"  Found: partition_by {partition_by!r}.\n"
-        "  To fix: widen the window to whole partitions, or use incremental_strategy 'merge'."
-    )
+        f"The window {window} does not consist of whole partitions of {model}.",
+        expected=f"with insert_overwrite, a partition_by on the model's event_time, {event_time}, and a window that "
+        "starts and ends at partition boundaries. Otherwise, rows outside the window would be overwritten.",
+        found=f"partition_by {partition_by!r}.",
+        fix="widen the window to whole partitions, or use incremental_strategy 'merge'.",
+    ).named("window-cuts-partitions")
 
 
-@indexed
 def window_of_itself(model: str) -> ConfigError:
     """A model that reads its own table was run with an event-time window."""
     return ConfigError(
-        f"{model} cannot reprocess an event-time window, since its SQL reads its own table.\n"
-        "  Expected: SQL that does not read the model's own table. Rows of the window that are already there "
-        "would count twice.\n"
-        "  Found: the name of the table in the compiled SQL.\n"
-        f"  To fix: recompute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}."
-    )
+        f"{model} cannot reprocess an event-time window, since its SQL reads its own table.",
+        expected="SQL that does not read the model's own table. Rows of the window that are already there would count "
+        "twice.",
+        found="the name of the table in the compiled SQL.",
+        fix=f"recompute whole groups with ip_changed_groups(), or rebuild the model with {full_refresh(model)}.",
+    ).named("window-of-itself")
 
 
-@indexed
 def other_event_times(model: str, event_time: str, others: Iterable[str]) -> ConfigError:
     """With ``insert_overwrite``, sources have a different ``event_time`` from the model's."""
     return ConfigError(
-        f"{model} cannot overwrite the partitions of an event-time window.\n"
-        f"  Expected: with insert_overwrite, each source with an event_time has the same event_time as the model, "
-        f"{event_time}, so that all rows of a partition are read again.\n"
-        f"  Found: {', '.join(sorted(others))}.\n"
-        "  To fix: set the same event_time, or use incremental_strategy 'merge'."
-    )
+        f"{model} cannot overwrite the partitions of an event-time window.",
+        expected="with insert_overwrite, each source with an event_time has the same event_time as the model, "
+        f"{event_time}, so that all rows of a partition are read again.",
+        found=f"{', '.join(sorted(others))}.",
+        fix="set the same event_time, or use incremental_strategy 'merge'.",
+    ).named("other-event-times")
 
 
-@indexed
 def rows_without_key(model: str, keys: Sequence[str]) -> ConfigError:
     """A window has rows with NULL in the ``unique_key``, which do not replace the same rows of the table."""
     return ConfigError(
         f"{model} cannot reprocess an event-time window, since rows of the window have NULL in unique_key "
-        f"({', '.join(keys)}).\n"
-        "  Expected: a value in each of these columns. A row with NULL replaces no row, so the table would have it "
-        "twice.\n"
-        f"  To fix: filter these rows out, replace NULL in the SQL, or rebuild the model with {full_refresh(model)}."
-    )
+        f"({', '.join(keys)}).",
+        expected="a value in each of these columns. A row with NULL replaces no row, so the table would have it twice.",
+        fix=f"filter these rows out, replace NULL in the SQL, or rebuild the model with {full_refresh(model)}.",
+    ).named("rows-without-key")
 
 
-@indexed
 def no_event_time(source: TableName, model: str) -> ConfigError:
     """A source has no ``event_time``, which a run with an event-time window requires."""
     return ConfigError(
-        f"{model} cannot reprocess an event-time window: {source} has no event_time.\n"
-        "  Expected: the config event_time on every source and model whose changes it reads.\n"
-        "  To fix: set event_time in its properties, as for dbt's microbatch, or set the model back with "
-        "ip_set_checkpoint."
-    )
+        f"{model} cannot reprocess an event-time window: {source} has no event_time.",
+        expected="the config event_time on every source and model whose changes it reads.",
+        fix="set event_time in its properties, as for dbt's microbatch, or set the model back with ip_set_checkpoint.",
+    ).named("no-event-time")
 
 
 def outside_window(window: EventWindow, event_time: str) -> str:
@@ -98,12 +89,11 @@ def outside_window(window: EventWindow, event_time: str) -> str:
     )
 
 
-@indexed
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
     """The source snapshot at which the event-time window must be read no longer exists."""
     return HistoryBreakError(
-        f"{model} cannot reprocess a window of {source}, because the snapshot that it has read no longer exists.\n"
-        f"  Expected: {described(position)}, the position in the model's checkpoint.\n"
-        "  Found: the snapshot has expired, or the table was replaced or rolled back since.\n"
-        f"  To fix: run the model without a window first (`dbt run --select {short(model)}`), then again with it."
-    )
+        f"{model} cannot reprocess a window of {source}, because the snapshot that it has read no longer exists.",
+        expected=f"{described(position)}, the position in the model's checkpoint.",
+        found="the snapshot has expired, or the table was replaced or rolled back since.",
+        fix=f"run the model without a window first (`dbt run --select {short(model)}`), then again with it.",
+    ).named("window-is-gone")

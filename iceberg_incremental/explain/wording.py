@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..errors import IncrementalError
+from ..errors import IncrementalError, message
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..plan.event_window import EventWindow
@@ -23,11 +23,6 @@ def again() -> str:
     return by_caller(
         "run the model again", "run the job again", "call capture again, and write the job's rows to the new branch"
     )
-
-
-def run_again() -> str:
-    """The fix for a run that published nothing."""
-    return f"This run published nothing. To fix: {again()}"
 
 
 def one_run_at_a_time() -> str:
@@ -136,11 +131,6 @@ DETERMINISTIC = "compute these values from columns of the row, for example sha2(
 """The advice to make SQL deterministic."""
 
 
-def numbered(ways: Sequence[str]) -> str:
-    """A numbered list of fixes."""
-    return "\n".join(f"    {number}. {way}" for number, way in enumerate(ways, 1))
-
-
 def calls(functions: Sequence[str]) -> str:
     """Calls of two or more functions, as a list in a sentence."""
     *most, last = (f"{function}()" for function in functions)
@@ -187,8 +177,7 @@ def reads_again(model: str, source: str, before: Position) -> str:
     back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
     return (
         f"This is before {described(before)} of {source}, which the model has already read. The next run reads the "
-        "rows in between again and appends them, so delete them from the table first. "
-        f"To undo this: `{back}`"
+        f"rows in between again and appends them, so delete them from the table first. To undo this: `{back}`"
     )
 
 
@@ -224,23 +213,23 @@ def replaces_all_next(model: str) -> str:
 
 def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
     """The warning that a source's tag could not be created or dropped."""
-    return (
-        f"{model} does not hold its position in {source}.\n"
-        "  Expected: a tag in the source, since `hold_source` is set.\n"
-        f"  Found: {error.msg.strip()}\n"
-        "  To fix: allow dbt's user to alter this table, or remove `hold_source`. This run continues. Without the tag, "
-        "an expiry of the source's snapshots can remove commits that have not been read yet. The next run then reports "
-        "this."
+    return message(
+        f"{model} does not hold its position in {source}.",
+        expected="a tag in the source, since `hold_source` is set.",
+        found=error.msg.strip(),
+        fix="allow dbt's user to alter this table, or remove `hold_source`. This run continues. Without the tag, an "
+        "expiry of the source's snapshots can remove commits that have not been read yet. The next run then reports "
+        "this.",
     )
 
 
 def clone_left(clone: TableName, statements: Sequence[str], error: IncrementalError) -> str:
     """The warning that a failed clone may leave something. ``statements``: those that remove it."""
-    return (
-        f"The clone {clone} failed, and what it created may remain.\n"
-        f"  Found: {error.msg.strip()}\n"
-        f"  To fix: if {clone} is not complete, run {'; '.join(f'`{each}`' for each in statements)}. Otherwise, files "
-        "of the cloned table are kept until the branch expires."
+    return message(
+        f"The clone {clone} failed, and what it created may remain.",
+        found=error.msg.strip(),
+        fix=f"if {clone} is not complete, run {'; '.join(f'`{each}`' for each in statements)}. Otherwise, files of "
+        "the cloned table are kept until the branch expires.",
     )
 
 
@@ -284,8 +273,8 @@ def limits_changes(model: str, captured: Sequence[str]) -> str:
 def skips_below_maximum(model: str) -> str:
     """The warning that a model has a watermark beside a capture."""
     return (
-        f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that arrive "
-        "late, with a lower value, are never read. Each run already reads only new rows: remove this condition."
+        f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that "
+        "arrive late, with a lower value, are never read. Each run already reads only new rows: remove this condition."
     )
 
 
@@ -301,8 +290,8 @@ def merges_whole_tables(model: str) -> str:
 def keeps_deleted(model: str) -> str:
     """The warning that deletions of a changelog are not applied."""
     return (
-        f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes needs "
-        "all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
+        f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes "
+        "needs all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
         "incremental_strategy: merge and on_source_rewrite: upserts."
     )
 

@@ -84,7 +84,7 @@ class PyIcebergCatalog:
         except (NoSuchIcebergTableError, NoSuchPropertyException) as error:
             if "iceberg-view" in str(error).lower():
                 raise metadata_errors.view(table) from error
-            raise metadata_errors.not_iceberg(table, provider=None) from error
+            raise metadata_errors.other_format(table, provider=None) from error
         except NoSuchTableError:
             if _is_view(catalog, identifier):
                 raise metadata_errors.view(table) from None

@@ -60,7 +60,7 @@ class SparkReader(MetadataReader):
             return None
         if not shown.get(_FORMAT, "").startswith("iceberg/") or _CURRENT not in shown:
             provider = self._provider(table)
-            raise metadata_errors.view(table) if provider is None else metadata_errors.not_iceberg(table, provider)
+            raise metadata_errors.view(table) if provider is None else metadata_errors.other_format(table, provider)
         # Snapshots are read after the refs. A commit between the two statements then adds a snapshot that no ref needs,
         # and the snapshot of each ref is found.
         listed = self._select(table, "refs", _REF)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from iceberg_incremental.errors import message
+
 _DETAILS = re.compile(r'details = "(.*?)"$', re.MULTILINE)
 _SSL = re.compile(r"ssl|handshake|certificate|tls", re.IGNORECASE)
 
@@ -27,22 +29,22 @@ def details(text: str) -> str:
 
 def lost(found: str) -> str:
     """The connection was lost during a statement, or between two statements."""
-    return (
-        "The connection to the Spark Connect server was lost.\n"
-        "  Expected: a server that keeps this connection's session while the connection is open.\n"
-        f"  Found: {found}\n"
-        "  To fix: run dbt again once the server is up. It is unknown whether the statement completed; it was "
-        "not sent again."
+    return message(
+        "The connection to the Spark Connect server was lost.",
+        expected="a server that keeps this connection's session while the connection is open.",
+        found=found,
+        fix="run dbt again once the server is up. It is unknown whether the statement completed; it was not sent "
+        "again.",
     )
 
 
 def refused(found: str) -> str:
     """The server refuses this client."""
-    return (
-        "The Spark Connect server refuses this client.\n"
-        "  Expected: a token that the server accepts.\n"
-        f"  Found: {found}\n"
-        "  To fix: set the server's token as `token` in the profile, or in `remote`."
+    return message(
+        "The Spark Connect server refuses this client.",
+        expected="a token that the server accepts.",
+        found=found,
+        fix="set the server's token as `token` in the profile, or in `remote`.",
     )
 
 
@@ -55,11 +57,11 @@ def unreachable(address: str, use_ssl: bool, found: str) -> str:
         )
     else:
         fix = "start the server, or correct `host` and `port`, or `remote`, in the profile."
-    return (
-        f"The Spark Connect server at {address} is unreachable.\n"
-        "  Expected: a server that responds at this address.\n"
-        f"  Found: {found}\n"
-        f"  To fix: {fix}"
+    return message(
+        f"The Spark Connect server at {address} is unreachable.",
+        expected="a server that responds at this address.",
+        found=found,
+        fix=fix,
     )
 
 
