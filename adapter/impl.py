@@ -27,6 +27,7 @@ from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.sql import sql_name
 
 from .__version__ import version
+from .as_dbt import AsDbt
 from .lineage.start import listen
 from .profile.credentials import SparkIcebergCredentials, project_folder
 from .project.dispatch import search_adapter
@@ -38,7 +39,6 @@ from .relations.relation import SparkIcebergRelation
 from .relations.tables import SparkIcebergConfig
 from .spark import debug, engine_log, interrupt, quick_exit
 from .spark.access import SparkAccess
-from .spark.as_dbt import AsDbt
 from .spark.connections import SparkIcebergConnectionManager
 from .spark.in_process import early_start
 from .spark.port import DbtSpark

@@ -59,26 +59,32 @@ def message(what: str, *, expected: str = "", found: str = "", state: str = "", 
 
 
 class IncrementalError(Exception):
-    """The base class of all errors of incremental processing. The arguments are those of ``message``.
+    """The base class of all errors of incremental processing.
 
-    ``name``: the name of the error's entry in the index of errors, if it has one.
+    ``what``, ``expected``, ``found``, ``state`` and ``fix`` are the parts of its ``message``. ``name``: the name of its
+    entry in the index of errors, or an empty string.
     """
 
     def __init__(
         self, what: str, *, expected: str = "", found: str = "", state: str = "", fix: str | Sequence[str] = ()
     ) -> None:
-        self.msg = message(what, expected=expected, found=found, state=state, fix=fix)
-        super().__init__(self.msg)
+        super().__init__(what)
+        self.what, self.expected, self.found, self.state, self.fix = what, expected, found, state, fix
         self.name = ""
 
     def named(self: _Error, name: str) -> _Error:
-        """This error with an entry in the index of errors, which the last line of its message refers to.
+        """This error with an entry in the index of errors, which the last line of its message names.
 
         Never change a name, because users search for it and link to it.
         """
         self.name = name
-        self.msg += f"\n  More: {INDEX} {name}"
         return self
+
+    @property
+    def msg(self) -> str:
+        """The message, as users see it."""
+        text = message(self.what, expected=self.expected, found=self.found, state=self.state, fix=self.fix)
+        return f"{text}\n  More: {INDEX} {self.name}" if self.name else text
 
     def __str__(self) -> str:
         return self.msg

@@ -32,7 +32,7 @@ from ..project.data_tests import (
     rendered,
 )
 from ..project.graph import Node
-from . import audit_errors
+from . import hook_errors
 from .invocation import ModelRun, Room
 
 logger = AdapterLogger("SparkIceberg")
@@ -56,15 +56,15 @@ class AuditHooks(Room):
             return
         later, tests = built_at_any_time(graph, plan.model, selected), list(generic_tests_of(graph, plan.model))
         if not tests and plan.is_rebuild:
-            logger.warning(audit_errors.nothing_to_audit(plan.model))
+            logger.warning(hook_errors.nothing_to_audit(plan.model))
         for test in tests:
             if (reason := _not_in_a_run(test, graph, later)) is not None:
-                logger.info(audit_errors.left_out(plan.model, test, reason))
+                logger.info(hook_errors.left_out(plan.model, test, reason))
                 continue
             try:
                 arguments = rendered(test, graph, lambda each: self._relation_of(plan, graph, each, selected), render)
             except ValueError as error:
-                raise audit_errors.audit_test_failed_to_run(plan.model, test, str(error)) from error
+                raise hook_errors.audit_test_failed_to_run(plan.model, test, str(error)) from error
             found.audits.append(Audit(test, arguments))
 
     def audited_rows(self, node: Node, rows: str, properties: Mapping[str, str]) -> str:
@@ -106,7 +106,7 @@ class AuditHooks(Room):
                 now = self._adapter.metadata_reader().load(found.run.plan.name)
                 if now is None or now.current_snapshot_id != published.snapshot_id:
                     return None
-                logger.info(audit_errors.known(audit, published.snapshot_id))
+                logger.info(hook_errors.known(audit, published.snapshot_id))
                 return {"failures": audit.failures, "warns": audit.verdict == WARN}
         return None
 
@@ -129,24 +129,24 @@ class AuditHooks(Room):
             try:
                 ((failures, should_warn, should_error),) = self._adapter.spark.rows(self._sql_of(plan, audit, staged))
             except (DbtRuntimeError, StatementError) as error:
-                raise audit_errors.audit_test_failed_to_run(plan.model, audit.test, error.msg.strip()) from error
+                raise hook_errors.audit_test_failed_to_run(plan.model, audit.test, error.msg.strip()) from error
             audit.failures = int(failures or 0)
             audit.verdict = audit.test.verdict(should_warn=bool(should_warn), should_error=bool(should_error))
         failed = [audit for audit in found.audits if audit.verdict == FAIL]
         if failed:
-            raise audit_errors.audit_failed(plan.model, failed)
+            raise hook_errors.audit_failed(plan.model, failed)
         for audit in found.audits:
             if audit.verdict == WARN:
-                logger.warning(audit_errors.warned(plan.model, audit))
+                logger.warning(hook_errors.warned(plan.model, audit))
 
     def _require_own(self, plan: RunPlan, table: TableName) -> None:
         """Raise ConfigError if a table with the name of the audit table was not created by an audit."""
         try:
             existing = self._adapter.metadata_reader().load(table)
         except NotIcebergError as error:
-            raise audit_errors.audit_table_in_the_way(plan.model, table) from error
+            raise hook_errors.audit_table_in_the_way(plan.model, table) from error
         if existing is not None and AUDIT_KEY not in existing.properties:
-            raise audit_errors.audit_table_in_the_way(plan.model, table)
+            raise hook_errors.audit_table_in_the_way(plan.model, table)
 
     def _own_snapshot(self, plan: RunPlan, table: TableName) -> int:
         """The id of the snapshot that this run wrote to the audit table.
@@ -172,7 +172,7 @@ class AuditHooks(Room):
         arguments = {key: staged if value == own else value for key, value in audit.arguments.items()}
         sql = execute(test.macro, project=test.package, kwargs={"model": judged, **arguments})
         if (reason := reads_elsewhere(str(sql), staged.render(), plan.name)) is not None:
-            raise audit_errors.audit_test_failed_to_run(plan.model, test, reason)
+            raise hook_errors.audit_test_failed_to_run(plan.model, test, reason)
         limited = execute("get_limit_subquery_sql", kwargs={"sql": str(sql), "limit": test.limit})
         return str(
             execute(

@@ -15,7 +15,7 @@ from iceberg_incremental.table.clone import NO_REMOVAL, RETENTION, still_forbidd
 
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
-from . import clone_config_errors
+from . import hook_errors
 from .invocation import Room
 
 _WAYS = ("clone", "table", "view")
@@ -34,7 +34,7 @@ class CloneHooks(Room):
             require_two(self._adapter.metadata_reader(), *map(self._adapter.lookup.table_name, (origin, existing)))
         chosen = node["config"].get("clone_as") or _WAYS[0]
         if chosen not in _WAYS:
-            raise clone_config_errors.unknown_clone_as(str(node["unique_id"]), chosen, _WAYS)
+            raise hook_errors.unknown_clone_as(str(node["unique_id"]), chosen, _WAYS)
         if origin is None or not origin.is_table:
             return "view"
         if chosen == "clone" and self._adapter.lookup.provider(origin) != ICEBERG:
@@ -74,5 +74,5 @@ def _retention(config: Mapping[str, Any], node: Node) -> timedelta:
     value = config.get("clone_retention")
     found = RETENTION if value is None else duration(value)
     if not found:
-        raise clone_config_errors.unknown_retention(str(node["unique_id"]), value)
+        raise hook_errors.unknown_retention(str(node["unique_id"]), value)
     return found

@@ -16,9 +16,9 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 
-from ..operations import freshness_errors
+from ..as_dbt import raising_dbts
+from ..operations import operation_errors
 from ..relations.many import over_many
-from ..spark.as_dbt import raising_dbts
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -56,10 +56,10 @@ def last_modified(reader: MetadataReader, source: TableName) -> datetime | None:
     try:
         history = reader.load(source)
     except NotIcebergError as error:
-        raise freshness_errors.freshness_of_no_iceberg_table(error, source) from error
+        raise operation_errors.freshness_of_no_iceberg_table(error, source) from error
     if history is None:
-        raise freshness_errors.freshness_of_no_table(source)
+        raise operation_errors.freshness_of_no_table(source)
     found = last_change(history, reader.older(history))
     if isinstance(found, LastChangeExpired):
-        raise freshness_errors.last_change_expired(source, found.known)
+        raise operation_errors.last_change_expired(source, found.known)
     return None if found is None else datetime.fromtimestamp(found.timestamp_ms / 1000, timezone.utc)

@@ -20,7 +20,7 @@ from iceberg_incremental.plan.policy import OnSqlChange, Strategy
 from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
-from ..project import partition_config, python_errors
+from ..project import partition_config, project_errors
 from ..project.graph import Node
 from ..project.own_table import reads_itself
 from .invocation import Room
@@ -42,7 +42,7 @@ class ModelHooks(Room):
         if found is None or not (found.run.plan.captured or found.run.plan.passes_through):
             self._invocations.policy(node)
             if node.get("language") == "python":
-                raise python_errors.no_capture_in_python(node["unique_id"], list(READS))
+                raise project_errors.no_capture_in_python(node["unique_id"], list(READS))
             only_incremental = found is not None and found.run.plan.reads.has_incremental_calls
             is_plain = found is not None and found.plain is not None
             raise model_errors.no_capture(

@@ -13,13 +13,13 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.expose.value_range import ValueRange
 from iceberg_incremental.write.held_changes import HeldChanges
 
+from ..as_dbt import of_dbt
 from ..operations.arguments import ARGUMENTS
-from ..project import python_errors
+from ..project import project_errors
 from ..project.conditional_reads import CHANGES
 from ..project.graph import Node
 from ..project.own_table import reads_itself
 from ..project.python_calls import Parent, calls_in, key_of, require_known
-from ..spark.as_dbt import of_dbt
 from ..spark.python_models import PythonModel
 from .adapter import Adapter
 from .capture import CaptureHooks
@@ -89,7 +89,7 @@ class PythonModelHooks(Room):
         """
         name, file = str(node["unique_id"]), str(node["original_file_path"])
         model = PythonModel(
-            name, file, code, list(READS), key_of, lambda each: of_dbt(python_errors.unknown_read(each, name))
+            name, file, code, list(READS), key_of, lambda each: of_dbt(project_errors.unknown_read(each, name))
         )
         found = self._invocations.if_opened(node)
         if found is not None and found.run.plan.action is Action.APPLY and reads_itself(node, found.run.plan.name):
@@ -97,7 +97,7 @@ class PythonModelHooks(Room):
         self._adapter.connections.run_python(model, str(view.identifier), once=once)
         left_out = [key for key in model.reads.keys() - model.called if json.loads(key)[0] in CHANGES]
         if left_out:
-            raise python_errors.not_read(name, map(_text, left_out))
+            raise project_errors.not_read(name, map(_text, left_out))
         return f"select * from {view.render()}"
 
 

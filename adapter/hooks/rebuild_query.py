@@ -25,7 +25,7 @@ from iceberg_incremental.write.apply_changes import kept_rows_sql
 from iceberg_incremental.write.strategy_config import compared_columns
 from iceberg_incremental.write.writer import Writer
 
-from ..operations import verification_errors
+from ..operations import operation_errors
 from ..project import graph as project
 from ..project.compiled import compiled_code
 from ..project.conditional_reads import reads_of
@@ -127,7 +127,7 @@ class RebuildQueries:
     def _of_plain_sql(self, found: ModelRun, code: str, model: ModelContext) -> RebuildQuery:
         found.plain = plain = self._plain_sql.read(code, model)
         if not plain.mentions and self._invocations.tables_of(model):
-            raise verification_errors.sources_not_pinned(model.unique_id)
+            raise operation_errors.sources_not_pinned(model.unique_id)
         self._plain_sql.capture_sources(found, plain, model)
         sql = plain.pinned(plain.relation)
         columns = self._plain_sql.columns(sql)

@@ -11,7 +11,7 @@ from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import OnAggregates, Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 
-from ..project import result_errors
+from ..project import project_errors
 from ..project.captured import SIGNED, Captured
 from ..project.conditional_reads import Macros
 from ..project.graph import Node
@@ -57,9 +57,9 @@ def require_lasting_results(
     if use.watermark:
         logger.warning(wording.skips_below_maximum(plan.model))
     if use.unsigned:
-        raise result_errors.ignored_sign(plan.model, use.unsigned)
+        raise project_errors.ignored_sign(plan.model, use.unsigned)
     if use.totals and not (may_total or use.reads_own_table):
-        raise result_errors.aggregated_changes(plan.model, policy, use.totals)
+        raise project_errors.aggregated_changes(plan.model, policy, use.totals)
 
 
 def doubtful_result(plan: RunPlan, node: Node) -> str | None:

@@ -33,7 +33,7 @@ from iceberg_incremental.verify.unsteady import choosing_sql
 from iceberg_incremental.write.history import HistoryRows
 from iceberg_incremental.write.strategy_config import strategy_config
 
-from ..operations import verification_errors
+from ..operations import operation_errors
 from ..operations.arguments import models_of, output_format
 from ..operations.arguments import share as share_of
 from ..project import graph as project
@@ -99,14 +99,14 @@ class VerifyHooks:
         manifest: Any = self._adapter.get_macro_resolver()  # in dbt-core, this is the manifest
         folder = state_folder(config)
         if folder is None or not defer_to(manifest, config, folder):
-            raise verification_errors.no_state(folder)
+            raise operation_errors.no_state(folder)
         merged: Mapping[str, Any] = manifest.flat_graph
         return merged
 
     def require_equal(self, report: Report) -> None:
         """Raise DifferenceError if a table differs from its rebuild."""
         if report.differing:
-            raise verification_errors.tables_differ(report.differing)
+            raise operation_errors.tables_differ(report.differing)
 
     def failing_rows(self, graph: Mapping[str, Any], tested: object, sample: object, *, partial: bool) -> str:
         """The query of ``ip_equals_rebuild``: the keys in which a table differs from its rebuild.
@@ -117,9 +117,9 @@ class VerifyHooks:
         share, known = share_of(sample), project.models(graph)
         nodes = [each for each in known if isinstance(tested, BaseRelation) and self._is_of(each, tested)]
         if len(nodes) != 1:
-            raise verification_errors.not_one_table(str(tested))
+            raise operation_errors.not_one_table(str(tested))
         if partial:
-            raise verification_errors.rows_left_out(str(nodes[0]["unique_id"]))
+            raise operation_errors.rows_left_out(str(nodes[0]["unique_id"]))
         require_settings(self._adapter.spark, "ip_equals_rebuild")
         with self._prepared(nodes[0], graph, share) as prepared:
             return prepared.comparison.failing_sql()

@@ -11,7 +11,7 @@ from iceberg_incremental.durations import duration
 from iceberg_incremental.plan.policy import MATERIALIZATION
 
 from ..project import graph as project
-from . import operation_errors, verification_errors
+from . import operation_errors
 
 ARGUMENTS = {
     "ip_changes": ("relation",),
@@ -73,9 +73,9 @@ def share(value: object) -> float:
     try:
         found = float(str(value))
     except ValueError as error:
-        raise verification_errors.not_a_fraction(str(value)) from error
+        raise operation_errors.not_a_fraction(str(value)) from error
     if isinstance(value, bool) or not 0 < found <= 1:
-        raise verification_errors.not_a_fraction(str(value))
+        raise operation_errors.not_a_fraction(str(value))
     return found
 
 

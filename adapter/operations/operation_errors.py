@@ -1,14 +1,28 @@
-"""The errors of operations: their arguments, and positions that cannot be set."""
+"""The errors of operations, data tests and source freshness."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from iceberg_incremental.durations import EXAMPLES
-from iceberg_incremental.errors import CheckpointError, ConfigError, MaintenanceError, SourceError
+from iceberg_incremental.errors import (
+    CheckpointError,
+    ConfigError,
+    DifferenceError,
+    HistoryBreakError,
+    IncomparableError,
+    MaintenanceError,
+    NotIcebergError,
+    SourceError,
+    SourceMissingError,
+)
 from iceberg_incremental.explain.wording import command, described
 from iceberg_incremental.quantities import counted
 from iceberg_incremental.table.history import History, Snapshot, TableName
+
+if TYPE_CHECKING:
+    from ..status.ledger import Line, Totals
 
 
 def unknown_format(found: str, known: Sequence[str]) -> ConfigError:
@@ -173,3 +187,172 @@ def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
         found="these errors, which the report shows in full. Each step makes one commit or none, so no row is lost.",
         fix="run ip_maintain again if another commit interfered. Otherwise, fix the cause that the error names.",
     ).named("maintenance-failed")
+
+
+def no_ledger(target: TableName, model: str) -> CheckpointError:
+    """The table has no commits of the model."""
+    return CheckpointError(
+        f"{target} has no checkpoint, so it has no ledger.",
+        expected=f"a table that {model} built.",
+        fix="run the model first.",
+    ).named("no-ledger")
+
+
+def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> ConfigError:
+    """The table's history does not have the requested epoch."""
+    return ConfigError(
+        f"{target} has no commit of epoch {epoch} in its history.",
+        expected=f"an epoch from {known[0]} to {known[-1]}, as listed by ip_ledger.",
+        fix="choose one of these.",
+    ).named("unknown-epoch")
+
+
+def epoch_of_several(epoch: int, models: Sequence[str]) -> ConfigError:
+    """An epoch was requested without exactly one model."""
+    replay = command("ip_ledger", model=models[0] if models else "<model>", epoch=epoch)
+    return ConfigError(
+        f"ip_ledger was called with epoch {epoch} for {counted(len(models), 'model')}.",
+        expected="the model whose commit has this epoch.",
+        found=f"{counted(len(models), 'model')}: {', '.join(models) or 'none'}.",
+        fix=f"name one of these models: `{replay}`",
+    ).named("epoch-of-several")
+
+
+def nothing_to_replay(epoch: int) -> CheckpointError:
+    """The run of the requested epoch did not read a range of commits."""
+    return CheckpointError(
+        f"The run of epoch {epoch} did not read a range of commits.",
+        expected="the epoch of a build, or of a run that applied commits.",
+        found="a position that was set by hand or only moved, or a reprocessed event-time window.",
+        fix="choose another epoch.",
+    ).named("nothing-to-replay")
+
+
+def not_replayable(source: str, snapshot_id: int | None) -> CheckpointError:
+    """The snapshot that an earlier run read no longer exists."""
+    return CheckpointError(
+        f"The rows that the run of this epoch read from {source} can no longer be shown.",
+        expected=f"snapshot {snapshot_id} in the history of the source.",
+        found="the snapshot has expired, or the table was replaced or rolled back since.",
+        fix="choose a later epoch. To keep snapshots longer, set history.expire.max-snapshot-age-ms.",
+    ).named("not-replayable")
+
+
+def ledger_broken(text: str, target: str, wrong: Line | None, broken: Totals | None) -> CheckpointError:
+    """The ledger does not prove that each commit was consumed once."""
+    found = []
+    if wrong is not None:
+        found.append(
+            f"{'' if wrong.finding is None else wrong.finding.value} at epoch {wrong.epoch} in {wrong.source}: it "
+            f"starts at {wrong.from_snapshot_id}, which is not where the previous range ended"
+        )
+    if broken is not None:
+        found.append(f"at epoch {broken.epoch}, the row counts of snapshot {broken.broken_at} do not add up")
+    return CheckpointError(
+        f"{text}\nThe ledger of {target} does not add up.",
+        expected="each commit's range starts where the previous range ended.",
+        found=f"{'; '.join(found)}.",
+        fix="if rows may be missing or duplicated, rebuild the model with --full-refresh.",
+    ).named("ledger-broken")
+
+
+def tables_differ(models: Sequence[str]) -> DifferenceError:
+    """Some tables differ from their rebuilds."""
+    listed = "\n".join(f"    {model}" for model in models)
+    differ = f"The tables of {len(models):,} models differ from their rebuilds"
+    if len(models) == 1:
+        differ = "The table of 1 model differs from its rebuild"
+    return DifferenceError(
+        f"{differ}.",
+        expected="the rows that the SQL returns for the snapshots of the checkpoint.",
+        found=f"\n{listed}",
+        fix="run a full refresh to replace the rows. The report has examples, and SQL that shows all differences.",
+    ).named("tables-differ")
+
+
+def not_a_fraction(found: str) -> ConfigError:
+    """The argument ``sample`` is not a fraction."""
+    return ConfigError(
+        f"sample is {found!r}.",
+        expected="a number above 0 and at most 1.",
+        fix=f"to compare 5% of the keys, run `{command('ip_verify', sample=0.05)}`.",
+    ).named("not-a-fraction")
+
+
+def not_one_table(found: str) -> ConfigError:
+    """A data test ``ip_equals_rebuild`` has the config ``where``, or its relation was not built by this package."""
+    return ConfigError(
+        f"ip_equals_rebuild cannot compare {found}.",
+        expected="a model with materialized: iceberg_incremental_snapshot, and a test without the config `where`.",
+        found=f"{found}.",
+        fix="remove the test, or its config `where`.",
+    ).named("not-one-table")
+
+
+def no_state(folder: object) -> ConfigError:
+    """The folder in ``--state`` for ``ip_verify --defer`` has no manifest, or ``--state`` is missing."""
+    return ConfigError(
+        "ip_verify has no manifest to defer to.",
+        expected="with --defer, a folder with the manifest.json of another environment.",
+        found=f"{'no --state' if folder is None else f'no manifest.json in {folder}'}.",
+        fix="add --state <folder>, or remove --defer.",
+    ).named("no-state")
+
+
+def rows_left_out(model: str) -> IncomparableError:
+    """A model cannot be verified with ``--empty`` or ``--sample``."""
+    return IncomparableError(
+        f"{model} cannot be compared with its rebuild in an invocation with --empty or --sample.",
+        expected="all rows of the sources.",
+        found="an option that omits rows.",
+        fix="exclude the test with --exclude test_name:ip_equals_rebuild.",
+    ).named("rows-left-out")
+
+
+def sources_not_pinned(model: str) -> IncomparableError:
+    """The SQL of an ``auto`` model cannot be parsed."""
+    return IncomparableError(
+        f"{model} cannot be compared with its rebuild: its SQL cannot be parsed.",
+        expected="SQL that this package can parse, to read the sources at the snapshots of the checkpoint.",
+        found="SQL that this package cannot parse.",
+        fix="run ip_explain for the model, which reports the cause.",
+    ).named("sources-not-pinned")
+
+
+_ASK_SPARK = "set loaded_at_field or loaded_at_query for this source, so that dbt queries Spark"
+
+
+def freshness_of_no_table(source: TableName) -> SourceMissingError:
+    """The source does not exist."""
+    return SourceMissingError(
+        f"The freshness of {source} is unknown, because the source does not exist.",
+        expected="an Iceberg table.",
+        found=f"no table or view of this name in catalog '{source.catalog}'.",
+        fix="create the table, or correct the name (database is the catalog, schema the namespace) in the source's "
+        "definition.",
+    ).named("freshness-of-no-table")
+
+
+def freshness_of_no_iceberg_table(error: NotIcebergError, source: TableName) -> NotIcebergError:
+    """The source is a view, or a table of another format."""
+    return NotIcebergError(
+        f"The freshness of {source} cannot be read from metadata.",
+        expected="an Iceberg table, whose commits have timestamps.",
+        found=error.msg,
+        fix=f"{_ASK_SPARK}.",
+    ).named("freshness-of-no-iceberg-table")
+
+
+def last_change_expired(source: TableName, known: Snapshot | None) -> HistoryBreakError:
+    """The commit that last changed rows has expired. ``known``: the oldest commit that has not expired."""
+    found = (
+        "the current snapshot is not in the table's metadata"
+        if known is None
+        else f"it was before {described(known)}, the oldest commit that has not expired; no later commit changed rows"
+    )
+    return HistoryBreakError(
+        f"The time at which rows of {source} last changed is no longer known.",
+        expected="the last commit that changed rows, in the table's history or in an older metadata file.",
+        found=f"{found}.",
+        fix=f"{_ASK_SPARK}; or keep snapshots for longer than the source's error_after.",
+    ).named("last-change-expired")

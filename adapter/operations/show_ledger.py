@@ -24,7 +24,7 @@ from iceberg_incremental.table.unreadable import UnreadableCheckpoint
 from ..project import graph as project
 from ..project.model_config import policy_of
 from ..status.ledger import Entry, Ledger, as_text, entries, ledger, to_document
-from . import ledger_errors
+from . import operation_errors
 from .arguments import models_of, output_format, whole_number
 
 _VERSION = 1
@@ -54,14 +54,14 @@ def show(reader: MetadataReader, names: project.ProjectTables, arguments: Mappin
     wanted, epoch = output_format(arguments), whole_number(arguments.get("epoch"), "epoch")
     nodes = models_of(names.graph, arguments, "ip_ledger")
     if epoch is not None and len(nodes) != 1:
-        raise ledger_errors.epoch_of_several(epoch, [str(node["name"]) for node in nodes])
+        raise operation_errors.epoch_of_several(epoch, [str(node["name"]) for node in nodes])
     if epoch is None and arguments.get("model") is None:
         return _ledgers(reader, names, nodes, wanted)
     (node,) = nodes
     name = names.of(node)
     accounts = _accounts(reader, name, node)
     if accounts is None:
-        raise ledger_errors.no_ledger(name, str(node["unique_id"]))
+        raise operation_errors.no_ledger(name, str(node["unique_id"]))
     if epoch is not None:
         return "\n".join(_replay(reader, accounts, epoch))
     found = accounts.ledger
@@ -97,7 +97,7 @@ def _ledgers(reader: MetadataReader, names: project.ProjectTables, nodes: Sequen
 def _require_sound(text: str, found: Ledger) -> None:
     """Raise CheckpointError, with the text of the ledger, if a ledger does not add up."""
     if found.first_wrong is not None or found.first_broken is not None:
-        raise ledger_errors.ledger_broken(text, found.target, found.first_wrong, found.first_broken)
+        raise operation_errors.ledger_broken(text, found.target, found.first_wrong, found.first_broken)
 
 
 def _accounts(reader: MetadataReader, name: TableName, node: project.Node) -> _Accounts | None:
@@ -119,7 +119,7 @@ def _replay(reader: MetadataReader, accounts: _Accounts, epoch: int) -> list[str
     entry = next((entry for entry in accounts.known if entry.checkpoint.epoch == epoch), None)
     if entry is None:
         epochs = [entry.checkpoint.epoch for entry in accounts.known]
-        raise ledger_errors.unknown_epoch(accounts.target.table, epoch, epochs)
+        raise operation_errors.unknown_epoch(accounts.target.table, epoch, epochs)
     policy = policy_of(accounts.node["config"], str(accounts.node["unique_id"]))
     return _replayed(reader, entry, accounts.sources, policy)
 
@@ -147,7 +147,7 @@ def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, Histor
     ranges = [position for position in positions.values() if not position.as_of]
     stayed = all(position.continues and position.from_snapshot_id == position.snapshot_id for position in ranges)
     if entry.snapshot is None or (ranges and stayed):
-        raise ledger_errors.nothing_to_replay(entry.checkpoint.epoch)
+        raise operation_errors.nothing_to_replay(entry.checkpoint.epoch)
     if not policy.ignores_rewrites:  # if commits changed rows, the run can only have read net changes
         policy = replace(policy, on_source_rewrite=OnRewrite.UPSERTS)
     cuts = Cuts(lambda: reader)
@@ -155,7 +155,7 @@ def _replayed(reader: MetadataReader, entry: Entry, sources: Mapping[str, Histor
     for name, position in positions.items():
         history = sources.get(name)
         if history is None:
-            raise ledger_errors.not_replayable(name, position.snapshot_id)
+            raise operation_errors.not_replayable(name, position.snapshot_id)
         lines += [f"-- {name}", f"select * from {_relation(cuts, history, name, position, policy)}"]
     return lines
 
@@ -165,13 +165,13 @@ def _relation(cuts: Cuts, history: History, name: str, position: Position, polic
         return empty_sql(history.table)
     end = history.snapshots.get(position.snapshot_id)
     if end is None:
-        raise ledger_errors.not_replayable(name, position.snapshot_id)
+        raise operation_errors.not_replayable(name, position.snapshot_id)
     found: Range | Refusal = plan_whole(history, end)
     if position.continues and not position.as_of:
         start = _start_of(history, position)
         found = outcome(cuts, Cut(history, end), start, policy, changelog=position.changelog)
     if not isinstance(found, Range):
-        raise ledger_errors.not_replayable(name, position.from_snapshot_id)
+        raise operation_errors.not_replayable(name, position.from_snapshot_id)
     return changelog_sql(found) if position.changelog else changes_sql(found)
 
 

@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.secrets import mask
 from iceberg_incremental.spelling import near_misses
 
+from ..as_dbt import dbt_error
 from . import lakehouse
 from .remote import PORT as CONNECT_PORT
 from .remote import Remote
@@ -184,11 +185,11 @@ class SparkIcebergCredentials(SparkCredentials):
     def _require_other_catalog(self) -> None:
         """Raise DbtRuntimeError if the embedded lakehouse has the name of Spark's own catalog."""
         if self.catalog_file is not None and self.catalog.lower() == "spark_catalog":
-            raise DbtRuntimeError(
-                f"`catalog` is {self.catalog!r}, and `warehouse` is set.\n"
-                "  Expected: a name of its own for the catalog of the embedded lakehouse, since Spark has a catalog "
-                "with this name already.\n"
-                f"  To fix: set another name, such as `catalog: {lakehouse.DEFAULT_CATALOG}`, or remove `catalog`."
+            raise dbt_error(
+                f"`catalog` is {self.catalog!r}, and `warehouse` is set.",
+                expected="a name of its own for the catalog of the embedded lakehouse, since Spark has a catalog with "
+                "this name already.",
+                fix=f"set another name, such as `catalog: {lakehouse.DEFAULT_CATALOG}`, or remove `catalog`.",
             )
 
     def _take_remote(self) -> None:
@@ -309,12 +310,12 @@ def _require_method(data: Mapping[str, Any]) -> None:
     """
     given = [name for name in ("host", "port") if data.get(name) is not None]
     if data.get("method") is None and given:
-        raise DbtRuntimeError(
-            f"The profile has {_names(given)}, but no `method`.\n"
-            "  Expected: the method by which dbt connects to this server.\n"
-            "  Found: the default, `method: session`, which starts Spark on this machine and connects to no server.\n"
-            "  To fix: set `method: thrift` for a Thrift server or Kyuubi, `method: connect` for Spark Connect, or "
-            f"`method: http`; or remove {_names(given)}."
+        raise dbt_error(
+            f"The profile has {_names(given)}, but no `method`.",
+            expected="the method by which dbt connects to this server.",
+            found="the default, `method: session`, which starts Spark on this machine and connects to no server.",
+            fix="set `method: thrift` for a Thrift server or Kyuubi, `method: connect` for Spark Connect, or `method: "
+            f"http`; or remove {_names(given)}.",
         )
 
 

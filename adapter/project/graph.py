@@ -10,7 +10,7 @@ from typing import Any
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.table.history import TableName
 
-from . import selection_errors
+from . import project_errors
 
 Node = Mapping[str, Any]
 
@@ -49,7 +49,7 @@ def model_named(graph: Mapping[str, Any], name: object, materializations: Collec
     found = [node for node in known if name in (node["name"], node["unique_id"])]
     if len(found) == 1:
         return found[0]
-    raise selection_errors.not_one_model(name, len(found), [str(node["name"]) for node in known], materializations)
+    raise project_errors.not_one_model(name, len(found), [str(node["name"]) for node in known], materializations)
 
 
 def models_selected(graph: Mapping[str, Any], select: object, materializations: Collection[str] = _OURS) -> list[Node]:
@@ -65,7 +65,7 @@ def models_selected(graph: Mapping[str, Any], select: object, materializations: 
     known = models(graph, materializations)
     found = [node for node in known if any(all(_fits(term, node) for term in each) for each in terms if each)]
     if unknown or not found:
-        raise selection_errors.wrong_selection(select, unknown, [str(node["name"]) for node in known], materializations)
+        raise project_errors.wrong_selection(select, unknown, [str(node["name"]) for node in known], materializations)
     return found
 
 
@@ -190,7 +190,7 @@ def table_named(text: str, candidates: Sequence[TableName]) -> TableName:
     found = found or [table for table in candidates if str(table).endswith(f".{text}")]
     if len(found) == 1:
         return found[0]
-    raise selection_errors.not_one_source(text, len(found), candidates)
+    raise project_errors.not_one_source(text, len(found), candidates)
 
 
 def _is_model(node: Node, materializations: Collection[str]) -> bool:

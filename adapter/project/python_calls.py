@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import python_errors
+from . import project_errors
 from .reference import Reference
 
 _MODULE = "dbt"
@@ -55,9 +55,9 @@ def calls_in(source: str, names: Sequence[str], model: str) -> Iterator[PythonCa
         try:
             call = _call(name, node)
         except ValueError as error:
-            raise python_errors.not_literal(name, model, node.lineno, ast.unparse(node)) from error
+            raise project_errors.not_literal(name, model, node.lineno, ast.unparse(node)) from error
         if not call.parents():
-            raise python_errors.not_literal(name, model, node.lineno, ast.unparse(node))
+            raise project_errors.not_literal(name, model, node.lineno, ast.unparse(node))
         yield call
 
 
@@ -66,7 +66,7 @@ def require_known(source: str, names: Sequence[str], model: str) -> None:
     for node in ast.walk(ast.parse(source)):
         name = _called(node) or ""
         if isinstance(node, ast.Call) and name.startswith("ip_") and name not in names:
-            raise python_errors.unknown_function(name, names, model, node.lineno)
+            raise project_errors.unknown_function(name, names, model, node.lineno)
 
 
 def key_of(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> str:

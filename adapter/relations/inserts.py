@@ -38,8 +38,5 @@ def _typed(value: str, name: str, types: dict[str, str], relation: BaseRelation)
     kind = types.get(name.lower(), "string")
     if kind == "string":
         return value
-    before = (
-        f"Cannot insert into {relation.render()}: a value does not fit its column.\n"
-        f"  Expected: {kind}, in the column {name}.\n  Found: '"
-    )
-    return exact_cast(value, kind, before, "'.\n  To fix: correct the value, or the type of the column.")
+    what = f"Cannot insert into {relation.render()}: a value does not fit its column."
+    return exact_cast(value, kind, name, what, "correct the value, or the type of the column.")

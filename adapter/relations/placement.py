@@ -11,8 +11,8 @@ from dbt.adapters.catalogs import (
     CatalogIntegrationConfig,
     DbtCatalogIntegrationNotFoundError,
 )
-from dbt_common.exceptions import DbtRuntimeError
 
+from ..as_dbt import dbt_error
 from .catalogs import IcebergCatalog, IcebergCatalogRelation, require_supported
 
 
@@ -43,12 +43,12 @@ class Placement:
         Raises DbtRuntimeError for a name with a dot, which Spark would not split into the levels of a namespace.
         """
         if "." in schema:
-            raise DbtRuntimeError(
-                f"{model} has the schema `{schema}`, which contains a dot.\n"
-                "  Expected: a schema of one level. dbt's names have one level between the catalog and the table, so "
-                "that a dot would not create nested namespaces, but one namespace with a dot in its name.\n"
-                f"  To fix: set a `schema` without dots, such as `{schema.replace('.', '_')}`. To build in another "
-                "catalog, set `database`."
+            raise dbt_error(
+                f"{model} has the schema `{schema}`, which contains a dot.",
+                expected="a schema of one level. dbt's names have one level between the catalog and the table, so "
+                "that a dot would not create nested namespaces, but one namespace with a dot in its name.",
+                fix=f"set a `schema` without dots, such as `{schema.replace('.', '_')}`. To build in another catalog, "
+                "set `database`.",
             )
         return schema
 
@@ -64,10 +64,10 @@ class Placement:
             integration = self._integration(name)
         except DbtCatalogIntegrationNotFoundError as error:
             known = ", ".join(map(repr, self._names)) or "the file does not exist or has no catalogs"
-            raise DbtRuntimeError(
-                f"{model} has catalog_name {name!r}, which is not in catalogs.yml.\n"
-                f"  Expected: a catalog in catalogs.yml, which is next to dbt_project.yml: {known}.\n"
-                "  To fix: correct the name, add the catalog to the file, or set `database` to a Spark catalog."
+            raise dbt_error(
+                f"{model} has catalog_name {name!r}, which is not in catalogs.yml.",
+                expected=f"a catalog in catalogs.yml, which is next to dbt_project.yml: {known}.",
+                fix="correct the name, add the catalog to the file, or set `database` to a Spark catalog.",
             ) from error
         assert isinstance(integration, IcebergCatalog)
         return integration.relation()
@@ -76,13 +76,12 @@ class Placement:
         """Raise DbtRuntimeError if catalogs.yml has changed since a model was parsed. dbt does not parse it again."""
         relation = self.catalog_of(node.config)
         if relation is not None and node.database != relation.catalog_database:
-            raise DbtRuntimeError(
-                f"{node.unique_id} would be built in the wrong catalog.\n"
-                f"  Expected: `{relation.catalog_database}`, the Spark catalog of `{_name(node.config)}` in "
-                "catalogs.yml.\n"
-                f"  Found: `{node.database}`, which dbt read when it parsed the model.\n"
-                "  To fix: run once with --no-partial-parse. If the project has its own generate_database_name macro, "
-                "it must return spark_iceberg__generate_database_name(custom_database_name, node)."
+            raise dbt_error(
+                f"{node.unique_id} would be built in the wrong catalog.",
+                expected=f"`{relation.catalog_database}`, the Spark catalog of `{_name(node.config)}` in catalogs.yml.",
+                found=f"`{node.database}`, which dbt read when it parsed the model.",
+                fix="run once with --no-partial-parse. If the project has its own generate_database_name macro, it "
+                "must return spark_iceberg__generate_database_name(custom_database_name, node).",
             )
 
 

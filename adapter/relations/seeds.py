@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from dbt_common.exceptions import DbtRuntimeError
-
 from iceberg_incremental.sql import sql_name, sql_string, sql_value
 
+from ..as_dbt import dbt_error
 from .exact_cast import exact_cast
 
 if TYPE_CHECKING:
@@ -23,12 +22,11 @@ def require_delimiter(names: Sequence[str], *, quoted: bool) -> None:
     if quoted or len(names) != 1 or not set(names[0]) & set(_DELIMITERS):
         return
     likely = max(_DELIMITERS, key=names[0].count)
-    raise DbtRuntimeError(
-        "Syntax error in the header of the seed: it has only one column, whose name contains delimiters.\n"
-        "  Expected: columns that are separated by the config `delimiter`, which is a comma by default.\n"
-        f"  Found: {names[0][:200]!r}.\n"
-        f"  To fix: set `delimiter: {likely!r}` for the seed. If this is the name of one column, set "
-        "`quote_columns: true`."
+    raise dbt_error(
+        "Syntax error in the header of the seed: it has only one column, whose name contains delimiters.",
+        expected="columns that are separated by the config `delimiter`, which is a comma by default.",
+        found=f"{names[0][:200]!r}.",
+        fix=f"set `delimiter: {likely!r}` for the seed. If this is the name of one column, set `quote_columns: true`.",
     )
 
 
@@ -57,9 +55,9 @@ def _literal(value: Any) -> str:
 
 def _typed(value: str, name: str, kind: str) -> str:
     """A value as a column of its type."""
-    before = f"The seed has a value that its column cannot hold.\n  Expected: {kind}, in the column {name}.\n  Found: '"
-    after = "'.\n  To fix: correct the value, or the type of the column in the seed's column_types."
-    return f"{exact_cast(value, kind, before, after)} as {sql_name(name)}"
+    what = "The seed has a value that its column cannot hold."
+    fix = "correct the value, or the type of the column in the seed's column_types."
+    return f"{exact_cast(value, kind, name, what, fix)} as {sql_name(name)}"
 
 
 def queries(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], batch: int) -> Iterator[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.spark.impl import SparkConfig
-from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.sql import property_value, sql_string
 
+from ..as_dbt import dbt_error
 from ..project import partition_config
 from .catalogs import TBLPROPERTIES
 from .lookup import ICEBERG
@@ -41,11 +41,11 @@ class Tables:
         catalog = self._placement.catalog_of(config)
         own = config.get(TBLPROPERTIES) or {}
         if not isinstance(own, Mapping):
-            raise DbtRuntimeError(
-                f"The config {TBLPROPERTIES} is not a mapping.\n"
-                f"  Expected: names and values of table properties, such as {{'format-version': '3'}}.\n"
-                f"  Found: {own!r}.\n"
-                "  To fix: write it as a mapping. In YAML, these are `name: value` lines without dashes."
+            raise dbt_error(
+                f"The config {TBLPROPERTIES} is not a mapping.",
+                expected="names and values of table properties, such as {'format-version': '3'}.",
+                found=f"{own!r}.",
+                fix="write it as a mapping. In YAML, these are `name: value` lines without dashes.",
             )
         return {**({} if catalog is None else catalog.tblproperties), **own}
 

@@ -15,8 +15,8 @@ from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.jvm.launch import JvmEndedError
 from iceberg_incremental.spark.java import exists, java_class
 
+from ..as_dbt import dbt_error, of_dbt
 from ..profile.lakehouse import CATALOG_CLASS, EXTENSIONS, RUNTIMES, minor_version, named_runtimes, names_jars, packages
-from .as_dbt import of_dbt
 from .messages import describe
 
 if TYPE_CHECKING:
@@ -48,43 +48,42 @@ _REMEDIES = {
 
 def no_python(model: str, method: str) -> DbtRuntimeError:
     """The error for a Python model on a connection that only sends SQL to a server."""
-    return DbtRuntimeError(
-        f"{model} is a Python model, which `method: {method}` does not support.\n"
-        "  Expected: a connection with a Spark session that runs the code: `method: session` or `connect`.\n"
-        f"  Found: `method: {method}`, which only sends SQL.\n"
-        "  To fix: write the model in SQL, or use a target with one of these methods."
+    return dbt_error(
+        f"{model} is a Python model, which `method: {method}` does not support.",
+        expected="a connection with a Spark session that runs the code: `method: session` or `connect`.",
+        found=f"`method: {method}`, which only sends SQL.",
+        fix="write the model in SQL, or use a target with one of these methods.",
     )
 
 
 def require_function_catalog(catalog: str, function: str) -> None:
     """Raise DbtRuntimeError for a function in an Iceberg catalog."""
     if catalog != SESSION_CATALOG:
-        raise DbtRuntimeError(
-            f"{function} would be created in the catalog `{catalog}`.\n"
-            f"  Expected: `{SESSION_CATALOG}`, since Iceberg catalogs have tables and views, but no functions.\n"
-            f"  To fix: set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml (functions persist "
-            "only if spark_catalog uses a Hive metastore); or write a macro instead of the function."
+        raise dbt_error(
+            f"{function} would be created in the catalog `{catalog}`.",
+            expected=f"`{SESSION_CATALOG}`, since Iceberg catalogs have tables and views, but no functions.",
+            fix=f"set `+database: {SESSION_CATALOG}` under `functions:` in dbt_project.yml (functions persist only if "
+            "spark_catalog uses a Hive metastore); or write a macro instead of the function.",
         )
 
 
 def no_function_parameters(function: str) -> DbtRuntimeError:
     """The error for a function with arguments, which Iceberg's SQL extensions up to version 1.12 cannot parse."""
-    return DbtRuntimeError(
-        f"{function} has arguments, which Iceberg's SQL extensions cannot parse.\n"
-        "  Expected: a function without arguments, or a later version of the Iceberg runtime.\n"
-        "  Found: an UnsupportedOperationException from their parser.\n"
-        "  To fix: write a macro instead of the function."
+    return dbt_error(
+        f"{function} has arguments, which Iceberg's SQL extensions cannot parse.",
+        expected="a function without arguments, or a later version of the Iceberg runtime.",
+        found="an UnsupportedOperationException from their parser.",
+        fix="write a macro instead of the function.",
     )
 
 
 def no_grants(relation: str) -> DbtRuntimeError:
     """The error for the config ``grants`` if Spark has no GRANT statement, like open-source Spark."""
-    return DbtRuntimeError(
-        f"{relation} was built, but its `grants` were not applied.\n"
-        "  Expected: the statements GRANT and SHOW GRANTS, from an extension or a service that checks privileges.\n"
-        "  Found: Spark cannot parse SHOW GRANTS.\n"
-        "  To fix: remove the config `grants`, or set it only for targets that support it. Manage privileges in the "
-        "catalog."
+    return dbt_error(
+        f"{relation} was built, but its `grants` were not applied.",
+        expected="the statements GRANT and SHOW GRANTS, from an extension or a service that checks privileges.",
+        found="Spark cannot parse SHOW GRANTS.",
+        fix="remove the config `grants`, or set it only for targets that support it. Manage privileges in the catalog.",
     )
 
 
@@ -131,12 +130,12 @@ def require_connect_client(version: str) -> None:
     """Raise DbtRuntimeError for a Connect client without gRPC status codes, which are needed to classify errors."""
     oldest = ".".join(map(str, OLDEST_CONNECT_CLIENT))
     if _numbers(minor_version(version)) < OLDEST_CONNECT_CLIENT:
-        raise DbtRuntimeError(
-            "Spark's Connect client is too old for `method: connect`.\n"
-            f"  Expected: {oldest} or later; the server may be older.\n"
-            f"  Found: {version}.\n"
-            f"  To fix: pip install 'pyspark-client>={oldest},<4.2', or, if PySpark is installed, "
-            f"pip install 'pyspark[connect]>={oldest},<4.2'."
+        raise dbt_error(
+            "Spark's Connect client is too old for `method: connect`.",
+            expected=f"{oldest} or later; the server may be older.",
+            found=f"{version}.",
+            fix=f"pip install 'pyspark-client>={oldest},<4.2', or, if PySpark is installed, pip install "
+            f"'pyspark[connect]>={oldest},<4.2'.",
         )
 
 
@@ -160,11 +159,11 @@ def require_runtime(version: str, own: Mapping[str, str], *, embedded: bool) -> 
     minor, named = minor_version(version), named_runtimes(own)
     if named and minor not in named:
         known = f'set spark.jars.packages: "{packages(version)}"; or ' if minor in RUNTIMES else ""
-        raise DbtRuntimeError(
-            f"The Iceberg runtime in server_side_parameters is not for Spark {version}.\n"
-            f"  Expected: iceberg-spark-runtime-{minor}_2.13.\n"
-            f"  Found: iceberg-spark-runtime-{named[0]}_2.13.\n"
-            f"  To fix: {known}install the matching Spark: pip install 'pyspark=={named[0]}.*'."
+        raise dbt_error(
+            f"The Iceberg runtime in server_side_parameters is not for Spark {version}.",
+            expected=f"iceberg-spark-runtime-{minor}_2.13.",
+            found=f"iceberg-spark-runtime-{named[0]}_2.13.",
+            fix=f"{known}install the matching Spark: pip install 'pyspark=={named[0]}.*'.",
         )
     if embedded and minor not in RUNTIMES and not names_jars(own):
         raise no_runtime(version)
@@ -174,14 +173,13 @@ def no_runtime(version: str) -> DbtRuntimeError:
     """The error for a Spark version without an Iceberg runtime."""
     last = max(RUNTIMES, key=_numbers)
     major, minor = _numbers(last)
-    return DbtRuntimeError(
-        f"There is no Iceberg runtime for Spark {version} yet.\n"
-        f"  Expected: Spark {' or '.join(RUNTIMES)}.\n"
-        f"  Found: Spark {version}.\n"
-        f"  To fix: pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has "
-        f"released a runtime for Spark {minor_version(version)} since, set it in the profile's "
-        "server_side_parameters:\n"
-        f'    spark.jars.packages: "{packages(version, "<version>")}"'
+    return dbt_error(
+        f"There is no Iceberg runtime for Spark {version} yet.",
+        expected=f"Spark {' or '.join(RUNTIMES)}.",
+        found=f"Spark {version}.",
+        fix=f"pip install 'pyspark>={min(RUNTIMES, key=_numbers)},<{major}.{minor + 1}'. If Iceberg has released a "
+        f"runtime for Spark {minor_version(version)} since, set it in the profile's server_side_parameters:\n"
+        f'    spark.jars.packages: "{packages(version, "<version>")}"',
     )
 
 
@@ -252,13 +250,12 @@ def require_own_sessions(settings: Mapping[str, str]) -> None:
     A run sets properties for its next commit, and creates temporary views, which would then affect all dbt threads.
     """
     if single := [key for key in _SINGLE_SESSION if settings.get(key, "false").lower() == "true"]:
-        raise DbtRuntimeError(
+        raise dbt_error(
             "The Spark server shares one session between all connections. The settings and temporary views of one "
-            "model would affect the commits of another.\n"
-            "  Expected: a session for each connection, which is Spark's default.\n"
-            f"  Found: {single[0]}=true.\n"
-            "  To fix: start the server without this setting. If clients share temporary views, create them as "
-            "global ones."
+            "model would affect the commits of another.",
+            expected="a session for each connection, which is Spark's default.",
+            found=f"{single[0]}=true.",
+            fix="start the server without this setting. If clients share temporary views, create them as global ones.",
         )
 
 
@@ -278,10 +275,10 @@ def unreachable(catalog: str, reason: str) -> DbtRuntimeError:
 
 def refused_setting(key: str, reason: str) -> DbtRuntimeError:
     """The error for a setting with a value that Spark rejects. The value is omitted, because it may be a secret."""
-    return DbtRuntimeError(
-        f"Spark rejects the value of {key} in the profile's server_side_parameters.\n"
-        f"  Found: {reason}\n"
-        "  To fix: correct the value in profiles.yml."
+    return dbt_error(
+        f"Spark rejects the value of {key} in the profile's server_side_parameters.",
+        found=reason,
+        fix="correct the value in profiles.yml.",
     )
 
 

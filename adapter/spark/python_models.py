@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from ..as_dbt import dbt_error
 from .exact_pandas import EXACT
 from .messages import describe
 
@@ -70,10 +71,10 @@ class PythonModel:
         except Exception as error:
             raise self._failed(error, refused) from error
         if not _same(result.sparkSession, session):
-            raise DbtRuntimeError(
-                f"{self.name} returned a DataFrame of another Spark session.\n"
-                "  Expected: one that was created with the `session` of model(dbt, session), or by dbt.ref().\n"
-                "  To fix: use this session instead of one from SparkSession.builder."
+            raise dbt_error(
+                f"{self.name} returned a DataFrame of another Spark session.",
+                expected="one that was created with the `session` of model(dbt, session), or by dbt.ref().",
+                fix="use this session instead of one from SparkSession.builder.",
             )
         return result
 
@@ -97,12 +98,12 @@ class PythonModel:
         large = [str(name) for name in _large_doubles(result)]
         integers = relations.integers() if large else frozenset()
         if rounded := [name for name in large if name.lower() in integers]:
-            raise DbtRuntimeError(
-                f"{self.name} returned a pandas DataFrame whose integers have become doubles: {', '.join(rounded)}.\n"
-                "  Expected: integers, as in the relations that the model reads. A double does not hold every integer "
-                f"beyond {EXACT}, so values may have changed.\n"
-                "  To fix: use pandas' nullable integers before a merge or another operation that adds missing "
-                f"values: frame = frame.astype({{'{rounded[0]}': 'Int64'}})."
+            raise dbt_error(
+                f"{self.name} returned a pandas DataFrame whose integers have become doubles: {', '.join(rounded)}.",
+                expected="integers, as in the relations that the model reads. A double does not hold every integer "
+                f"beyond {EXACT}, so values may have changed.",
+                fix="use pandas' nullable integers before a merge or another operation that adds missing values: "
+                f"frame = frame.astype({{'{rounded[0]}': 'Int64'}}).",
             )
 
     def _failed(self, error: Exception, refused: Callable[[], traceback.FrameSummary | None]) -> DbtRuntimeError:
@@ -171,10 +172,10 @@ def _to_spark(result: Any, session: SparkSession, model: str) -> DataFrame:
         return _from_pandas_on_spark(result, model)
     kind = type(result)
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    raise DbtRuntimeError(
-        f"model(dbt, session) returned a value of type {module}{kind.__name__}.\n"
-        "  Expected: a Spark, pandas or pandas-on-Spark DataFrame.\n"
-        "  To fix: return the rows of the model's table as one of these."
+    raise dbt_error(
+        f"model(dbt, session) returned a value of type {module}{kind.__name__}.",
+        expected="a Spark, pandas or pandas-on-Spark DataFrame.",
+        fix="return the rows of the model's table as one of these.",
     )
 
 
@@ -194,9 +195,9 @@ def _from_pandas(frame: Any, session: SparkSession) -> DataFrame:
     try:
         import pyarrow
     except ImportError as error:
-        raise DbtRuntimeError(
-            f"PyArrow, which converts pandas DataFrames for Spark, cannot be imported: {error}\n"
-            "  To fix: pip install 'pandas>=2.2,<3' pyarrow, or return session.createDataFrame(…)."
+        raise dbt_error(
+            f"PyArrow, which converts pandas DataFrames for Spark, cannot be imported: {error}",
+            fix="pip install 'pandas>=2.2,<3' pyarrow, or return session.createDataFrame(…).",
         ) from error
     plain = frame.copy(deep=False)
     plain.attrs = {}  # PyArrow warns about attributes of Spark Connect's toPandas()
@@ -212,10 +213,10 @@ def _from_pandas_on_spark(frame: Any, model: str) -> DataFrame:
     Raises DbtRuntimeError for a categorical column, because Spark stores only the numbers of its categories.
     """
     if codes := [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]:
-        raise DbtRuntimeError(
-            f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.\n"
-            "  Expected: columns of values. In Spark, these columns contain only the category codes.\n"
-            "  To fix: return the columns without .astype('category'), or return frame.to_pandas()."
+        raise dbt_error(
+            f"{model} returned a pandas-on-Spark DataFrame with categorical columns: {', '.join(codes)}.",
+            expected="columns of values. In Spark, these columns contain only the category codes.",
+            fix="return the columns without .astype('category'), or return frame.to_pandas().",
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "If `index_col` is not specified for `to_spark`")

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 from dbt.cli import params
-from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
+from dbt_common.exceptions import DbtBaseException
 
 from iceberg_incremental.durations import EXAMPLES, duration
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.quantities import counted
 
 from ..__version__ import version
+from ..as_dbt import dbt_error, of_dbt
 from ..profile.credentials import Method, SparkIcebergCredentials
-from ..spark.as_dbt import of_dbt
 from .backoff import Backoff
 from .batching import Batching
 from .metrics import LOOPBACK
@@ -334,10 +334,10 @@ def session_credentials(given: Mapping[str, Any]) -> SparkIcebergCredentials:
     found = load_profile(str(folder), {}, given["profile"], given["target"]).credentials
     if not isinstance(found, SparkIcebergCredentials) or found.method != Method.SESSION:
         method = getattr(found, "method", found.type)
-        raise DbtRuntimeError(
-            "Spark runs outside of dbt's process, so there is nothing to warm up.\n"
-            "  Expected: a target with `method: session`.\n"
-            f"  Found: {method}.\n"
-            "  To fix: choose another target with --target, or run this command outside of the dbt project."
+        raise dbt_error(
+            "Spark runs outside of dbt's process, so there is nothing to warm up.",
+            expected="a target with `method: session`.",
+            found=f"{method}.",
+            fix="choose another target with --target, or run this command outside of the dbt project.",
         )
     return found

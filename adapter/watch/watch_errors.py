@@ -42,7 +42,7 @@ def metrics_not_written(file: Path, cause: str) -> ConfigError:
 
 
 def spark_has_ended(code: int) -> IncrementalError:
-    """The Spark process of ``watch`` was killed or ran out of memory. A process can start Spark only once."""
+    """The Spark process of ``watch`` was killed or ran out of memory."""
     return IncrementalError(
         f"The Spark process ended with code {code}. watch ends too, because a process can start Spark only once.",
         fix="start watch again, or run it under a supervisor. It continues from the last commit. If Spark ran out of "

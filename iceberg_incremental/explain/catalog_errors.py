@@ -31,7 +31,7 @@ def other_catalog(history: History) -> str:
 
 
 def keeps_no_branches(history: History, model: str, branch: str) -> NotKeptError:
-    """The catalog accepted a new branch, but the table does not have it. Rows staged on it would reach main."""
+    """The catalog accepted a new branch, but the table does not have it."""
     table = history.table
     return NotKeptError(
         f"{model} cannot stage its rows, because catalog {table.catalog} does not keep branches of tables.",

@@ -123,7 +123,7 @@ def nothing_staged(history: History, name: str, branch: str) -> StagingError:
 
 
 def written_elsewhere(history: History, name: str, branch: str, captured_at: int | None) -> StagingError:
-    """Main has a new commit and the run's branch has none, so the job may have written to the wrong branch."""
+    """Main has a new commit and the run's branch has none."""
     before = "no snapshot" if captured_at is None else f"snapshot {captured_at}"
     return StagingError(
         f"The run of {name} has captured rows, but the new commit of {history.table} is on main instead of branch "

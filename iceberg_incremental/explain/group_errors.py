@@ -69,7 +69,7 @@ def other_groups(model: str, before: ChangedGroups, found: ChangedGroups) -> Con
 
 
 def other_key_columns(keys: Sequence[str], source: TableName, model: str) -> ConfigError:
-    """Keys of changed groups now refer to different columns, so every group may have changed without a commit."""
+    """Keys of changed groups now refer to different columns."""
     refers = "which refers to a different column" if len(keys) == 1 else "which refer to different columns"
     return ConfigError(
         f"{model} groups {source} by {', '.join(keys)}, {refers} than in the model's last run.",

@@ -147,7 +147,7 @@ def other_history(
 
 
 def would_drop_history(table: TableName, model: str, found: str, command: str = "run") -> ConfigError:
-    """A model of another kind would replace the versions of a history, or add other rows to them."""
+    """A model of another kind would replace the versions of a history."""
     expected = (
         "materialized: iceberg_incremental_snapshot with incremental_strategy: history, as when the table was built"
     )

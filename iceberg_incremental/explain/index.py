@@ -1,4 +1,4 @@
-"""The offline index of errors: the entries of docs/errors.md, which the package ships."""
+"""The offline index of errors: the meaning and an example of each error, which the package ships."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def entries() -> dict[str, str]:
 
 
 def name_in(given: str) -> str:
-    """The name of an entry in a user's input, which is a name or a link such as ``docs/errors.md#lost-race``."""
-    return given.strip().rpartition("#")[2].lower().replace("_", "-")
+    """The name of an entry in a user's input, which is a name or a link such as ``docs/errors/lost-race.md``."""
+    return given.strip().rpartition("/")[2].removesuffix(".md").lower().replace("_", "-")
 
 
 def near(name: str, names: list[str]) -> list[str]:

@@ -103,7 +103,7 @@ def not_partitioned(job: str, target: TableName) -> ConfigError:
 
 
 def key_without_groups(job: str, key: Sequence[str], groups: Sequence[str]) -> ConfigError:
-    """Rows of changed groups are not merged, or are merged by a key that does not contain the groups' columns."""
+    """Rows of changed groups are not merged by a key that contains the groups' columns."""
     return ConfigError(
         f"{job} reads the changed groups of {', '.join(groups)}, but "
         f"{'merges by the key ' + ', '.join(key) if key else 'does not merge its rows'}.",

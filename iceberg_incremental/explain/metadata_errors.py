@@ -64,7 +64,7 @@ def dropped_meanwhile(table: TableName) -> MetadataAccessError:
 
 
 def changed_meanwhile(table: TableName, head: int) -> MetadataAccessError:
-    """A table changed while Spark was reading its metadata, and the snapshot that was current no longer exists."""
+    """A table changed while Spark was reading its metadata."""
     return MetadataAccessError(
         f"{table} changed while Spark was reading its metadata: main was at snapshot {head}, which no longer exists.",
         fix="run again.",

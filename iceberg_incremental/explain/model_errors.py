@@ -150,7 +150,7 @@ def refused_settings(who: str, found: Iterable[tuple[Refused, str]]) -> ConfigEr
 
 
 def reads_itself(macro: str, model: str) -> ConfigError:
-    """A model captures its own table, so each run would read the previous run's commit as new rows."""
+    """A model captures its own table."""
     who = by_caller("model", "job", "job")
     fix = by_caller(
         "write {{ this }} without the macro",

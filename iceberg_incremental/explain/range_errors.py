@@ -31,7 +31,7 @@ def no_range(column: str, kind: str) -> ConfigError:
 
 
 def no_range_with_nan(column: str) -> ConfigError:
-    """``ip_range`` was called with a column that has NaN in a changed row; Iceberg and Spark order NaN differently."""
+    """``ip_range`` was called with a column that has NaN in a changed row."""
     return ConfigError(
         f"ip_range() was called with {column}, which is NaN in a changed row.",
         expected="numbers. Spark treats NaN as the greatest number, but Iceberg skips files with only NaN when a "
@@ -43,7 +43,7 @@ def no_range_with_nan(column: str) -> ConfigError:
 
 
 def no_range_of_bytes(column: str, greatest: bytes) -> ConfigError:
-    """A column passed to ``ip_range`` has strings that are not UTF-8 and are greater than any valid string."""
+    """``ip_range`` was called with a column whose strings are not UTF-8."""
     return ConfigError(
         f"ip_range() was called with {column}, which has bytes that are not UTF-8.",
         expected="text. Spark compares the bytes, and Iceberg compares the decoded text, so no string is a bound of "

@@ -144,7 +144,7 @@ def needs_all_columns(model: str, absent: Sequence[str]) -> ConfigError:
 
 
 def needs_same_rows(model: str) -> ConfigError:
-    """The SQL of a model with ``sequence_by`` is not deterministic, and Spark may compute it more than once."""
+    """The SQL of a model with ``sequence_by`` is not deterministic."""
     return ConfigError(
         f"{model} has sequence_by, but its SQL is not deterministic.",
         expected="SQL that returns the same rows each time Spark computes it. On this connection, Spark may compute "
@@ -172,7 +172,7 @@ def other_sequence(target: TableName, model: str, wanted: Sequence[str], found: 
 
 
 def other_key(target: TableName, model: str, wanted: Sequence[str], found: Sequence[str]) -> ConfigError:
-    """The table was built with another ``unique_key``, so it contains only the newest row of each old key."""
+    """The table was built with another ``unique_key``."""
     name = short(model)
     return ConfigError(
         f"The unique_key of {model}, which has sequence_by, has changed.",

@@ -216,7 +216,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
 
 
 def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> RewriteError:
-    """After a schema change, an overwrite that only added rows cannot be read, due to delete files or column names."""
+    """After a schema change, an overwrite that only added rows cannot be read."""
     return RewriteError(
         f"{model} cannot read the rows that {described(commit)} added to {source}.",
         expected="an append, or an overwrite that only added rows. After such an overwrite, the table must keep its "
@@ -230,7 +230,7 @@ def unreadable_overwrite(commit: Snapshot, source: TableName, model: str) -> Rew
 
 
 def row_ids_repeated(source: TableName) -> SourceError:
-    """Rows of the source have the same row id or none, so that moved rows cannot be distinguished from deleted rows."""
+    """Rows of the source have the same row id or none."""
     rebuilt = by_caller("rebuild the models that read it (`dbt run --full-refresh`)", *_REBUILD_JOBS)
     return SourceError(
         f"The rows that were deleted from {source} cannot be determined.",

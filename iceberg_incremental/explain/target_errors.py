@@ -37,7 +37,7 @@ def must_not_rebuild(model: str, reason: str) -> CheckpointError:
 
 
 def net_set_back(target: TableName, model: str, source: TableName, before: Position) -> CheckpointError:
-    """A model that reads net changes cannot be set back, because its table has rows from after the new position."""
+    """A model that reads net changes cannot be set back to an earlier snapshot."""
     return CheckpointError(
         f"{model} reads the net changes of {source}, so it cannot be set back to an earlier snapshot.",
         expected=f"a position that is not before {described(before)}.\n"

@@ -63,7 +63,7 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
 
 
 def rows_without_key(model: str, keys: Sequence[str]) -> ConfigError:
-    """A window has rows with NULL in the ``unique_key``, which do not replace the same rows of the table."""
+    """A window has rows with NULL in the ``unique_key``."""
     return ConfigError(
         f"{model} cannot reprocess an event-time window, since rows of the window have NULL in unique_key "
         f"({', '.join(keys)}).",

@@ -12,6 +12,8 @@ from urllib.parse import quote
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from ...as_dbt import dbt_error
+
 if sys.platform != "win32":
     import fcntl
 
@@ -120,26 +122,28 @@ def _rows(file: Path, sql: str, parameters: Mapping[str, str] | None = None) -> 
         ) as connection:
             return connection.execute(sql, parameters or {}).fetchall()
     except sqlite3.OperationalError as error:
-        raise DbtRuntimeError(
-            f"The catalog of the lakehouse cannot be read: {file}\n"
-            "  Expected: a SQLite file that this user can read.\n"
-            f"  Found: {error}.\n"
-            "  To fix: correct the permissions of the file, or run again when no other program locks it."
+        raise dbt_error(
+            f"The catalog of the lakehouse cannot be read: {file}",
+            expected="a SQLite file that this user can read.",
+            found=f"{error}.",
+            fix="correct the permissions of the file, or run again when no other program locks it.",
         ) from error
     except sqlite3.DatabaseError as error:
         raise _damaged(file, str(error)) from error
 
 
 def _damaged(file: Path, found: str) -> DbtRuntimeError:
-    return DbtRuntimeError(
-        f"The catalog of the lakehouse is damaged: {file}\n"
-        "  Expected: a SQLite file, which names the current metadata file of each table.\n"
-        f"  Found: {found.rstrip('.')}.\n"
-        f"  The files of the tables in {file.parent} are not affected. To fix, one of:\n"
-        "    1. restore the file from a backup, if there have been no commits since the backup\n"
-        "    2. recover it with SQLite's shell: rename it to damaged.db, and run "
-        f"`sqlite3 damaged.db .recover | sqlite3 {file.name}`\n"
-        "    3. move it away, so that the catalog is empty, and register each table with its newest metadata file: "
-        "`CALL <catalog>.system.register_table(table => '<schema>.<table>', metadata_file => "
-        "'<folder of the table>/metadata/<newest>.metadata.json')`"
+    return dbt_error(
+        f"The catalog of the lakehouse is damaged: {file}",
+        expected="a SQLite file, which names the current metadata file of each table.",
+        found=f"{found.rstrip('.')}.",
+        state=f"The files of the tables in {file.parent} are not affected.",
+        fix=[
+            "restore the file from a backup, if there have been no commits since the backup",
+            "recover it with SQLite's shell: rename it to damaged.db, and run `sqlite3 damaged.db .recover | sqlite3 "
+            f"{file.name}`",
+            "move it away, so that the catalog is empty, and register each table with its newest metadata file: `CALL "
+            "<catalog>.system.register_table(table => '<schema>.<table>', metadata_file => '<folder of the "
+            "table>/metadata/<newest>.metadata.json')`",
+        ],
     )

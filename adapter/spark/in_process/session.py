@@ -22,7 +22,7 @@ from traceback import FrameSummary
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.jvm import jars, workload
 from iceberg_incremental.jvm.launch import active_context, open_gateway
@@ -32,6 +32,7 @@ from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName
 
+from ...as_dbt import dbt_error
 from ...progress.jobs import work_of
 from .. import checks
 from ..messages import cause, describe
@@ -138,12 +139,12 @@ def _require_same_storage(wanted: Mapping[str, str]) -> None:
     )
     if _started_with and known != now:
         names = sorted(key for key in known.keys() | now if known.get(key) != now.get(key))
-        raise DbtRuntimeError(
-            "The Spark session of this process cannot use the file-system settings of the profile.\n"
-            "  Expected: the values with which an earlier dbt command in this process started Spark, since they cannot "
-            "change while Spark is running.\n"
-            f"  Found: other values of {', '.join(names)}.\n"
-            "  To fix: run dbt in a separate process for each profile or target."
+        raise dbt_error(
+            "The Spark session of this process cannot use the file-system settings of the profile.",
+            expected="the values with which an earlier dbt command in this process started Spark, since they cannot "
+            "change while Spark is running.",
+            found=f"other values of {', '.join(names)}.",
+            fix="run dbt in a separate process for each profile or target.",
         )
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.spark.as_dbt import AsDbt
+from dbt.adapters.spark_iceberg.as_dbt import AsDbt
 from iceberg_incremental.errors import ArgumentsError, SourceError
 
 

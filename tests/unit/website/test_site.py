@@ -11,6 +11,7 @@ import pytest
 from tests.site import build_site
 
 ROOT = Path(__file__).parents[3]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 LOADED = re.compile(
     r"""<(?:script|img|source|iframe|embed)\b[^>]*\bsrc=["']?([^"'\s>]+)|<link\b[^>]*\bhref=["']?([^"'\s>]+)"""
 )
@@ -71,17 +72,13 @@ def test_pictures_have_a_title_and_load_nothing():
         assert not re.search(r"(?:href|src|url\()\W*http", text), picture
 
 
-@pytest.mark.parametrize(
-    "path", [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_point_to_existing_files(path):
     links = [link.partition("#")[0] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]
     assert [link for link in links if link and not (path.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize(
-    "path", [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_linked_anchors_exist(path):
     """The anchors are those of code hosts. MkDocs checks the anchors of the site."""
     links = [link.partition("#")[::2] for link in PAGE_LINKS.findall(path.read_text(encoding="utf-8"))]

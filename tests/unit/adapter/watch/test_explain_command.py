@@ -14,8 +14,8 @@ def explain(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("name", ["lost-race", "docs/errors.md#lost-race", "lost_race"])
-def test_an_entry_by_its_name_or_anchor(name):
+@pytest.mark.parametrize("name", ["lost-race", "docs/errors/lost-race.md", "lost_race"])
+def test_an_entry_by_its_name_or_page(name):
     code, printed = explain(name)
     assert code == 0
     assert printed.startswith("lost-race (ConcurrentRunError)\n")
