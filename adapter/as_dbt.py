@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from iceberg_incremental.errors import ArgumentsError, IncrementalError, OutOfSyncError, StatementError, message
@@ -61,3 +63,27 @@ def of_dbt(error: IncrementalError) -> DbtRuntimeError:
     if isinstance(error, ArgumentsError | OutOfSyncError):
         return CompilationError(error.msg)
     return DbtRuntimeError(error.msg)
+
+
+ENGINE = "iceberg_incremental"
+
+
+class _ToDbt(logging.Handler):
+    """Passes records to dbt, which writes them with its timestamps and in its format."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logger = AdapterLogger("SparkIceberg")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record at its level."""
+        getattr(self._logger, record.levelname.lower())(record.getMessage())
+
+
+def forward_log() -> None:
+    """Let dbt log the engine's records in this process. Later calls have no effect."""
+    logger = logging.getLogger(ENGINE)
+    if not any(isinstance(each, _ToDbt) for each in logger.handlers):
+        logger.addHandler(_ToDbt())
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False

@@ -26,6 +26,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.spark.port import Spark
 from iceberg_incremental.sql import sql_name
 
+from . import as_dbt
 from .__version__ import version
 from .as_dbt import AsDbt
 from .lineage.start import listen
@@ -33,11 +34,10 @@ from .profile.credentials import SparkIcebergCredentials, project_folder
 from .project.dispatch import search_adapter
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 from .relations.collaborators import Relations
-from .relations.column import SparkIcebergColumn
 from .relations.docs import DocsCatalog
-from .relations.relation import SparkIcebergRelation
+from .relations.relation import SparkIcebergColumn, SparkIcebergRelation
 from .relations.tables import SparkIcebergConfig
-from .spark import debug, engine_log, interrupt, quick_exit
+from .spark import debug, interrupt
 from .spark.access import SparkAccess
 from .spark.connections import SparkIcebergConnectionManager
 from .spark.in_process import early_start
@@ -95,9 +95,9 @@ class SparkIcebergAdapter(SparkAdapter):
         self._docs = DocsCatalog(self, self._relations.lookup, self.access.metadata_reader, documentation)
         self._hooks = Hooks(self)
         self._lineage = listen(self, self._hooks.invocations, self.access.settings, version)
-        engine_log.forward()
+        as_dbt.forward_log()
         interrupt.listen()
-        quick_exit.prepare()
+        interrupt.end_quickly()
 
     @property
     def credentials(self) -> SparkIcebergCredentials:

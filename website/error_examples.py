@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from dbt.adapters.spark_iceberg.hooks.reads import READS
-from dbt.adapters.spark_iceberg.project.captured import Captured, Total
+from dbt.adapters.spark_iceberg.project.captured_rows import Captured, Total
 from dbt.adapters.spark_iceberg.project.data_tests import Audit, DataTest
 from dbt.adapters.spark_iceberg.status.ledger import Finding, Line
 from iceberg_incremental import explain
@@ -32,10 +32,9 @@ from iceberg_incremental.plan.policy import Cause, Policy, Strategy
 from iceberg_incremental.plan.refusals import Incomparable, Unreadable
 from iceberg_incremental.plan.session_settings import REFUSED
 from iceberg_incremental.table.checkpoint import Checkpoint, Deletions, Position
-from iceberg_incremental.table.checkpoint_state import CheckpointState
+from iceberg_incremental.table.checkpoint_state import CheckpointFlaw, CheckpointState, Place, UnreadableCheckpoint
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.partitions import LiveSpec
-from iceberg_incremental.table.unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
+from iceberg_incremental.table.layout import LiveSpec
 
 ADAPTER = Path(__file__).parents[1] / "adapter"
 MODEL = "model.shop.daily_delays"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .adapter import Adapter
+from .adapter import Adapter, TablesInUse
 from .audit import AuditHooks
 from .capture import CaptureHooks
 from .clones import CloneHooks
@@ -16,7 +16,6 @@ from .model import ModelHooks
 from .operations import OperationHooks
 from .python_models import PythonModelHooks
 from .strategies import StrategyHooks
-from .tables import TablesInUse
 from .write import WriteHooks
 
 if TYPE_CHECKING:

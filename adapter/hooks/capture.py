@@ -18,12 +18,10 @@ from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import PER_COMMIT
 
 from ..operations.arguments import ARGUMENTS
-from ..project.captured import Captured
-from ..project.configs import CONFIGS
-from .arguments import relations_in
-from .context import ModelContext
-from .invocation import ModelRun, Room
-from .reads import READS
+from ..project.captured_rows import Captured
+from ..project.model_config import CONFIGS
+from .invocation import ModelContext, ModelRun, Room
+from .reads import READS, relations_in
 
 logger = AdapterLogger("SparkIceberg")
 

@@ -14,7 +14,7 @@ from iceberg_incremental.explain import column_errors, target_errors
 from iceberg_incremental.plan import session_settings as settings
 from iceberg_incremental.spark.port import under
 from iceberg_incremental.sql import statements
-from iceberg_incremental.table import partitions
+from iceberg_incremental.table import layout
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.own_names import BEGUN_KEY
 from iceberg_incremental.write.versioned import require_end
@@ -71,7 +71,7 @@ class DbtModelHooks(Room):
             return
         if history is not None and history.current_snapshot_id is not None:
             specs = self._adapter.metadata_reader().live_specs(history, history.current_snapshot_id)
-            if partitions.has_older(specs):
+            if layout.has_older(specs):
                 raise target_errors.other_specs(name, node["unique_id"], specs)
 
     def run_strategy(self, relation: BaseRelation, sql: object, strategy: str) -> AdapterResponse:

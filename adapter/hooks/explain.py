@@ -28,10 +28,8 @@ from ..project.model_config import policy_of
 from ..project.plain_sql import PlainSql
 from ..status.explanation import Explanation, NextRun, as_json, as_text, not_incremental, pending, update_method
 from .adapter import Adapter
-from .context import ModelContext
-from .invocation import Invocations, ModelRun
-from .plain_sql import PlainSqlHooks
-from .valid_sql import require_valid_sql
+from .invocation import Invocations, ModelContext, ModelRun
+from .plain_sql import PlainSqlHooks, require_valid_sql
 from .write import WriteHooks
 
 _EXPLAINED = (MATERIALIZATION, "table", "incremental")

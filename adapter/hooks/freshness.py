@@ -13,8 +13,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import NotIcebergError
 from iceberg_incremental.metadata import MetadataReader
+from iceberg_incremental.table.commits import LastChangeExpired, last_change
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 
 from ..as_dbt import raising_dbts
 from ..operations import operation_errors

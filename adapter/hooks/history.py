@@ -21,14 +21,14 @@ from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.clone import clone_of
 from iceberg_incremental.table.history import History, TableName
-from iceberg_incremental.table.types import is_comparable
+from iceberg_incremental.table.spark_types import is_comparable
 from iceberg_incremental.write.columns import key_columns
 from iceberg_incremental.write.log_history import EventRows
 from iceberg_incremental.write.writer import Writer
 
 from ..project.graph import Node
-from ..project.history_config import history_config
-from ..relations.column import SparkIcebergColumn
+from ..project.model_config import history_config
+from ..relations.relation import SparkIcebergColumn
 from .invocation import Room
 
 logger = AdapterLogger("SparkIceberg")

@@ -24,20 +24,98 @@ from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.statement import Statement
 
 from ..project import graph as project
-from ..project.captured import Captured
+from ..project.captured_rows import Captured
 from ..project.conditional_reads import reads_of
 from ..project.data_tests import Audit
 from ..project.graph import Node
-from ..project.jinja_scope import JinjaScope
+from ..project.jinja_names import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
-from .adapter import Adapter
-from .context import ModelContext
-from .tables import TablesInUse
+from .adapter import Adapter, TablesInUse
 
 if TYPE_CHECKING:
     from ..project.plain_sql import PlainSql
-    from .snapshot_run import SnapshotRun
+
+
+from collections.abc import Collection
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+
+from iceberg_incremental.capture.dbt_snapshot import CODE
+from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+
+from ..project.plain_sql import PlainSql
+
+_WITHOUT_RUNS = ("compile", "generate")
+"""The commands that compile models without running them."""
+
+
+@dataclass(frozen=True)
+class ModelContext:
+    """A model during compilation, with values that the macro ``_ip_context`` collects from dbt.
+
+    ``this``: its table. ``full_refresh``: whether the table is rebuilt. ``partial``: whether dbt runs with ``--empty``
+    or ``--sample``. ``command``: dbt's command, for example ``run``. ``selected``: the unique ids of the selected
+    nodes.
+    """
+
+    node: Node
+    this: BaseRelation
+    full_refresh: bool
+    partial: bool
+    command: str
+    graph: Mapping[str, Any]
+    selected: Collection[str]
+
+    @property
+    def unique_id(self) -> str:
+        """The model's unique id."""
+        return str(self.node["unique_id"])
+
+    @property
+    def is_unit_test(self) -> bool:
+        """Whether dbt runs a unit test of the model, with mock rows."""
+        return bool(self.node["resource_type"] == "unit_test")
+
+    @property
+    def only_shows_sql(self) -> bool:
+        """Whether the command runs no models. Macros then return relations that do not exist unchanged."""
+        return self.command in _WITHOUT_RUNS
+
+    @property
+    def only_documents(self) -> bool:
+        """Whether the command is ``dbt docs generate``, which must not fail because of a model."""
+        return self.command == "generate"
+
+
+@dataclass
+class SnapshotRun:
+    """The run of a dbt snapshot.
+
+    ``plain``: its parsed SQL, which reads ``source``. ``compiled_code``: its SQL text. ``names``: dbt's names for its
+    own columns in the table. ``code``: a digest of its code and config. ``writer``: None if the run leaves no
+    checkpoint.
+    """
+
+    node: Node
+    plain: PlainSql
+    source: TableName
+    compiled_code: str
+    names: Mapping[str, str]
+    code: str
+    writer: SnapshotWriter | None = None
+
+    @property
+    def name(self) -> str:
+        """The unique id."""
+        return str(self.node["unique_id"])
+
+    @property
+    def definitions(self) -> Mapping[str, str]:
+        """What the checkpoint records, so that ``ip_status`` detects changes."""
+        return {**self.plain.definitions, CODE: self.code}
+
 
 logger = AdapterLogger("SparkIceberg")
 

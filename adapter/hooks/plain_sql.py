@@ -11,14 +11,15 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.capture.reads import capture, has_same_columns
 from iceberg_incremental.capture.run_plan import Read
 from iceberg_incremental.errors import NotIncrementalError, StatementError, ViewError
 from iceberg_incremental.explain import plain_sql_errors, rebuild_reasons
 from iceberg_incremental.expose.plain_sql import Source
-from iceberg_incremental.metadata.views import View
-from iceberg_incremental.names import sql_name
+from iceberg_incremental.metadata.describe import describe
+from iceberg_incremental.metadata.views import View, view_shown
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
@@ -26,7 +27,8 @@ from iceberg_incremental.query.plan import IncrementalQuery, incremental_query
 from iceberg_incremental.query.text.clock import ClockStates
 from iceberg_incremental.query.text.parsing import mentions, replaced, spark_text, without_end
 from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, not_a_function
-from iceberg_incremental.spark.port import TIME_ZONE
+from iceberg_incremental.spark.port import TIME_ZONE, Spark
+from iceberg_incremental.sql import sql_name
 from iceberg_incremental.table.clock import UnknownTimeZoneError
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.columns import Column as Written
@@ -40,12 +42,11 @@ from ..project.graph import Node
 from ..project.model_config import declared_functions
 from ..project.own_table import reads_itself
 from ..project.plain_sql import PlainSql, plain_sql
-from ..relations.column import SparkIcebergColumn
 from ..relations.contracts import select_list
+from ..relations.relation import SparkIcebergColumn
 from .adapter import Adapter
 from .audit import AuditHooks
-from .context import ModelContext
-from .invocation import Invocations, ModelRun, Room
+from .invocation import Invocations, ModelContext, ModelRun, Room
 from .recorded_reading import (
     compared_otherwise,
     note_no_update_method,
@@ -53,8 +54,38 @@ from .recorded_reading import (
     reading_of,
     why_it_differs,
 )
-from .spark_views import view_by_spark
-from .valid_sql import require_valid_sql
+
+
+def view_by_spark(spark: Spark, name: TableName) -> View:
+    """The current definition of a view. Raises Refusal if Spark does not show it, and the errors of Spark."""
+    described = describe(spark.rows(f"describe table extended {name.sql}"))
+    if "View Text" in described.details:
+        instead = "create the view in an Iceberg catalog"
+        raise Refusal(f"the view {name}, which Spark evaluates with the settings of its creation", None, instead)
+    found = view_shown(described, str(spark.rows(f"show create table {name.sql}")[0][0]))
+    if found is None:
+        raise Refusal(f"the view {name}, which has a property with a line AS", None, "remove the property")
+    return found
+
+
+_VIEW = "ip_analyzed"
+_UNKNOWN_NAMES = ("TABLE_OR_VIEW_NOT_FOUND", "UNRESOLVED_ROUTINE")
+"""Spark's errors for the name of a relation or function that does not exist."""
+
+
+def require_valid_sql(adapter: Adapter, sql: str, node: Node) -> None:
+    """Raise Spark's error for SQL that Spark does not accept as a query. The query is only analyzed.
+
+    A name that Spark does not know is no error if the model has a hook or a header, which may define it later.
+    """
+    config = node["config"]
+    defines_names = bool(config.get("pre-hook") or config.get("sql_header"))
+    try:
+        adapter.execute(f"create or replace temporary view {sql_name(_VIEW)} as\n{sql}")
+    except DbtDatabaseError as error:
+        if not (defines_names and any(name in str(error) for name in _UNKNOWN_NAMES)):
+            raise
+
 
 logger = AdapterLogger("SparkIceberg")
 _ORDINALS = "spark.sql.orderByOrdinal"

@@ -34,8 +34,7 @@ from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from ..project.own_table import reads_itself
 from .adapter import Adapter
-from .context import ModelContext
-from .invocation import Invocations, ModelRun
+from .invocation import Invocations, ModelContext, ModelRun
 from .plain_sql import PlainSqlHooks
 from .python_models import PythonModelHooks
 

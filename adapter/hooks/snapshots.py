@@ -29,16 +29,14 @@ from iceberg_incremental.write import dbt_snapshot as sql
 from iceberg_incremental.write.read_alike import value_settings
 from iceberg_incremental.write.snapshot_writer import SnapshotWriter
 
-from ..project import snapshot_config, snapshot_logic
+from ..project import snapshot_config
 from ..project.graph import Node, parents_of
 from ..project.plain_sql import PlainSql
 from . import report
 from .adapter import Adapter
-from .context import ModelContext
-from .invocation import Invocations, Room
+from .invocation import Invocations, ModelContext, Room, SnapshotRun
 from .plain_sql import PlainSqlHooks
 from .report import IncrementalResponse
-from .snapshot_run import SnapshotRun
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -74,7 +72,7 @@ class SnapshotHooks(Room):
             except IncrementalError as error:
                 reason = _first_line(error)
             else:
-                code = snapshot_logic.code_digest(model.node, model.graph, self._invocations.jinja_scope())
+                code = snapshot_config.code_digest(model.node, model.graph, self._invocations.jinja_scope())
                 self._runs[model.unique_id] = SnapshotRun(model.node, plain, source, compiled_code, names, code)
         if reason is not None:
             _log_whole(model.unique_id, reason)
@@ -254,7 +252,7 @@ class SnapshotHooks(Room):
             unique_key=snapshot_config.unique_key_of(found.node),
             invocation_id=invocation.invocation_id,
             source=found.source,
-            logic=snapshot_logic.logic_of(found.node, *parts),
+            logic=snapshot_config.logic_of(found.node, *parts),
         )
 
     def _writer(self, found: SnapshotRun, plan: RunPlan) -> SnapshotWriter:

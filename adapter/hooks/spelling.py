@@ -12,7 +12,7 @@ from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.spelling import near_misses
 
 from ..operations.arguments import ARGUMENTS
-from ..project.configs import CONFIGS, FURTHER, NOT_AUTO, ONLY_AUTO, ONLY_HERE
+from ..project.model_config import CONFIGS, FURTHER, NOT_AUTO, ONLY_AUTO, ONLY_HERE
 
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _MATERIALIZATION = re.compile(r"materialization_(?P<name>\w+)_(?:spark_iceberg|spark|default)")

@@ -11,7 +11,7 @@ from dbt.adapters.base.column import Column
 from iceberg_incremental.explain import group_errors, history_errors, model_errors, sequence_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import sql_name
-from iceberg_incremental.write.append import append_sql
+from iceberg_incremental.write.append import append_sql, insert_overwrite_sql
 from iceberg_incremental.write.apply_changes import insert_kept_sql, merge_changes_sql
 from iceberg_incremental.write.columns import (
     key_columns,
@@ -20,7 +20,6 @@ from iceberg_incremental.write.columns import (
 )
 from iceberg_incremental.write.dbt_strategies import delete_insert_sql, microbatch_sql
 from iceberg_incremental.write.held_changes import HeldChanges, changes_view
-from iceberg_incremental.write.insert_overwrite import insert_overwrite_sql
 from iceberg_incremental.write.merge import merge_sql
 from iceberg_incremental.write.statement import Statement, Then
 from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config

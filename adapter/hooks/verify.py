@@ -24,10 +24,8 @@ from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.verify.columns import ComparedColumns, compared_columns, kept_columns
-from iceberg_incremental.verify.difference import Comparison
-from iceberg_incremental.verify.found import Result, found
-from iceberg_incremental.verify.permitted import Permitted, permitted
-from iceberg_incremental.verify.pinned import PinnedCuts
+from iceberg_incremental.verify.difference import Comparison, PinnedCuts
+from iceberg_incremental.verify.found import Permitted, Result, found, permitted
 from iceberg_incremental.verify.record import VERIFIED_KEY, Verified, to_property
 from iceberg_incremental.verify.unsteady import choosing_sql
 from iceberg_incremental.write.history import HistoryRows

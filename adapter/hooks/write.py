@@ -18,7 +18,7 @@ from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.spark.port import require_settings
-from iceberg_incremental.table import partitions
+from iceberg_incremental.table import layout
 from iceberg_incremental.table.changed_files import METADATA_COLUMNS
 from iceberg_incremental.write.alter import altered_columns
 from iceberg_incremental.write.apply_changes import kept_rows_sql
@@ -136,8 +136,8 @@ class WriteHooks(Room):
             return ()
         name, model = self._adapter.lookup.table_name(target), node["unique_id"]
         fields = self._adapter.lookup.description(target, extended=False).partition_fields
-        configured = partitions.configured(partition_config.fields(node["config"].get("partition_by"), model))
-        found = partitions.configured(fields)
+        configured = layout.configured(partition_config.fields(node["config"].get("partition_by"), model))
+        found = layout.configured(fields)
         if configured and set(configured) != set(found):
             raise target_errors.other_partitioning(name, model, configured, found)
         return fields

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
 from dbt.adapters.events.logging import AdapterLogger
 from openlineage.client import event_v2 as event
 from openlineage.client.facet_v2 import (
@@ -24,13 +28,138 @@ from openlineage.client.facet_v2 import (
     sql_job,
     symlinks_dataset,
 )
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from iceberg_incremental.metadata.catalog_properties import kind_of
+from iceberg_incremental.query.algebra import nodes as op
+from iceberg_incremental.query.algebra.flow import Flow
+from iceberg_incremental.query.algebra.tree import Tree
+from iceberg_incremental.query.any_sql import any_tree
+from iceberg_incremental.query.text import functions
+from iceberg_incremental.secrets import mask
+from iceberg_incremental.table.history import TableName
 
-from .columns import column_lineage
 from .facts import Dataset, Event, Parent, Touched
-from .naming import catalog_uri, dataset_name, symlink
+
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>.*)", re.DOTALL)
+_OBJECT_STORES = {
+    **dict.fromkeys(("s3", "s3a", "s3n"), "s3"),
+    "gs": "gs",
+    **dict.fromkeys(("abfs", "abfss"), "abfss"),
+    **dict.fromkeys(("wasb", "wasbs"), "wasbs"),
+}
+"""The URI schemes of object stores, each with the scheme that the conventions use."""
+
+
+def dataset_name(location: str) -> tuple[str, str]:
+    """The namespace and name of a dataset, from the location of its table."""
+    scheme, authority, path = _split(location)
+    if scheme == "file":
+        return scheme, path or "/"
+    if scheme in _OBJECT_STORES:
+        return f"{_OBJECT_STORES[scheme]}://{authority}", path.lstrip("/") or "/"
+    return f"{scheme}://{authority}", path or "/"
+
+
+def symlink(table: TableName, catalog: Mapping[str, str]) -> tuple[str, str] | None:
+    """The namespace and name of a table in its catalog. None if Spark's settings do not contain them.
+
+    ``catalog``: Spark's settings of the catalog. Glue needs the AWS account, which is not in the settings.
+    """
+    namespace = _catalog_namespace(kind_of(catalog), catalog)
+    return None if namespace is None else (namespace, f"{table.namespace}.{table.name}")
+
+
+def catalog_uri(catalog: Mapping[str, str]) -> str | None:
+    """The URI of a catalog without credentials and parameters. None without a URI."""
+    uri = catalog.get("uri")
+    return mask(uri.partition("?")[0]) if uri else None
+
+
+def _catalog_namespace(kind: str, catalog: Mapping[str, str]) -> str | None:
+    uri, warehouse = catalog_uri(catalog), catalog.get("warehouse")
+    if kind == "hadoop" and warehouse:
+        scheme, authority, path = _split(warehouse)
+        return f"file:{path}" if scheme == "file" else f"{_OBJECT_STORES.get(scheme, scheme)}://{authority}{path}"
+    if kind == "hive" and uri:
+        return f"hive://{_split(uri)[1]}"
+    return uri if kind in ("rest", "jdbc") else None
+
+
+def _split(location: str) -> tuple[str, str, str]:
+    """The scheme, authority and path of a location, without trailing slashes. A path without a scheme is local."""
+    found = _URI.fullmatch(location)
+    if found is None:
+        return "file", "", location.rstrip("/")
+    return found["scheme"].lower(), found["authority"] or "", found["path"].rstrip("/")
+
+
+@dataclass(frozen=True, order=True)
+class Origin:
+    """A column from which another one is computed.
+
+    ``subtype``: OpenLineage's ``IDENTITY``, ``TRANSFORMATION`` or ``AGGREGATION``.
+    """
+
+    table: TableName
+    column: str
+    subtype: str
+
+
+def column_lineage(
+    sql: str, inputs: Mapping[TableName, Mapping[str, str]], output: Collection[str]
+) -> dict[str, tuple[Origin, ...]]:
+    """The origins of the columns in ``output``. Columns without origins are omitted.
+
+    ``inputs``: the columns of each table with their types. Raises SqlglotError for SQL that cannot be parsed.
+    """
+    tree = any_tree(sql, inputs)
+    if tree is None:
+        return {}
+    origins, written = _Origins(tree), {name.lower(): name for name in output}
+    listed = [name for name in op.names_of(tree.root) if name.lower() in written]
+    found = {written[name.lower()]: origins.of(origins.flow.outputs(tree.root, name)) for name in listed}
+    return {name: tuple(sorted(each)) for name, each in found.items() if each}
+
+
+_SUBTYPES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+_OF_ROWS = (functions.AGGREGATES | functions.EXACT_IN_WINDOWS | functions.INEXACT_IN_WINDOWS) - {"row_number"}
+
+
+def _subtype(value: exp.Expr) -> str:
+    """How an expression uses the columns in it."""
+    if any(each.name.lower() in _OF_ROWS for each in value.find_all(exp.Anonymous)):
+        return "AGGREGATION"
+    is_column = isinstance(value, exp.Column) and value.table != op.SUBQUERY
+    return "IDENTITY" if is_column else "TRANSFORMATION"
+
+
+class _Origins:
+    def __init__(self, tree: Tree) -> None:
+        self.flow = Flow(tree)
+        self._tables = tree.tables
+        self._known: dict[op.Column, frozenset[Origin]] = {}
+
+    def of(self, values: Iterable[tuple[op.Node, exp.Expr]]) -> frozenset[Origin]:
+        """The origins of some expressions."""
+        return frozenset(
+            replace(origin, subtype=max(origin.subtype, _subtype(value), key=_SUBTYPES.index))
+            for _, value in values
+            for column in value.find_all(exp.Column)
+            for origin in self._of_column(column)
+        )
+
+    def _of_column(self, column: exp.Column) -> frozenset[Origin]:
+        name = (column.table, column.name)
+        if name not in self._known:
+            owner = self.flow.owner(column)
+            if isinstance(owner, op.Scan) and owner.table in self._tables:
+                self._known[name] = frozenset((Origin(self._tables[owner.table], column.name, "IDENTITY"),))
+            else:
+                self._known[name] = self.of(self.flow.inputs(column))
+        return self._known[name]
+
 
 logger = AdapterLogger("SparkIceberg")
 

@@ -16,9 +16,8 @@ from iceberg_incremental.plan.ranges import Counts
 from iceberg_incremental.table.commits import PART_KEY, added, written
 from iceberg_incremental.table.history import History, Snapshot, TableName
 
-from ..hooks.adapter import Adapter
+from ..hooks.adapter import Adapter, TablesInUse
 from ..hooks.invocation import Invocations
-from ..hooks.tables import TablesInUse
 from ..project import graph as project
 from ..project.graph import Node
 from .facts import Dataset, Statistics, Touched

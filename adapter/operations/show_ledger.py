@@ -18,8 +18,8 @@ from iceberg_incremental.plan.policy import OnRewrite, Policy
 from iceberg_incremental.plan.ranges import Range, position_at
 from iceberg_incremental.plan.refusals import Refusal
 from iceberg_incremental.table.checkpoint import Position
+from iceberg_incremental.table.checkpoint_state import UnreadableCheckpoint
 from iceberg_incremental.table.history import History, TableName
-from iceberg_incremental.table.unreadable import UnreadableCheckpoint
 
 from ..project import graph as project
 from ..project.model_config import policy_of

@@ -23,14 +23,14 @@ from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.clock import TIME
 from iceberg_incremental.table.clone import clone_of
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.table.version_counts import last_versions
+from iceberg_incremental.table.row_counts import last_versions
 
 from ..project import graph as project
 from ..project.conditional_reads import reads_of
-from ..project.jinja_scope import JinjaScope
+from ..project.jinja_names import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
-from ..project.snapshot_logic import code_digest
+from ..project.snapshot_config import code_digest
 from ..status.last_command import FILE, last_command
 from ..status.project_status import ProjectStatus, as_json, see
 from ..status.status import ModelStatus, SourceStatus, as_text, source_status, status_of_source

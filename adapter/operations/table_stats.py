@@ -5,8 +5,8 @@ from __future__ import annotations
 from iceberg_incremental.metadata.describe import Stats
 from iceberg_incremental.quantities import instant
 from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
+from iceberg_incremental.table.commits import LastChangeExpired, last_change
 from iceberg_incremental.table.history import History, Snapshot
-from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 from iceberg_incremental.table.layout import Layout
 from iceberg_incremental.table.row_counts import RowCount, rows_at
 

@@ -18,9 +18,8 @@ from jinja2 import nodes
 from iceberg_incremental.plan.conditional_reads import ConditionalReads, Reads
 from iceberg_incremental.table.history import TableName
 
-from .jinja_references import changing, known, name_of, parsed, references_in, relations
+from .jinja_names import Reference, changing, known, name_of, parsed, references_in, relations
 from .python_calls import PythonCall, calls_in
-from .reference import Reference
 
 _ROW_CHANGES = frozenset({"ip_changes"})
 _NET_CHANGES = frozenset({"ip_changelog", "ip_signed_changes", "ip_changed_groups", "ip_range"})

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from iceberg_incremental.durations import EXAMPLES, duration
 from iceberg_incremental.explain import model_errors
+from iceberg_incremental.plan.history_config import META_COLUMNS, HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.plan.policy import (
     DEFAULT_ON_BREAK,
     ON_SCHEMA_CHANGE,
@@ -24,8 +25,100 @@ from iceberg_incremental.plan.policy import (
 from iceberg_incremental.spelling import near_misses
 from iceberg_incremental.table.history import COPY_ON_WRITE, MERGE_ON_READ, WRITE_MODES
 
-from .configs import CONFIGS
-from .history_config import HISTORY_CONFIGS, history_config
+HISTORY_CONFIGS = ("check_cols", "hard_deletes", "dbt_valid_to_current", "snapshot_meta_column_names")
+
+
+def history_config(config: Mapping[str, Any], wrong: list[str]) -> HistoryConfig:
+    """Read the configs. Errors are added to ``wrong``. The defaults are used instead of invalid values."""
+    end = config.get("dbt_valid_to_current")
+    if end is not None and not (isinstance(end, str) and end.strip()):
+        wrong.append(f"dbt_valid_to_current is {end!r}: expected a SQL expression, such as \"to_date('9999-12-31')\"")
+        end = None
+    return HistoryConfig(
+        _names(config.get("unique_key")),
+        _check_cols(config.get("check_cols"), wrong),
+        _hard_deletes(config.get("hard_deletes"), wrong),
+        end,
+        _meta_columns(config.get("snapshot_meta_column_names"), wrong),
+        _sequence_by(config.get("sequence_by"), wrong),
+    )
+
+
+def _sequence_by(value: object, wrong: list[str]) -> str | None:
+    names = _names(value)
+    if len(names) > 1:
+        wrong.append(
+            f"sequence_by is {value!r}: 'history' supports one column, whose values start and end versions. Compute "
+            "a column with the combined order"
+        )
+    return names[0] if names else None
+
+
+def _names(value: object) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    return tuple(map(str, listed)) if isinstance(listed, Sequence) else ()
+
+
+def _check_cols(value: object, wrong: list[str]) -> tuple[str, ...]:
+    if value is None or value == "all":
+        return ()
+    if isinstance(value, Sequence) and not isinstance(value, str) and value and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    wrong.append(f"check_cols is {value!r}: expected 'all', or a list of column names")
+    return ()
+
+
+def _hard_deletes(value: object, wrong: list[str]) -> HardDeletes:
+    known = [each.value for each in HardDeletes]
+    if value is None:
+        return HardDeletes.INVALIDATE
+    if value in known:
+        return HardDeletes(value)
+    wrong.append(f"hard_deletes is {value!r}: expected one of {', '.join(map(repr, known))}")
+    return HardDeletes.INVALIDATE
+
+
+def _meta_columns(value: object, wrong: list[str]) -> MetaColumns:
+    if value is None:
+        return MetaColumns()
+    names = {} if not isinstance(value, Mapping) else {str(k): v for k, v in value.items() if v is not None}
+    is_known = all(key in META_COLUMNS and isinstance(name, str) and name.strip() for key, name in names.items())
+    found = [str(names.get(each, each)).lower() for each in META_COLUMNS]
+    if not isinstance(value, Mapping) or not is_known or len(set(found)) < len(found):
+        wrong.append(
+            f"snapshot_meta_column_names is {value!r}: expected a mapping from {', '.join(META_COLUMNS)} to "
+            "distinct names"
+        )
+        return MetaColumns()
+    return MetaColumns(**{key: str(name) for key, name in names.items()})
+
+
+CONFIGS = (
+    *("incremental_strategy", "unique_key", "on_not_incremental", "rebuild_above", "deterministic_functions"),
+    *HISTORY_CONFIGS,
+    *("sequence_by", "on_source_rewrite", "aggregates_of_changes"),
+    *("on_history_break", "on_missing_checkpoint", "on_sql_change", "on_schema_change"),
+    *("max_snapshots_per_run", "max_bytes_per_run", "hold_source", "audit"),
+    *("merge_fixed_columns", "merge_update_columns", "merge_exclude_columns", "incremental_predicates"),
+    *("partition_by", "tblproperties", "full_refresh", "catalog_name", "file_format"),
+)
+"""The configs that the materialization reads. A similar name is refused, because dbt would ignore it."""
+
+FURTHER = ("event_time", "location_root", "ip_incremental", "clone_as", "clone_retention")
+"""The configs that dbt or the adapter reads for other nodes too."""
+
+ONLY_AUTO = ("rebuild_above", "on_not_incremental", "deterministic_functions")
+"""Configs that only the strategy ``auto`` reads."""
+
+ONLY_HERE = (
+    *("audit", "sequence_by", "hold_source", "on_source_rewrite", "on_history_break", "on_missing_checkpoint"),
+    *("max_snapshots_per_run", "max_bytes_per_run", "merge_fixed_columns", *ONLY_AUTO),
+)
+"""Configs on which users rely, and which other materializations ignore."""
+
+NOT_AUTO = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "aggregates_of_changes")
+"""Configs that the strategy ``auto`` does not read."""
+
 
 _NARROWING = ("merge_update_columns", "merge_exclude_columns", "incremental_predicates", "predicates")
 """Configs with which a MERGE keeps parts of a matched row, or matches by more than the key."""

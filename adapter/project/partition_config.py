@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iceberg_incremental.explain import model_errors
-from iceberg_incremental.table.partitions import SYNONYMS
+from iceberg_incremental.table.layout import SYNONYMS
 
 _OF_NUMBERS = ("bucket", "truncate")
 _PART = r"(?:`(?:[^`]|``)+`|(?!\d+\b)\w+)"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import project_errors
-from .reference import Reference
+from .jinja_names import Reference
 
 _MODULE = "dbt"
 

@@ -13,12 +13,10 @@ from ..spark.connections import SparkIcebergConnectionManager
 from .comments import Comments
 from .contracts import Contracts
 from .inserts import Inserts
-from .listing import Listing
-from .lookup import RelationLookup
+from .lookup import Listing, RelationLookup
 from .placement import Placement
 from .seeds import Seeds
-from .statements import Statements
-from .tables import Tables
+from .tables import Statements, Tables
 
 if TYPE_CHECKING:
     import agate

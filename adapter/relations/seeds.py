@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from iceberg_incremental.sql import sql_name, sql_string, sql_value
 
 from ..as_dbt import dbt_error
-from .exact_cast import exact_cast
+from .inserts import exact_cast
 
 if TYPE_CHECKING:
     import agate

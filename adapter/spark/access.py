@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.metadata.file_properties import with_own_values
+from iceberg_incremental.metadata.catalog_properties import with_own_values
 
 from ..profile.credentials import Method, SparkIcebergCredentials
 from .connections import SparkIcebergConnectionManager

@@ -5,8 +5,13 @@ dbt shows a plain KeyboardInterrupt with a stack trace, and a dbt error in one l
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
+import sys
 import threading
+from functools import cache
+from pathlib import Path
 from types import FrameType
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -38,3 +43,13 @@ def _in_main_thread() -> bool:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise InterruptError("Interrupted: the running Spark statements of this command were cancelled.")
+
+
+_COMMANDS = ("dbt", "dbt-spark-iceberg")
+
+
+@cache
+def end_quickly() -> None:
+    """Exclude all objects from the search when this process ends. Programs that call dbt are left as they are."""
+    if Path(sys.argv[0]).stem in _COMMANDS:
+        atexit.register(gc.freeze)

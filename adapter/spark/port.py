@@ -10,7 +10,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from iceberg_incremental.errors import StatementError
-from iceberg_incremental.metadata.file_properties import is_redacted
+from iceberg_incremental.metadata.catalog_properties import is_redacted
 from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
 from iceberg_incremental.spark.port import TIME_ZONE
 from iceberg_incremental.spark.scans import ExactScans

@@ -16,11 +16,11 @@ from iceberg_incremental.capture.lateness import MOST_COMMITS, lateness_by_commi
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
+from iceberg_incremental.table.checkpoint_state import UnreadableCheckpoint
 from iceberg_incremental.table.commits import Effect, added, effect, total
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share
-from iceberg_incremental.table.unreadable import UnreadableCheckpoint
 from iceberg_incremental.verify.record import Verified, last_verified
 
 from ..project import graph as project

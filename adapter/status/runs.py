@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from iceberg_incremental.table.commits import total
 from iceberg_incremental.table.history import History
+from iceberg_incremental.table.row_counts import VersionCounts, versions_written
 from iceberg_incremental.table.shares import Share
-from iceberg_incremental.table.version_counts import VersionCounts, versions_written
 
 from .ledger import Entry, Ledger, Totals
 

@@ -19,7 +19,7 @@ from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.commits import Effect, effect
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.retention import is_forever, max_ref_age_ms, max_snapshot_age_ms
-from iceberg_incremental.table.version_counts import VersionCounts
+from iceberg_incremental.table.row_counts import VersionCounts
 
 NEXT_RUN = {
     Action.REBUILD.value: "builds the whole table",

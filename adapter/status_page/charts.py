@@ -13,6 +13,7 @@ from typing import Any
 
 from iceberg_incremental.quantities import age, counted, instant, size_text
 from iceberg_incremental.table.commits import Effect
+from iceberg_incremental.table.shares import Share, sum_of
 
 from ..status.project_status import CommitView, ModelView, TableView
 from ..status.runs import RunView
@@ -266,3 +267,131 @@ def _figure(traces: Sequence[Figure], height: int) -> Figure:
             "yaxis": dict(axis),
         },
     }
+
+
+def short_names(tables: Sequence[str]) -> dict[str, str]:
+    """The last parts of the tables' names if these are unique, otherwise the full names."""
+    last = {table: table.rpartition(".")[2] for table in tables}
+    return last if len(set(last.values())) == len(tables) else {table: table for table in tables}
+
+
+def percent(share: Share) -> str:
+    """The share of rows that were read, in percent."""
+    percent = 100 * (share.of_records or 0)
+    return f"{'≤ ' if share.at_most else ''}{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
+
+
+def read_rows(share: Share) -> str:
+    """The number of rows that were read, out of all rows."""
+    return f"{share.records:,} of {counted(share.table_records, 'row')}"
+
+
+def read_bytes(share: Share) -> str:
+    """The number of bytes that were read, out of all bytes."""
+    return f"{size_text(share.bytes)} of {size_text(share.table_bytes)}"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: its title, a sentence that describes it, the figure, and its numbers as a table."""
+
+    title: str
+    summary: str
+    figure: Figure
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def charts_of(model: ModelView, tables: Mapping[str, TableView], now_ms: int) -> list[Chart]:
+    """The charts of a model. Charts without data are omitted."""
+    positions = {source.source: source.position_snapshot_id for source in model.status.sources}
+    names = short_names(list(positions))
+    read = {
+        names[source]: consumed(tables[source], model.runs, position)
+        for source, position in positions.items()
+        if source in tables
+    }
+    timed = {names[source]: tables[source] for source in positions if source in tables}
+    found = (_timeline(model, read, now_ms), _savings(model), _versions(model), _lateness(timed))
+    return [chart for chart in found if chart is not None]
+
+
+def _timeline(model: ModelView, read: Mapping[str, Sequence[Consumed]], now_ms: int) -> Chart | None:
+    figure = timeline(model, read, now_ms)
+    if figure is None:
+        return None
+    rows = [
+        (
+            source,
+            instant(each.commit.committed_at_ms),
+            each.commit.effect,
+            f"{each.commit.rows_added:,}",
+            f"{each.commit.rows_removed:,}",
+            "no" if each.epoch is None else f"run {each.epoch}" if each.epoch else "yes",
+        )
+        for source, several in read.items()
+        for each in several[::-1]
+    ]
+    unread = sum(
+        each.epoch is None and each.commit.effect != Effect.NONE.value for several in read.values() for each in several
+    )
+    summary = f"{counted(len(rows), 'source commit')}, {unread} unread; {counted(len(model.runs), 'run')}."
+    head = ("source", "committed", "effect", "rows added", "rows removed", "read")
+    return Chart("Source commits and the runs that read them", summary, figure, head, rows)
+
+
+def _savings(model: ModelView) -> Chart | None:
+    figure = savings(model.runs)
+    if figure is None:
+        return None
+    rows = []
+    for run in reversed(model.runs):
+        total = sum_of(each.read for each in run.sources if each.read is not None)
+        when = "–" if run.committed_at_ms is None else instant(run.committed_at_ms)
+        wrote = (f"{run.rows_added:,}", f"{run.rows_removed:,}")
+        read = (f"{total.records:,}", f"{total.table_records:,}", size_text(total.bytes))
+        rows.append((str(run.epoch), when, *read, *wrote))
+    summary = f"All known runs together read {percent(model.read)} of the rows in the sources: {read_rows(model.read)}."
+    head = ("run", "committed", "rows read", "rows in the sources", "bytes read", "rows added", "rows removed")
+    return Chart("Share of the source rows that each run read", summary, figure, head, rows)
+
+
+def _versions(model: ModelView) -> Chart | None:
+    figure = versions(model.runs)
+    if figure is None:
+        return None
+    known = [(run, run.versions) for run in model.runs[::-1] if run.versions is not None]
+    rows = [
+        (
+            str(run.epoch),
+            instant(run.committed_at_ms or 0),
+            f"{found.added:,}",
+            "not known" if found.updated is None else f"{found.updated:,}",
+        )
+        for run, found in known
+    ]
+    summary = f"{counted(sum(found.added for _, found in known), 'version')} added by {counted(len(known), 'run')}."
+    head = ("run", "committed", "versions added", "versions ended or updated")
+    return Chart("Versions written by each run", summary, figure, head, rows)
+
+
+def _lateness(tables: Mapping[str, TableView]) -> Chart | None:
+    figure = lateness(tables)
+    if figure is None:
+        return None
+    known = [
+        (name, commit) for name, table in tables.items() for commit in table.commits[::-1] if commit.late_ms is not None
+    ]
+    rows = [
+        (name, instant(commit.committed_at_ms), age(commit.late_ms or 0), instant(commit.oldest_event_ms or 0))
+        for name, commit in known
+    ]
+    latest = max(commit.late_ms or 0 for _, commit in known)
+    summary = f"The largest lateness is {age(latest)}, in {counted(len(known), 'commit')}."
+    return Chart(
+        "Lateness of the oldest row of each commit",
+        summary,
+        figure,
+        ("source", "committed", "late", "oldest event"),
+        rows,
+    )

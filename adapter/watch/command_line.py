@@ -26,8 +26,7 @@ from iceberg_incremental.quantities import counted
 from ..__version__ import version
 from ..as_dbt import dbt_error, of_dbt
 from ..profile.credentials import Method, SparkIcebergCredentials
-from .backoff import Backoff
-from .batching import Batching
+from .due import Backoff, Batching
 from .metrics import LOOPBACK
 from .project import DbtOptions, Project
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..project.graph import ephemeral, parent_ids, reached_from
+from ..status.live import Failure
+from ..status.status import ModelStatus
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,76 @@ class Dag:
         begins = self.selected.intersection(due) - held
         nodes = frozenset(self.downstream(begins, held) & self.selected)
         return Reach(frozenset(begins), nodes, frozenset(held | self.downstream(unripe)) - nodes)
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """The delay before the first retry in seconds, which doubles with each further failure, up to ``longest``."""
+
+    first: float = 5.0
+    longest: float = 300.0
+
+    def delay(self, failures: int) -> float:
+        """Return the delay in seconds after this many consecutive failures."""
+        return min(self.first * 2.0 ** min(failures - 1, 60), self.longest)
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The failing nodes. Each method returns the next state."""
+
+    backoff: Backoff = field(default_factory=Backoff)
+    nodes: Mapping[str, Failure] = field(default_factory=dict)
+
+    def add(self, node: str, message: str, now: float, *, foreseen: bool = False) -> Failures:
+        """Add a failure of a node. Only a success or a new version of the project resets the count.
+
+        New commits do not reset it: a busy source has new commits at each check, and the row that causes the failure is
+        still there.
+        """
+        before = self.nodes.get(node)
+        count, since = (1, now) if before is None else (before.failures + 1, before.since)
+        repeated = before is not None and before.failures > 0 and before.is_like(message)
+        failure = Failure(message, foreseen, count, since, now + self.backoff.delay(count), repeated)
+        return replace(self, nodes={**self.nodes, node: failure})
+
+    def drop(self, nodes: Iterable[str]) -> Failures:
+        """Remove nodes that are no longer failing."""
+        fixed = set(nodes)
+        return replace(self, nodes={name: found for name, found in self.nodes.items() if name not in fixed})
+
+    def retry_all(self, now: float) -> Failures:
+        """Retry all nodes now, and reset their counts."""
+        nodes = {name: replace(found, failures=0, retry_at=now) for name, found in self.nodes.items()}
+        return replace(self, nodes=nodes)
+
+    def waits(self, node: str, now: float) -> bool:
+        """Whether a node must not be retried yet."""
+        failure = self.nodes.get(node)
+        return failure is not None and now < failure.retry_at
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How long a model waits for a period without commits.
+
+    ``debounce``: this period in seconds, 0 for no wait. ``max_batch``: the number of pending commits that ends the
+    wait; None for no limit. ``max_wait``: the maximum wait in seconds.
+    """
+
+    debounce: float = 0.0
+    max_batch: int | None = None
+    max_wait: float = 60.0
+
+    def is_ready(self, status: ModelStatus, last_changed: Mapping[str, float], due_since: float, now: float) -> bool:
+        """Whether to build a due model now.
+
+        ``last_changed``: the times of the last observed changes of sources; missing for sources without changes.
+        ``due_since``: the time at which the model became due. All times are in seconds of the same clock.
+        """
+        if self.max_batch is not None and status.commits >= self.max_batch:
+            return True
+        if now - due_since >= self.max_wait:
+            return True
+        changes = (last_changed.get(source.source) for source in status.sources)
+        return all(at is None or now - at >= self.debounce for at in changes)

@@ -15,13 +15,11 @@ from iceberg_incremental.quantities import counted
 from ..spark.interrupt import InterruptError
 from ..status.live import RunInProgress
 from ..status.status import ModelStatus
-from .backoff import Backoff, Failures
-from .batching import Batching
-from .definitions import changed
-from .due import Dag, Reach
+from .build import Outcome
+from .due import Backoff, Batching, Dag, Failures, Reach
+from .files import changed
 from .log import Log
 from .metrics import Metrics
-from .outcome import Outcome
 from .report import Reporter, Situation
 from .signals import Stop
 from .version import Version, Versions

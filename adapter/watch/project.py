@@ -19,11 +19,10 @@ from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
 from ..project.graph import Node
-from ..project.jinja_scope import JinjaScope
+from ..project.jinja_names import JinjaScope
 from . import watch_errors
-from .definitions import definitions
 from .due import Dag, Reach
-from .files import ProjectFiles, Stamps
+from .files import ProjectFiles, Stamps, definitions
 
 if TYPE_CHECKING:
     from dbt.config.runtime import RuntimeConfig

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..status.live import Live, RunInProgress
 from ..status.status import ModelStatus
-from .backoff import Failures
+from .due import Failures
 from .log import Log
 from .metrics import Metrics
 from .version import Version

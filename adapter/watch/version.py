@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .backoff import Backoff
-from .due import Dag, Reach
+from .build import Outcome
+from .due import Backoff, Dag, Reach
 from .files import Stamps
-from .outcome import Outcome
 from .page import Page
 from .periodic_tasks import PeriodicTask
 from .watched import Watched

@@ -13,10 +13,9 @@ from ..plan.policy import OnRewrite
 from ..plan.ranges import PerCommit, Range
 from ..sql import plain_name
 from ..table.checkpoint import KEY, Checkpoint
-from ..table.checkpoint_state import checkpoint_state
+from ..table.checkpoint_state import UnreadableCheckpoint, checkpoint_state
 from ..table.history import History, TableName
 from ..table.recorded_history import RecordedHistory
-from ..table.unreadable import UnreadableCheckpoint
 from .run_plan import Action, Read, RunPlan
 from .target_checkpoint import target_checkpoint
 

@@ -5,19 +5,192 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConcurrentRunError, IncrementalError
 from ..explain import command_errors, wording
 from ..explain.caller import Caller, called_by
+from ..job import options
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Strategy
 from . import documents
-from .arguments import catalog_properties, parsed, request_of
-from .capturing import capture, status
+from .capturing import Request, capture, status
 from .job_catalogs import JobCatalogs
 from .publishing import abort, commit
 from .run_file import CapturedRun, read_run
+
+_CATALOG_PROPERTY = "NAME.KEY=VALUE"
+_ON_BREAK = "[CAUSE=]ACTION"
+_READS = {
+    "source": "changes",
+    "changelog": "changelog",
+    "changelog_per_commit": "changelog_per_commit",
+    "as_of": "as_of",
+}
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The parsed arguments, by default those of the process. Raises SystemExit for invalid arguments."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.command == "capture" and not given.sources:
+        parser.error("capture needs at least one of --source, --changelog, --changelog-per-commit and --as-of")
+    return given
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The parser of all sub-commands."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--catalog-property",
+        action="append",
+        default=[],
+        type=_catalog_property,
+        metavar=_CATALOG_PROPERTY,
+        help="set a PyIceberg property of a catalog, in addition to the properties in .pyiceberg.yaml and the "
+        "environment; repeatable",
+    )
+    common.add_argument("--format", choices=["json"], default="json", help="the output format")
+    found = argparse.ArgumentParser(
+        prog="iceberg-incremental",
+        description="Run incremental jobs on Iceberg tables in any language: capture the new rows of the sources, "
+        "write the result to a branch, and publish the rows and the position in one commit.",
+        epilog="Exit codes: 0 success, 1 error, 2 invalid arguments, 3 no changes, 4 conflict with another run or "
+        "writer.",
+    )
+    commands = found.add_subparsers(dest="command", required=True)
+    capture = commands.add_parser("capture", parents=[common], help="plan a run, and create its staging branch")
+    _add_request(capture)
+    capture.add_argument("--full-refresh", action="store_true", help="replace all rows of the target")
+    capture.add_argument(
+        "--on-schema-change",
+        choices=["fail", "ignore"],
+        default="fail",
+        help="whether the columns of the target may change between capture and commit (default: fail)",
+    )
+    commit = commands.add_parser("commit", parents=[common], help="publish the rows and the position in one commit")
+    _add_run(commit)
+    commit.add_argument(
+        "--no-rows", action="store_true", help="publish the position of a run that has no rows to write"
+    )
+    _add_run(commands.add_parser("abort", parents=[common], help="drop the staging branch of a run"))
+    status = commands.add_parser(
+        "status", parents=[common], help="print what the next run would capture, from metadata only"
+    )
+    _add_request(status)
+    status.set_defaults(full_refresh=False, on_schema_change="fail")
+    return found
+
+
+def catalog_properties(given: argparse.Namespace) -> Mapping[str, Mapping[str, str]]:
+    """The catalog properties in the arguments."""
+    found: dict[str, dict[str, str]] = {}
+    for catalog, key, value in given.catalog_property:
+        found.setdefault(catalog, {})[key] = value
+    return found
+
+
+def request_of(given: argparse.Namespace) -> Request:
+    """The run that the arguments request. Raises ConfigError for an invalid table name."""
+    target = options.table("target", given.target)
+    policy = options.policy(
+        given.on_source_rewrite,
+        dict(given.on_history_break),
+        given.on_missing_checkpoint,
+        given.max_snapshots_per_run,
+        given.max_bytes_per_run,
+        None,
+    )
+    if policy.nets_rewrites:
+        policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, because jobs replace rows
+    sources = tuple((options.table("source", name), read) for name, read in given.sources)
+    keeps_columns = given.on_schema_change == "fail"
+    return Request(target, given.name or f"job.{target}", policy, sources, given.full_refresh, keeps_columns)
+
+
+def _add_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--run", required=True, metavar="FILE", help="the output of capture, or - to read it from stdin"
+    )
+
+
+def _add_request(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--target", required=True, metavar="TABLE", help="the target table, as catalog.namespace.table"
+    )
+    command.add_argument("--name", help="the name of the job, or the id of a dbt model (default: job.<target>)")
+    command.set_defaults(sources=[])
+    reads = {
+        "--source": "read the new rows of this table; repeatable",
+        "--changelog": "read the changes of this table with Spark SQL, including _change_type; repeatable",
+        "--changelog-per-commit": "read the changes of each commit to this table, including its snapshot; repeatable",
+        "--as-of": "read this table as a whole, at its current snapshot; repeatable",
+    }
+    for option, text in reads.items():
+        command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
+    command.add_argument(
+        "--on-source-rewrite",
+        choices=[each.value for each in OnRewrite],
+        default="fail",
+        help="what to do if commits changed or deleted rows of a source (default: fail)",
+    )
+    command.add_argument(
+        "--on-history-break",
+        action="extend",
+        default=[],
+        type=_on_break,
+        metavar=_ON_BREAK,
+        help="what to do if the history of a source is broken: "
+        f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
+        f"{', '.join(each.value for each in Cause)}; repeatable (default: "
+        f"{', '.join(f'{cause.value}={action.value}' for cause, action in DEFAULT_ON_BREAK.items())})",
+    )
+    command.add_argument(
+        "--on-missing-checkpoint",
+        choices=[each.value for each in OnBreak],
+        default="fail",
+        help="what to do if the target has rows but no checkpoint of this job (default: fail)",
+    )
+    command.add_argument(
+        "--max-snapshots-per-run", type=_positive, metavar="N", help="read at most this many commits of each source"
+    )
+    command.add_argument(
+        "--max-bytes-per-run", type=_positive, metavar="N", help="read at most this many bytes of each source"
+    )
+
+
+class _SourceOption(argparse.Action):
+    """Collects the sources of all options, in the order of the command line."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, given: argparse.Namespace, value: object, option: str | None = None
+    ) -> None:
+        given.sources = [*given.sources, (value, _READS[self.dest])]
+
+
+def _catalog_property(text: str) -> tuple[str, str, str]:
+    name, _, value = text.partition("=")
+    catalog, _, key = name.partition(".")
+    if not catalog or not key or "=" not in text:
+        raise argparse.ArgumentTypeError(f"expected {_CATALOG_PROPERTY}, found {text!r}")
+    return catalog, key, value
+
+
+def _on_break(text: str) -> list[tuple[str, str]]:
+    cause, _, action = text.rpartition("=")
+    causes = [cause] if cause else [each.value for each in Cause]
+    if action not in {each.value for each in OnBreak} or not set(causes) <= {each.value for each in Cause}:
+        raise argparse.ArgumentTypeError(f"expected {_ON_BREAK}, found {text!r}")
+    return [(each, action) for each in causes]
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected an integer above 0, found {text!r}")
+    return int(text)
+
 
 DONE, ERROR, NOTHING, OVERTAKEN = 0, 1, 3, 4
 """The exit codes. argparse exits with 2 for invalid arguments."""

@@ -10,8 +10,8 @@ from typing import Any
 from ..capture.run_plan import Action
 from ..explain import command_errors
 from ..table.checkpoint import Checkpoint, parse
+from ..table.checkpoint_state import Place, UnreadableCheckpoint
 from ..table.history import TableName
-from ..table.unreadable import Place, UnreadableCheckpoint
 
 VERSION = 1
 

@@ -8,12 +8,11 @@ from ..errors import CheckpointError, ConfigError
 from ..quantities import counted
 from ..sql import property_value, sql_name, sql_string
 from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
-from ..table.checkpoint_state import CheckpointState
+from ..table.checkpoint_state import CheckpointFlaw, CheckpointState, UnreadableCheckpoint
 from ..table.clone import still_forbidden
 from ..table.history import History, TableName
-from ..table.partitions import LiveSpec, configured
+from ..table.layout import LiveSpec, configured
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
-from ..table.unreadable import CheckpointFlaw, UnreadableCheckpoint
 from .caller import by_caller, setting
 from .wording import (
     command,

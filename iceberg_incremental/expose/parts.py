@@ -10,13 +10,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ..explain import source_errors
 from ..plan.ranges import CHANGELOG_NAMES, NetRange
 from ..spark.scans import ExactScans, Rows
 from ..sql import sql_name, sql_string, unused
 from ..table.changed_files import DataFile, FileDifference, TableColumn
-from . import row_ids
+from ..table.history import TableName
 from .bounds import bounds_sql
 from .projection import projected
+
+NAME = "_row_id"
+"""The metadata column with the id of a row."""
+
+
+def missing_sql(table: TableName, at_start: Rows, kept: Rows) -> str:
+    """The relation of the blocks of ids of the start that no kept row has.
+
+    The query fails if rows of the start share an id or have none, because a deleted row would then seem to be kept.
+    ``kept``: the rows of the end that have not changed since the start.
+    """
+    block, bit = f"shiftright({NAME}, 6)", f"shiftleft(1L, int({NAME} & 63))"
+    missing = "bit_or(before) & ~bit_or(kept)"
+    shared = "block is null or count_if(before <> 0) > bit_count(bit_or(before))"
+    error = f"raise_error({sql_string(source_errors.row_ids_repeated(table).msg)})"
+    rows = (
+        f"select {block} as block, {bit} as before, 0L as kept {at_start.clauses}"
+        f" union all select {block}, 0L, {bit} {kept.clauses}"
+    )
+    return (
+        f"(select block, {missing} as missing from ({rows}) group by block"
+        f" having case when {shared} then {error} else {missing} <> 0 end)"
+    )
+
+
+def is_missing(row_id: str, blocks: str) -> str:
+    """The condition that an id is among the missing ids. ``blocks``: the alias of the relation of ``missing_sql``."""
+    same = f"{blocks}.block = shiftright({row_id}, 6)"
+    return f"{same} and shiftright({blocks}.missing, int({row_id} & 63)) & 1L = 1L"
+
 
 _LONGEST_FILE_LIST = 100_000
 """Characters. A longer list of files is omitted, and only bounds are used."""
@@ -243,9 +274,9 @@ def _gone(net: NetRange, at_start: Rows, at_end: Rows | None) -> Part:
     kept = at_end.where(f"{_LINEAGE} <= {net.untouched_since}")
     row_id = unused("_ip_row_id", names_of(net))
     hint = f"/*+ broadcast({_OTHERS}) */ " if _records(net) <= _MOST_BROADCAST_ROWS else ""
-    join = f"left semi join {row_ids.missing_sql(net.table, at_start, kept)} as {_OTHERS}"
-    condition = row_ids.is_missing(f"{_ROWS}.{row_id}", _OTHERS)
-    return Part(at_start, "-1", f"{join} on {condition}", {row_id: row_ids.NAME}, hint)
+    join = f"left semi join {missing_sql(net.table, at_start, kept)} as {_OTHERS}"
+    condition = is_missing(f"{_ROWS}.{row_id}", _OTHERS)
+    return Part(at_start, "-1", f"{join} on {condition}", {row_id: NAME}, hint)
 
 
 def _touched(net: NetRange) -> str | None:

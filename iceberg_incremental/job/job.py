@@ -22,11 +22,261 @@ from ..metadata.open import open_reader
 from ..spark.session import SessionSpark
 from ..table.history import TableName
 from . import options
-from .job_run import JobRun
 from .output import TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+import logging
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..capture.open import require_same_order
+from ..capture.run import Run
+from ..capture.run_plan import Action
+from ..explain import wording
+from ..expose.captures import Captures
+from ..expose.value_range import ValueRange
+from ..plan.policy import Strategy
+from ..plan.ranges import PER_RANGE
+from ..publish.publisher import Published
+from ..publish.source_holds import SourceHolds
+from ..spark.port import require_settings
+from ..write.writer import Writer
+from .output import Output
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+logger = logging.getLogger(__name__)
+
+Columns = str | Sequence[str]
+"""The name of a column, or several names."""
+
+
+@dataclass(frozen=True)
+class _Write:
+    """The rows to write at the end of a run. ``method``: the name of the called method."""
+
+    method: str
+    frame: DataFrame
+
+
+class JobRun:
+    """The reads and writes of one run of a job. Its methods raise IncrementalErrors.
+
+    All sources are read as of the same time. Nothing is written before the run ends.
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        cuts: Cuts,
+        session: SparkSession,
+        spark: SessionSpark,
+        reader: MetadataReader,
+        layout: TableOptions,
+    ) -> None:
+        self._run = Run(plan)
+        self._cuts = cuts
+        self._session = session
+        self._spark = spark
+        self._reader = reader
+        self._layout = layout
+        self._write: _Write | None = None
+        self._has_ended = False
+        self._refreshed: set[TableName] = set()
+        self.published: Published | None = None
+        """The run's commit. None before the end of the run, or if there was nothing to commit."""
+
+    @property
+    def plan(self) -> RunPlan:
+        """The plan of the run, with its captures so far."""
+        return self._run.plan
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether the run builds the whole table: in the first run, with ``full_refresh``, or because of a policy."""
+        return self.plan.is_rebuild
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the captured sources have rows to process."""
+        return self.plan.action in (Action.APPLY, Action.REBUILD)
+
+    # Reading
+
+    def changes(self, source: str) -> DataFrame:
+        """The new rows of a source since the last run, as returned by ``ip_changes``. In a rebuild, all rows."""
+        return self._frame(self._captures("changes").changes(self._table(source)))
+
+    def changelog(self, source: str, unique_key: Columns = (), *, per: str = PER_RANGE) -> DataFrame:
+        """The changes of a source's rows, with ``_change_type``, as returned by the macro ``ip_changelog``.
+
+        ``per``: ``range`` for the net changes since the last run; ``commit`` for the changes of each commit, with
+        ``_commit_snapshot_id``, ``_commit_timestamp`` and ``_commit_order``. Raises ConfigError for another value.
+        """
+        options.require_per(per)
+        return self._frame(
+            self._captures("changelog").changelog(self._table(source), options.columns("unique_key", unique_key), per)
+        )
+
+    def signed_changes(self, source: str) -> DataFrame:
+        """The added and removed rows, with ``_change_sign`` 1 and -1, as returned by ``ip_signed_changes``."""
+        return self._frame(self._captures("signed_changes").signed_changes(self._table(source)))
+
+    def as_of(self, source: str) -> DataFrame:
+        """All rows of a source, as of the time of the run."""
+        return self._frame(self._captures("as_of").as_of(self._table(source)))
+
+    def changed_groups(self, source: str, keys: Columns, changes_of: str | Sequence[str] = ()) -> DataFrame:
+        """All rows of a source whose ``keys`` equal those of a changed row of ``changes_of``, by default the source.
+
+        The run replaces whole groups, so it must ``merge`` by a key that contains these columns.
+        """
+        names, table = options.columns("keys", keys), self._table(source)
+        changing = self._tables("changes_of", changes_of) or [table]
+        policy = replace(self.plan.policy, strategy=Strategy.MERGE, unique_key=tuple(names), replaces_rows=True)
+        self._run.plan = replace(self.plan, policy=policy)
+        captures = self._captures("changed_groups")
+        return self._frame(captures.changed_groups(table, names, changing))
+
+    def value_range(self, source: str | Sequence[str], column: str) -> ValueRange:
+        """The bounds of a column in the changes of one or more sources, as returned by the macro ``ip_range``."""
+        sources, name = self._tables("source", source), options.column("column", column)
+        return self._captures("value_range").value_range(sources, name)
+
+    # Writing
+
+    def append(self, frame: DataFrame) -> None:
+        """Insert rows."""
+        self._will("append", frame, Strategy.APPEND)
+
+    def merge(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
+        """Insert rows, and delete existing rows with the same ``key``.
+
+        With ``sequence_by``, rows that are older than the existing row of their key are ignored.
+        """
+        self._will("merge", frame, Strategy.MERGE, key, sequence_by)
+
+    def overwrite_partitions(self, frame: DataFrame) -> None:
+        """Replace all partitions that contain new rows by the new rows."""
+        self._will("overwrite_partitions", frame, Strategy.INSERT_OVERWRITE)
+
+    def apply_changes(self, frame: DataFrame, key: Columns, *, sequence_by: Columns = ()) -> None:
+        """Insert, update and delete rows by ``key``, according to their ``_change_type``."""
+        self._will("apply_changes", frame, Strategy.APPLY_CHANGES, key, sequence_by)
+
+    # End
+
+    def publish(self) -> None:
+        """Write and publish the rows and the position. Called at the end of the block.
+
+        Other jobs in threads of the same session wait meanwhile. Raises StagingError if the run captured rows but
+        called no method that writes.
+        """
+        with self._spark.alone():
+            self._publish()
+
+    def _publish(self) -> None:
+        plan = self.plan
+        if not plan.captured:
+            if self._write is not None:
+                raise job_errors.nothing_captured(plan.model)
+            return
+        if self._write is None and plan.action in (Action.APPLY, Action.REBUILD):
+            raise job_errors.nothing_written(plan.model, plan.captured.keys())
+        appends = plan.policy.strategy is Strategy.APPEND and plan.reads_whole_tables
+        if self._write is not None and appends and not self._reads_target(self._write.frame):
+            logger.warning(wording.appends_whole_tables(plan.model))
+        require_settings(self._spark, plan.model)
+        holds = SourceHolds(self._run, self._spark, self._reader)
+        holds.hold()
+        writer = Writer(self._run, self._spark, self._reader, reads_own_table=True)
+        if plan.action is Action.REBUILD and self._write is not None:
+            self.published = self._output(writer).build(self._write.frame)
+        elif plan.action is Action.APPLY and self._write is not None:
+            if self._reads_target(self._write.frame):
+                # The code of the job may have computed rows at any time since the run began, and cannot run again.
+                self._run.state.own_rows = plan.target
+            self.published = self._output(writer).apply(self._write.frame)
+        else:
+            self.published = writer.finish()
+        holds.release()
+
+    def close(self) -> None:
+        """Release the run's temporary views and held rows in Spark.
+
+        Called at the end of the block, including after an error.
+        """
+        self._has_ended = True
+        self._spark.close()
+
+    def _reads_target(self, frame: DataFrame) -> bool:
+        """Whether rows are computed from rows of the target, as far as their plan shows."""
+        name = re.escape(f"{self.plan.name.namespace}.{self.plan.name.name}".lower())
+        return re.search(rf"(?<!\w){name}(?!\w)", self._spark.plan_of(frame).replace("`", "").lower()) is not None
+
+    def _output(self, writer: Writer) -> Output:
+        return Output(self._run, writer, self._spark, self._reader, self._layout)
+
+    def _will(
+        self, method: str, frame: DataFrame, strategy: Strategy, key: Columns = (), sequence_by: Columns = ()
+    ) -> None:
+        """Store the rows to write, and set the strategy. Raises ConfigError if the call is not allowed in this run."""
+        plan = self.plan
+        self._require_open()
+        options.require_frame(method, frame)
+        names, order = options.columns("key", key), options.columns("sequence_by", sequence_by)
+        if self._write is not None:
+            raise job_errors.written_twice(plan.model, self._write.method, method)
+        if strategy.is_keyed and not names:
+            raise job_errors.wrong_option("key", key, ["the column, or the columns, that identify a row"])
+        if plan.groups is not None and not {each.lower() for each in plan.groups.keys} <= {
+            each.lower() for each in names if strategy is Strategy.MERGE and not sequence_by
+        }:
+            raise job_errors.key_without_groups(plan.model, names, plan.groups.keys)
+        policy = replace(
+            plan.policy,
+            strategy=strategy,
+            unique_key=tuple(names),
+            sequence_by=tuple(order),
+            replaces_rows=strategy.is_keyed,
+        )
+        self._run.plan = replace(plan, policy=policy)
+        if plan.checkpoint is not None:
+            require_same_order(self._run.plan, plan.checkpoint)
+        self._write = _Write(method, frame)
+
+    def _captures(self, method: str) -> Captures:
+        self._require_open()
+        return Captures(method, self._run, self._cuts, self._spark, self._types_of)
+
+    def _types_of(self, table: TableName) -> dict[str, str]:
+        schema: Any = self._session.table(table.sql).schema
+        return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+    def _frame(self, relation: str) -> DataFrame:
+        return self._session.sql(f"select * from {relation}")
+
+    def _table(self, name: str) -> TableName:
+        return self._current(options.table("source", name))
+
+    def _tables(self, argument: str, names: object) -> list[TableName]:
+        return [*map(self._current, options.tables(argument, names))]
+
+    def _current(self, table: TableName) -> TableName:
+        if table not in self._refreshed:
+            self._refreshed.add(table)
+            self._spark.refresh(table)
+        return table
+
+    def _require_open(self) -> None:
+        if self._has_ended:
+            raise job_errors.run_has_ended(self.plan.model)
 
 
 class Job:

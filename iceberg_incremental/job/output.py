@@ -15,9 +15,9 @@ from ..plan.ranges import CHANGE_TYPE
 from ..publish.publisher import Published
 from ..spark.session import SessionSpark
 from ..sql import sql_name, sql_properties
-from ..table.partitions import columns_of
+from ..table.layout import columns_of
 from ..write.alter import alter_statements, altered_columns
-from ..write.append import append_sql
+from ..write.append import append_sql, insert_overwrite_sql
 from ..write.apply_changes import insert_kept_sql, kept_rows_sql
 from ..write.columns import (
     Column,
@@ -29,7 +29,6 @@ from ..write.columns import (
     written_columns,
 )
 from ..write.held_changes import changes_view, replacement_of
-from ..write.insert_overwrite import insert_overwrite_sql
 from ..write.statement import Statement, Then
 from ..write.writer import Writer
 

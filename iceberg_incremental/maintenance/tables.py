@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 
+from ..table.changed_files import LiveFiles
 from ..table.history import History, TableName
-from ..table.live_files import LiveFiles
 from .branches import OwnBranches
 from .compaction import DataRewrite, DeleteRewrite, ManifestRewrite, plan_data, plan_deletes, plan_manifests
 from .expiry import Expiry, ExpiryRisk, RetainedForReader, is_collected, plan_expiry, without_branches

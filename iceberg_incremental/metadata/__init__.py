@@ -6,11 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, LiveFiles
 from ..table.history import History, TableName
-from ..table.layout import Layout
-from ..table.live_files import LiveFiles
-from ..table.partitions import LiveSpec
+from ..table.layout import Layout, LiveSpec
 from .views import View
 
 

@@ -2,12 +2,120 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from .file_properties import file_properties, is_redacted, with_default_scheme
-from .jdbc_uri import UnmappableUri, sqlalchemy_uri
+_PASSED_ON = ("s3.", "gcs.", "adls.", "client.region", "client.access-key-id", "py-io-impl")
+_NOT_PASSED_ON = ("s3.path-style-access",)  # PyIceberg's default; it only has s3.force-virtual-addressing, the opposite
+_RENAMED = {
+    "adls.auth.shared-key.account.name": "adls.account-name",
+    "adls.auth.shared-key.account.key": "adls.account-key",
+}
+_S3A = {
+    "spark.hadoop.fs.s3a.access.key": "s3.access-key-id",
+    "spark.hadoop.fs.s3a.secret.key": "s3.secret-access-key",
+    "spark.hadoop.fs.s3a.session.token": "s3.session-token",
+    "spark.hadoop.fs.s3a.endpoint.region": "s3.region",
+}
+_S3A_ENDPOINT = "spark.hadoop.fs.s3a.endpoint"
+_S3A_TLS = "spark.hadoop.fs.s3a.connection.ssl.enabled"
+_DEFAULT_FILE_SYSTEM = "spark.hadoop.fs.defaultFS"
+
+
+def is_redacted(value: str) -> bool:
+    """Whether a value is the placeholder that SQL's SET shows for a credential."""
+    return value.endswith("(redacted)")
+
+
+def with_own_values(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Spark's settings, with the values that Spark hides replaced by those in ``own``, which are from the profile."""
+    return {key: own.get(key, value) if is_redacted(value) else value for key, value in settings.items()}
+
+
+def file_properties(settings: Mapping[str, str], spark_settings: Mapping[str, str]) -> dict[str, str]:
+    """FileIO properties from a catalog's own settings, completed from Spark's Hadoop settings for S3."""
+    visible = {key: value for key, value in spark_settings.items() if not is_redacted(value)}
+    properties = {name: visible[key] for key, name in _S3A.items() if key in visible}
+    if endpoint := spark_settings.get(_S3A_ENDPOINT):
+        scheme = "http" if spark_settings.get(_S3A_TLS, "true").lower() == "false" else "https"
+        properties["s3.endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+    for key, value in settings.items():
+        if key.startswith(_PASSED_ON) and key not in _NOT_PASSED_ON:
+            properties[_RENAMED.get(key, key)] = value
+    return properties
+
+
+def with_default_scheme(location: str, spark_settings: Mapping[str, str]) -> str:
+    """A location as Hadoop resolves it. Without a scheme, it is on the default file system."""
+    default = spark_settings.get(_DEFAULT_FILE_SYSTEM, "file:///").rstrip("/")
+    return location if ":" in location or default.startswith("file:") else f"{default}{location}"
+
+
+_SQLITE = "jdbc:sqlite:"
+_POSTGRESQL = "jdbc:postgresql:"
+_LIBPQ_NAMES = {
+    "sslmode": "sslmode",
+    "sslrootcert": "sslrootcert",
+    "sslcert": "sslcert",
+    "sslkey": "sslkey",
+    "connectTimeout": "connect_timeout",
+    "ApplicationName": "application_name",
+    "options": "options",
+}
+
+
+class UnmappableUri(Exception):  # noqa: N818 (a reason, caught by the caller)
+    """The URL's database cannot be accessed from here. The text is the reason, without the URL."""
+
+
+def sqlalchemy_uri(jdbc_url: str, parameters: Mapping[str, str]) -> str:
+    """The SQLAlchemy URL for a JDBC URL. ``parameters``: the driver's parameters (user, password, …).
+
+    Raises UnmappableUri for a database other than a SQLite file or PostgreSQL.
+    """
+    if jdbc_url.startswith(_SQLITE):
+        return _sqlite(jdbc_url.removeprefix(_SQLITE))
+    if jdbc_url.startswith(_POSTGRESQL):
+        return _postgresql(jdbc_url.removeprefix(_POSTGRESQL), parameters)
+    database = ":".join(jdbc_url.split(":")[:2]) if jdbc_url.startswith("jdbc:") else "not a JDBC URL"
+    raise UnmappableUri(f"its database must be SQLite or PostgreSQL, and its uri is {database}")
+
+
+def _sqlite(rest: str) -> str:
+    location = rest.partition("?")[0]
+    path = location.removeprefix("file:")
+    if not path or path.startswith(":") or "mode=memory" in rest:
+        raise UnmappableUri("its SQLite database is in the memory of Spark's process")
+    if path == location:
+        path = quote(path)  # with file: it is already a URI, which SQLite decodes in the same way as the JDBC driver
+    # mode=rw: a missing database is an error; otherwise, SQLite would create an empty one
+    return f"sqlite:///file:{path}?mode=rw&uri=true"
+
+
+def _postgresql(rest: str, parameters: Mapping[str, str]) -> str:
+    location, _, query = rest.partition("?")
+    hosts, _, database = location.removeprefix("//").rpartition("/") if "/" in location else ("", "", location)
+    options = {**parameters, **dict(parse_qsl(query, keep_blank_values=True))}
+    libpq = {_LIBPQ_NAMES[key]: value for key, value in options.items() if key in _LIBPQ_NAMES}
+    if options.get("ssl", "false").lower() in ("", "true"):
+        libpq.setdefault("sslmode", "verify-full")  # as the JDBC driver interprets it
+    if schema := options.get("currentSchema"):
+        libpq.setdefault("options", f"-csearch_path={schema}")
+    user = quote(options.get("user", ""), safe="")
+    password = quote(options.get("password", ""), safe="")
+    login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    database = quote(unquote(database) or options.get("user", ""), safe="")
+    pairs = sorted(libpq.items())
+    if "," in hosts:
+        pairs = [("host", host if re.search(r":\d+$", host) else f"{host}:5432") for host in hosts.split(",")] + pairs
+        hosts = ""
+    else:
+        hosts = hosts or "localhost"  # the JDBC driver's default; libpq would use a local socket
+    return f"postgresql+psycopg2://{login}{hosts}/{database}" + (f"?{urlencode(pairs)}" if pairs else "")
+
 
 _PREFIX = "spark.sql.catalog."
 _SESSION_CATALOG = "org.apache.iceberg.spark.SparkSessionCatalog"

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from ..table.changed_files import ChangedFiles, FileDifference
-from ..table.live_files import Content, LiveFile, LiveFiles, ManifestSize
-from ..table.partitions import LiveSpec, specified
+from ..table.changed_files import ChangedFiles, Content, FileDifference, LiveFile, LiveFiles, ManifestSize
+from ..table.layout import LiveSpec, specified
 from . import FilesAt
 from .manifest_files import (
     ADDED,

@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles
+from ..table.changed_files import ChangedFiles, LiveFiles
 from ..table.history import History, TableName
-from ..table.layout import Layout
-from ..table.live_files import LiveFiles
-from ..table.partitions import LiveSpec
+from ..table.layout import Layout, LiveSpec
 from . import FilesAt, MetadataReader
 from .catalog_properties import Unmapped, map_catalog
 from .pyiceberg_reader import PyIcebergReader

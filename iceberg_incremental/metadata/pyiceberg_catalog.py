@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.view import View
 
+
+import re
+from pathlib import Path
+
+from .files import exists, local_path, read_bytes
+from .table_metadata import parse
+
 _HEADS = {"snapshot-loading-mode": "refs"}
 """Makes a REST catalog return only the snapshots of branches and tags. Other types of catalogs ignore it."""
 
@@ -112,3 +119,128 @@ def _is_view(catalog: Catalog, identifier: tuple[str, ...]) -> bool:
         return catalog.view_exists(identifier)
     except NotImplementedError:
         return False
+
+
+_METADATA_FILE = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
+
+
+class HadoopMetadataCatalog:
+    """Reads tables as Iceberg's HadoopTableOperations does: from the hinted version to the newest existing one."""
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        """Raises FileNotFoundError if a local warehouse does not exist, because Spark may use another file system."""
+        self._properties = properties
+        self._warehouse = properties["warehouse"].rstrip("/")
+        path = local_path(self._warehouse)
+        if path is not None and not Path(path).is_dir():
+            raise FileNotFoundError(f"no such folder: {path}")
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations. Raises the errors of the file system."""
+        found = ((table, self._newest_location(table)) for table in tables)
+        return {table: location for table, location in found if location is not None}
+
+    def document(self, table: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.document. Raises the errors of the file system."""
+        newest = self._newest_location(table)
+        return None if newest is None else parse(read_bytes(newest, self._properties))
+
+    def view(self, name: TableName) -> None:
+        """See MetadataCatalog.view. A hadoop catalog has no views."""
+
+    def _newest_location(self, table: TableName) -> str | None:
+        folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
+        version = self._hinted_version(folder)
+        newest: str | None = None
+        while (location := self._location(folder, version)) is not None:
+            newest, version = location, version + 1
+        return newest
+
+    def _location(self, folder: str, version: int) -> str | None:
+        locations = (f"{folder}/v{version}{suffix}" for suffix in _SUFFIXES)
+        return next((location for location in locations if exists(location, self._properties)), None)
+
+    def file_properties(self, table: TableName) -> Mapping[str, Any]:
+        """See MetadataCatalog.file_properties."""
+        return self._properties
+
+    def _hinted_version(self, folder: str) -> int:
+        try:
+            return int(read_bytes(f"{folder}/version-hint.text", self._properties))
+        except FileNotFoundError:
+            path = local_path(folder)  # a FileIO cannot list files, so the search starts at version 1
+            names = [each.name for each in Path(path).glob("v*")] if path is not None else []
+            return max((int(found[1]) for name in names if (found := _METADATA_FILE.fullmatch(name))), default=1)
+
+
+_SELECT = (
+    "select * from iceberg_tables where catalog_name = :catalog and table_namespace = :namespace and table_name = :name"
+)
+
+_SELECT_ALL = (
+    "select table_name, metadata_location from iceberg_tables "
+    "where catalog_name = :catalog and table_namespace = :namespace"
+)
+
+
+class SqlMetadataCatalog:
+    """Queries the database directly, because PyIceberg's catalog would create missing tables, and hides views.
+
+    Thread-safe. Each call uses a separate connection from SQLAlchemy's engine.
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        from sqlalchemy import create_engine, make_url, text
+        from sqlalchemy.pool import NullPool, QueuePool
+
+        url = make_url(properties["uri"])
+        # A pooled connection to SQLite would continue to read a database file that was replaced. A new one is cheap.
+        pool = NullPool if url.get_backend_name() == "sqlite" else QueuePool
+        self._properties = properties
+        self._engine = create_engine(url, poolclass=pool, pool_pre_ping=True)
+        self._select = text(_SELECT)
+        self._select_all = text(_SELECT_ALL)
+
+    def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
+        """See MetadataReader.locations. Executes one query per namespace, and raises the errors of the database."""
+        by_namespace: dict[tuple[str, str], set[str]] = {}
+        for table in tables:
+            by_namespace.setdefault((table.catalog, table.namespace), set()).add(table.name)
+        found: dict[TableName, str] = {}
+        with self._engine.connect() as connection:
+            for (catalog, namespace), names in by_namespace.items():
+                rows = connection.execute(self._select_all, {"catalog": catalog, "namespace": namespace})
+                found |= {
+                    TableName(catalog, namespace, str(name)): str(location) for name, location in rows if name in names
+                }
+        return found
+
+    def document(self, table: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.document. Raises the errors of the database and the file system."""
+        row = self._row(table)
+        if row is not None and _has_view(row):
+            raise metadata_errors.view(table)
+        return self._parsed(row)
+
+    def view(self, name: TableName) -> Mapping[str, Any] | None:
+        """See MetadataCatalog.view. Raises the errors of the database and the file system."""
+        row = self._row(name)
+        return self._parsed(row) if row is not None and _has_view(row) else None
+
+    def _parsed(self, row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return None if row is None else parse(read_bytes(str(row["metadata_location"]), self._properties))
+
+    def _row(self, table: TableName) -> Mapping[str, Any] | None:
+        parameters = {"catalog": table.catalog, "namespace": table.namespace, "name": table.name}
+        with self._engine.connect() as connection:
+            row = connection.execute(self._select, parameters).mappings().one_or_none()
+        return None if row is None else dict(row)
+
+    def file_properties(self, table: TableName) -> Mapping[str, Any]:
+        """See MetadataCatalog.file_properties."""
+        return self._properties
+
+
+def _has_view(row: Mapping[str, Any]) -> bool:
+    return row.get("iceberg_type") == "VIEW"  # catalogs of schema version V0 lack this column

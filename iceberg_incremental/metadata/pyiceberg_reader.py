@@ -9,19 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles, TableColumn
+from ..table.changed_files import ChangedFiles, LiveFiles, TableColumn
 from ..table.commits import may_repeat_files
 from ..table.history import History, TableName
-from ..table.layout import Layout
-from ..table.live_files import LiveFiles
-from ..table.partitions import LiveSpec
+from ..table.layout import Layout, LiveSpec
 from . import FilesAt, manifests
 from .failures import access_to
 from .files import read_bytes
-from .hadoop_catalog import HadoopMetadataCatalog
 from .manifest_files import ReadBytes
-from .pyiceberg_catalog import PyIcebergCatalog
-from .sql_catalog import SqlMetadataCatalog
+from .pyiceberg_catalog import HadoopMetadataCatalog, PyIcebergCatalog, SqlMetadataCatalog
 from .table_metadata import columns_by_schema, folders_of, layout_of, parse, to_history
 from .views import View, view_of
 

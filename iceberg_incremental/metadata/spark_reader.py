@@ -10,10 +10,9 @@ from typing import Any
 
 from ..errors import IncrementalError, MetadataAccessError, StatementError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles, TableColumn, has_other_names
+from ..table.changed_files import ChangedFiles, LiveFile, LiveFiles, ManifestSize, TableColumn, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
-from ..table.live_files import LiveFile, LiveFiles, ManifestSize
-from ..table.partitions import LiveSpec
+from ..table.layout import LiveSpec
 from . import MetadataReader
 from .describe import describe
 from .manifest_files import FILE_PATH_ID, content_of

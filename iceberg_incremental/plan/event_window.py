@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..table.partitions import configured
+from ..table.layout import configured
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from enum import Enum
 
 from ..table.changed_files import METADATA_COLUMNS, ChangedFiles
 from ..table.history import Snapshot
-from ..table.types import is_comparable
+from ..table.spark_types import is_comparable
 from .breaks import Break
 from .changes import Rewritten
 from .ranges import CHANGE_TYPE, COMMIT_COLUMNS

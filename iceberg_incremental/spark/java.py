@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
 def java_class(session: SparkSession, name: str) -> Any:
     """A Java class by its full name, for its static methods and constructors. A Py4J package if there is none.
 
@@ -30,3 +36,12 @@ def exists(found: Any) -> bool:
     from py4j.java_gateway import JavaPackage
 
     return not isinstance(found, JavaPackage)
+
+
+def known_as_one(held: DataFrame) -> DataFrame:
+    """Held rows that Spark knows to be in one partition, so that it does not shuffle them.
+
+    Spark loses this information for plans that it adapts during execution.
+    """
+    alone = held._jdf.queryExecution().logical().rdd().getNumPartitions() == 1
+    return held.coalesce(1) if alone else held

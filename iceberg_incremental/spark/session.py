@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StatementError
 from ..plan.session_settings import SUMMARY_SETTING
 from ..table.history import TableName
-from .one_partition import known_as_one
+from .java import known_as_one
 from .port import TIME_ZONE
 from .scans import ExactScans
 from .table_commits import TableCommits

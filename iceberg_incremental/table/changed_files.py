@@ -5,12 +5,13 @@ Field ids, types and bounds are defined by the Iceberg specification.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from .types import IcebergType, fields_of
+from .spark_types import IcebergType, fields_of
 
 CHANGELOG_COLUMNS = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 """The columns that Iceberg's changelog scan adds to a table's columns."""
@@ -202,3 +203,59 @@ def has_other_names(fields: Mapping[str, int], present: Mapping[str, int]) -> bo
 def _named(columns: Iterable[TableColumn], name: str) -> TableColumn | None:
     found = [column for column in columns if column.name.lower() == name.lower()]
     return next((column for column in found if column.name == name), found[0] if len(found) == 1 else None)
+
+
+class Content(str, Enum):
+    """The kind of content of a file."""
+
+    DATA = "data"
+    POSITION_DELETES = "position deletes"
+    DELETION_VECTOR = "deletion vector"
+    EQUALITY_DELETES = "equality deletes"
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """A file of a table's current snapshot.
+
+    ``partition``: equal for files of the same partition and spec. ``size``: in bytes. For a deletion vector, the size
+    of the file that it shares with other vectors. ``of``: the data file whose rows it deletes; None if there may be
+    several. ``manifest``: the manifest that lists it; None if the reader cannot know it.
+    """
+
+    content: Content
+    path: str
+    spec_id: int
+    partition: Hashable
+    records: int
+    size: int
+    of: str | None = None
+    manifest: str | None = None
+
+
+@dataclass(frozen=True)
+class ManifestSize:
+    """A manifest of live files: its partition spec, its size in bytes, and whether it lists delete files."""
+
+    spec_id: int
+    size: int
+    lists_deletes: bool
+
+
+@dataclass(frozen=True)
+class LiveFiles:
+    """All files of a table's current snapshot. ``spec_id``: the partition spec of new files."""
+
+    files: tuple[LiveFile, ...]
+    manifests: Mapping[str, ManifestSize]
+    spec_id: int
+
+    @property
+    def data(self) -> tuple[LiveFile, ...]:
+        """The data files."""
+        return tuple(file for file in self.files if file.content is Content.DATA)
+
+    @property
+    def deletes(self) -> tuple[LiveFile, ...]:
+        """The delete files of each kind, including deletion vectors."""
+        return tuple(file for file in self.files if file.content is not Content.DATA)

@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 from .changed_files import DataFile, PartitionField
-from .types import IcebergType
+from .spark_types import IcebergType
 
 DAY_US = 86_400_000_000
 """Microseconds per day."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .types import IcebergType
+from .spark_types import IcebergType
 
 _OF_SPARK = {"long": "bigint", "timestamp": "timestamp_ntz", "timestamptz": "timestamp", "uuid": "string"}
 _SPACES = re.compile(r"\s")
@@ -60,3 +60,87 @@ def names_by_id(struct: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[i
         yield field["id"], name
         if isinstance(field["type"], Mapping) and field["type"]["type"] == "struct":
             yield from names_by_id(field["type"], f"{name}.")
+
+
+SYNONYMS = {"year": "years", "month": "months", "day": "days", "date": "days", "hour": "hours", "date_hour": "hours"}
+_TRANSFORM = re.compile(r"(\w+)\((.*)\)")
+
+
+@dataclass(frozen=True)
+class LiveSpec:
+    """A partition spec of live data files, and the number of these files.
+
+    ``fields``: in normal form; None if the reader cannot know them. ``is_current``: whether new files use the spec;
+    None if the reader cannot know it.
+    """
+
+    spec_id: int
+    files: int
+    fields: tuple[str, ...] | None = None
+    is_current: bool | None = None
+
+
+def has_older(specs: Sequence[LiveSpec]) -> bool:
+    """Whether data files are known to use another partition spec than new files."""
+    return len(specs) > 1 or any(spec.is_current is False for spec in specs)
+
+
+def identity_columns(specs: Sequence[LiveSpec]) -> frozenset[str]:
+    """The columns, in lower case, by which all known live files are identity-partitioned."""
+    found = [frozenset(field for field in spec.fields or () if not _TRANSFORM.fullmatch(field)) for spec in specs]
+    return frozenset.intersection(*found) if found else frozenset()
+
+
+def specified(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
+    """The fields of a spec in Iceberg's metadata, in normal form. ``names``: the column names by id."""
+    fields = ((field["transform"], names.get(field["source-id"], str(field.get("name")))) for field in spec["fields"])
+    return tuple(_normal(field) for each in fields if (field := spelled(*each)) is not None)
+
+
+def spelled(transform: str, column: str) -> str | None:
+    """A transform of a column in Spark SQL. None for a transform without values (void)."""
+    name, _, argument = transform.partition("[")
+    if name == "identity":
+        return column
+    if name == "void":
+        return None
+    arguments = f"{argument.rstrip(']')}, {column}" if argument else column
+    return f"{SYNONYMS.get(name, name)}({arguments})"
+
+
+def configured(partition_by: str | Sequence[str] | None) -> list[str]:
+    """Partition fields in normal form, from a config or from Spark's description.
+
+    For example ``days(ts)``, ``bucket(16,id)``, ``region``.
+    """
+    fields = [partition_by] if isinstance(partition_by, str) else partition_by or []
+    return [_normal(field) for field in fields]
+
+
+def columns_of(fields: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The source columns of partition fields. For a field within a struct, the column of the struct."""
+    sources = {_argument(field) for field in configured(fields)}
+    roots = {source.partition(".")[0] for source in sources}
+    return [name for name in columns if _plain(name) in sources | roots]
+
+
+def _argument(field: str) -> str:
+    """The source column of a field in normal form."""
+    match = _TRANSFORM.fullmatch(field)
+    return field if match is None else match[2].rpartition(",")[2]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s`]", "", text).lower()
+
+
+def _normal(field: str) -> str:
+    text = _plain(field)
+    match = _TRANSFORM.fullmatch(text)
+    if match is None:
+        return text
+    name, arguments = match.groups()
+    if name == "identity":
+        return str(arguments)
+    parts = sorted(arguments.split(","), key=lambda part: not part.isdecimal())  # bucket(id, 16) is bucket(16, id)
+    return f"{SYNONYMS.get(name, name)}({','.join(parts)})"

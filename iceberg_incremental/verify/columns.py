@@ -8,8 +8,7 @@ from typing import Any
 
 from ..plan.policy import Policy, Strategy
 from ..sql import plain_name, sql_name
-from ..table.spark_types import SparkType, as_written, parsed
-from ..table.types import has_floats
+from ..table.spark_types import SparkType, as_written, has_floats, parsed
 from ..write.columns import Typed
 from ..write.comparable import comparable_sql, struct_sql
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from ..sql import sql_name, sql_names
 from .changelog import IS_KEPT
 from .columns import Named
-from .merge import SOURCE, TARGET, insert_clause, update_clauses
-from .predicates import enclosed
+from .merge import SOURCE, TARGET, enclosed, insert_clause, update_clauses
 from .unique_keys import first_keys_sql, raise_sql, raise_taken_sql, shown
 
 IS_KEPT_SQL = """case

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from ..sql import plain_name, sql_name
 from .append import append_sql
 from .columns import Named
-from .merge import SOURCE, TARGET, insert_clause
-from .predicates import enclosed
+from .merge import SOURCE, TARGET, enclosed, insert_clause
 
 
 def microbatch_sql(

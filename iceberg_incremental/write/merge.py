@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 from ..sql import sql_name
 from .columns import Named
-from .predicates import enclosed
 from .unique_keys import unique_rows_sql
+
+
+def enclosed(predicates: Sequence[str]) -> list[str]:
+    """The conditions in parentheses, since they may contain OR. A condition may end in a comment."""
+    return [f"({each}\n)" if "--" in each else f"({each})" for each in predicates]
+
 
 SOURCE, TARGET = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_DEST"
 

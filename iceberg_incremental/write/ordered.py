@@ -11,7 +11,7 @@ from ..expose.value_range import type_name
 from ..plan.policy import Strategy
 from ..plan.ranges import COMMIT_ORDER
 from ..sql import sql_name
-from ..table.types import is_comparable
+from ..table.spark_types import is_comparable
 from .columns import Typed, key_columns
 
 

@@ -26,23 +26,96 @@ from ..plan.rebuild_cost import (
 )
 from ..publish.publisher import Check, Published, Publisher
 from ..query.plan import IncrementalQuery, Scans
-from ..query.states import Keys, OldSnapshotExpiredError
+from ..query.rules.changed import Changes
+from ..query.states import Keys, KeyView, OldSnapshotExpiredError
 from ..query.text.clock import ClockStates
 from ..spark.port import Spark, holding
-from ..sql import sql_names
+from ..sql import sql_name, sql_names
 from ..table.checkpoint_state import is_as_written
 from ..table.commits import total, written
 from ..table.history import Snapshot, TableName
 from ..table.spark_types import compares_alike
-from .affected_keys import is_of_own_sql, summarized
-from .changelog import Bound, files_within, useful
+from .changelog import Bound, all_ends_sql, bounded, bounds_of, files_within, useful
 from .columns import Typed
-from .continued_groups import can_continue, is_rewritten, old_groups_sql
 from .listed_files import files_at
 from .merge import TARGET
-from .selective_key import selective
-from .source_changes import SourceChanges
-from .update_plan import REPLACE_ALL, Affected, Continued, Summary, UpdatePlan
+from .update_plan import (
+    REPLACE_ALL,
+    Affected,
+    Continued,
+    Summary,
+    UpdatePlan,
+    can_continue,
+    is_rewritten,
+    old_groups_sql,
+    selective,
+)
+
+
+class SourceChanges:
+    """The changes of some sources. ``prefix``: the prefix of the names of the views. ``clock``: if the SQL reads it."""
+
+    def __init__(
+        self, sources: Mapping[TableName, Source], spark: Spark, prefix: str, clock: ClockStates | None = None
+    ) -> None:
+        self._sources = sources
+        self._clock = clock
+        self._spark = spark
+        self._prefix = prefix
+
+    def of(self, kept: IncrementalQuery, sql: Callable[[Source], str]) -> Changes:
+        """The changes of a query's blocks. ``sql``: returns the relation of a source's changes."""
+        states = {
+            table: source.states(sql(source) if source.has_changed else "") for table, source in self._sources.items()
+        }
+        return kept.changes(states, self._prefix, broadcast, self._clock)
+
+    def affected(self, kept: IncrementalQuery, held: ExitStack) -> tuple[Changes, list[KeyView]]:
+        """The views of the affected keys. The last view has the keys of the result.
+
+        If changes must be found by comparing rows, and the views read them more than once, Spark holds the changes.
+        """
+        name, exact = f"{self._prefix}_keys", self._spark.scans
+        changed = [source for source in self._sources.values() if source.has_changed]
+        touched = {source.table: source.touched_sql(exact) for source in changed}
+        rows = {source.table: touched[source.table] or source.changes_sql(exact) for source in changed}
+        changes = self.of(kept, lambda source: rows[source.table])
+        views = kept.affected(changes, name)
+        texts = "".join(view.sql for view in views)
+        compared = [table for table, sql in rows.items() if touched[table] is None and texts.count(sql) > 1]
+        if not compared:
+            return changes, views
+        for number, table in enumerate(compared):
+            view = f"{self._prefix}_changes_{number}"
+            held.enter_context(holding(self._spark, view, f"select * from {rows[table]}"))
+            rows[table] = view
+        changes = self.of(kept, lambda source: rows[source.table])
+        return changes, kept.affected(changes, name)
+
+
+_KEY = "DBT_INTERNAL_KEY"
+
+
+def summarized(spark: Spark, view: str, key: Sequence[str], types: Sequence[str]) -> Summary:
+    """Count and bound the keys of a view. ``types``: the Spark types of the key's columns."""
+    columns = [f"count(*) as {_KEY}"]
+    columns += [f"count({sql_name(name)})" for name in key]
+    with_ends = bounded(key, types)
+    columns += all_ends_sql(with_ends)
+    ((count, *rest),) = spark.rows(f"select {', '.join(columns)} from {view}")
+    keys = int(str(count))
+    nulls = {name: keys - int(str(each)) for name, each in zip(key, rest[: len(key)], strict=True)}
+    return Summary(view, keys, any(nulls.values()), tuple(types), bounds_of(with_ends, rest[len(key) :], nulls))
+
+
+def is_of_own_sql(error: StatementError) -> bool:
+    """Whether a statement failed with an error that the model's SQL itself may not raise.
+
+    Such an error is caused by a value under ``spark.sql.ansi.enabled``, for example by text that is not a number or by
+    an overflow, or is internal to Spark's optimizer.
+    """
+    return any(sign in str(error) for sign in ("SQLSTATE: 22", "SQLSTATE: XX", "key not found: "))
+
 
 _Columns = Sequence[Typed]
 _STATIC = {"spark.sql.sources.partitionOverwriteMode": "static"}

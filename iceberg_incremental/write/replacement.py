@@ -20,7 +20,7 @@ from ..sql import sql_name, sql_names, sql_string, unused
 from ..table.changed_files import ChangedFiles, DataFile, FileDifference
 from ..table.commits import added, is_written_by
 from ..table.history import History, Snapshot, TableName
-from ..table.partitions import LiveSpec, identity_columns
+from ..table.layout import LiveSpec, identity_columns
 from .merge import SOURCE, TARGET
 from .unique_keys import duplicates_sql, first_keys_sql, shown
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..plan.policy import Policy, Strategy
-from ..table.partitions import columns_of
+from ..table.layout import columns_of
 
 _COMPARED = ("unique_key", "sequence_by", "merge_fixed_columns")
 _MICROBATCH = "microbatch"

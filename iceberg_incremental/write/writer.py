@@ -19,7 +19,7 @@ from ..spark.port import Spark
 from ..sql import plain_name
 from ..table.commits import added
 from ..table.history import History, Snapshot
-from ..table.types import has_floats
+from ..table.spark_types import has_floats
 from . import changelog
 from .apply_changes import IS_KEPT_SQL, unordered_sql
 from .changelog import repeated_sql, useful

@@ -26,8 +26,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.jvm import jars, workload
 from iceberg_incremental.jvm.launch import active_context, open_gateway
-from iceberg_incremental.spark.java import iceberg_table, java_class
-from iceberg_incremental.spark.one_partition import known_as_one
+from iceberg_incremental.spark.java import iceberg_table, java_class, known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName

@@ -15,7 +15,7 @@ import re
 import pytest
 
 from iceberg_incremental.expose import plain_sql as plain_sources
-from iceberg_incremental.write import continued_groups, selective_key
+from iceberg_incremental.write import update_plan
 from tests.functional.incremental.shop import Shop
 
 from . import plain_holes as holes
@@ -48,9 +48,9 @@ def tally():
 @pytest.fixture(autouse=True)
 def small_tables_are_written_like_large_ones(monkeypatch):
     """The tables have few rows, but runs should choose the code paths for large tables about as often."""
-    monkeypatch.setattr(selective_key, "_FEWEST_ROWS", 2)
+    monkeypatch.setattr(update_plan, "_FEWEST_ROWS", 2)
     monkeypatch.setattr(plain_sources, "_FEW_OF", 1)
-    monkeypatch.setattr(continued_groups, "MOST_REWRITTEN", 3)
+    monkeypatch.setattr(update_plan, "MOST_REWRITTEN", 3)
 
 
 @pytest.fixture

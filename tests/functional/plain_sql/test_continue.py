@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.write import continued_groups
+from iceberg_incremental.write import update_plan
 
 from .test_auto import CHANGES, Auto, auto  # noqa: F401 (fixture)
 
@@ -42,7 +42,7 @@ def continued(found) -> set[str]:
 @pytest.mark.parametrize("most_rewritten", [100_000, 0], ids=["rewritten", "replaced"])
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_groups_continue(auto, monkeypatch, most_rewritten, mode):  # noqa: F811
-    monkeypatch.setattr(continued_groups, "MOST_REWRITTEN", most_rewritten)
+    monkeypatch.setattr(update_plan, "MOST_REWRITTEN", most_rewritten)
     for table in auto.tables.values():
         modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
         auto.change(f"alter table {table} set tblproperties ({modes})")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.relations.column import SparkIcebergColumn as Column
+from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergColumn as Column
 
 
 @pytest.mark.parametrize(

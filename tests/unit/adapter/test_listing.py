@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.relations.listing import ilike
+from dbt.adapters.spark_iceberg.relations.lookup import ilike
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark.messages import clean
-from dbt.adapters.spark_iceberg.spark.outages import with_fix
+from dbt.adapters.spark_iceberg.spark.messages import clean, with_fix
 
 
 @pytest.mark.parametrize(

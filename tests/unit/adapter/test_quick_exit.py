@@ -12,8 +12,8 @@ import sys
 sys.argv = [{name!r}]
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))  # runs after what is registered later
-from dbt.adapters.spark_iceberg.spark import quick_exit
-quick_exit.prepare()
+from dbt.adapters.spark_iceberg.spark import interrupt
+interrupt.end_quickly()
 """
 
 

@@ -14,7 +14,7 @@ from dbt.artifacts.resources import (
     UnitTestConfig,
 )
 
-from dbt.adapters.spark_iceberg.project.configs import CONFIGS, FURTHER
+from dbt.adapters.spark_iceberg.project.model_config import CONFIGS, FURTHER
 from iceberg_incremental.spelling import near_misses
 
 ALL = (*CONFIGS, *FURTHER)

@@ -10,8 +10,8 @@ from unittest.mock import patch
 from click.testing import CliRunner
 from dbt.events.types import LogModelResult, LogStartLine
 
-from dbt.adapters.spark_iceberg.progress.text import Running
-from dbt.adapters.spark_iceberg.progress.text import line as progress
+from dbt.adapters.spark_iceberg.progress.display import Running
+from dbt.adapters.spark_iceberg.progress.display import line as progress
 from dbt.adapters.spark_iceberg.progress.work import Work
 from dbt.adapters.spark_iceberg.watch import command_line, loop
 from dbt.adapters.spark_iceberg.watch.due import Dag

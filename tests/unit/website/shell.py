@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES
 from dbt.adapters.spark_iceberg.watch.command_line import cli as adapter
-from iceberg_incremental.command.arguments import parsed
+from iceberg_incremental.command.command_line import parsed
 from website.reference import _signature
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
-from dbt.adapters.spark_iceberg.project import configs
+from dbt.adapters.spark_iceberg.project import model_config
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from website import DOCS, GENERATED
 from website.configs import CONFIGS, FURTHER
@@ -55,7 +55,7 @@ def test_the_reference_lists_each_config_and_profile_field(name):
 
 
 def test_each_config_whose_spelling_is_checked_is_described():
-    assert list(CONFIGS) == list(configs.CONFIGS)
+    assert list(CONFIGS) == list(model_config.CONFIGS)
 
 
 def test_each_config_that_the_package_reads_is_described():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot.errors import SqlglotError
 
-from dbt.adapters.spark_iceberg.lineage.columns import column_lineage
+from dbt.adapters.spark_iceberg.lineage.events import column_lineage
 from iceberg_incremental.table.history import TableName
 
 EVENTS, PEOPLE = TableName("lake", "raw", "Events"), TableName("lake", "raw", "people")

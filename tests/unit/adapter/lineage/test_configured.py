@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import pytest
 
-from dbt.adapters.spark_iceberg.lineage.configured import home, is_configured, job_namespace, outer_run
 from dbt.adapters.spark_iceberg.lineage.facts import Parent
+from dbt.adapters.spark_iceberg.lineage.start import home, is_configured, job_namespace, outer_run
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.lineage.naming import catalog_uri, dataset_name, symlink
+from dbt.adapters.spark_iceberg.lineage.events import catalog_uri, dataset_name, symlink
 from iceberg_incremental.table.history import TableName
 
 TABLE = TableName("lake", "ops", "flights")

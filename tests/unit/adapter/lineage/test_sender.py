@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 import pytest
 
 from dbt.adapters.spark_iceberg.lineage.facts import Event, State
-from dbt.adapters.spark_iceberg.lineage.sender import Sender
+from dbt.adapters.spark_iceberg.lineage.listener import Sender
 
 pytest.importorskip("openlineage.client", reason="the extra openlineage is not installed")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.spark_iceberg.progress import Display, Work, display
-from dbt.adapters.spark_iceberg.progress.terminal import Terminal
+from dbt.adapters.spark_iceberg.progress.display import Terminal
 
 
 class Recorded:

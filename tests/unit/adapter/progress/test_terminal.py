@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.progress.terminal import Terminal, wanted
+from dbt.adapters.spark_iceberg.progress.display import Terminal, wanted
 from tests.unit.adapter.progress.screen import screen
 
 PLAIN = {"QUIET": False, "USE_COLORS": True, "LOG_FORMAT": "default", "LOG_LEVEL": "info"}

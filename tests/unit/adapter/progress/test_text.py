@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.progress.text import Running, line
+from dbt.adapters.spark_iceberg.progress.display import Running, line
 from dbt.adapters.spark_iceberg.progress.work import Work
 
 HALF = Work(stage=2, stages=3, tasks_done=1_045, tasks=2_000, rows=1_200_000, bytes=3 * 1024**2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.watch.backoff import Backoff, Failures
+from dbt.adapters.spark_iceberg.watch.due import Backoff, Failures
 
 BACKOFF = Backoff(first=5, longest=60)
 

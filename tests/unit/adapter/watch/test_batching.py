@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.watch.batching import Batching
+from dbt.adapters.spark_iceberg.watch.due import Batching
 
 from .statuses import status
 

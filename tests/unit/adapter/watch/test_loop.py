@@ -10,12 +10,10 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.spark.interrupt import InterruptError
-from dbt.adapters.spark_iceberg.watch.backoff import Backoff
-from dbt.adapters.spark_iceberg.watch.batching import Batching
-from dbt.adapters.spark_iceberg.watch.due import Dag
+from dbt.adapters.spark_iceberg.watch.build import Outcome
+from dbt.adapters.spark_iceberg.watch.due import Backoff, Batching, Dag
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.loop import Loop, Settings
-from dbt.adapters.spark_iceberg.watch.outcome import Outcome
 from dbt.adapters.spark_iceberg.watch.periodic_tasks import PeriodicTask
 from dbt.adapters.spark_iceberg.watch.signals import Stop
 from dbt.adapters.spark_iceberg.watch.version import Version, Versions

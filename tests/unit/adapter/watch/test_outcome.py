@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from dbt.adapters.spark_iceberg.watch.outcome import Outcome, outcome_of
+from dbt.adapters.spark_iceberg.watch.build import Outcome, outcome_of
 
 
 def result(name, status, kind="model", reads=(), message=None, response=None):

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dbt.adapters.spark_iceberg.status.live import Failure, Live, RunInProgress
-from dbt.adapters.spark_iceberg.watch.backoff import Backoff, Failures
+from dbt.adapters.spark_iceberg.watch.due import Backoff, Failures
 from dbt.adapters.spark_iceberg.watch.log import Log
 from dbt.adapters.spark_iceberg.watch.metrics import Metrics
 from dbt.adapters.spark_iceberg.watch.report import Reporter, Situation

@@ -11,10 +11,9 @@ import pytest
 from dbt.adapters.factory import load_plugin
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
-from dbt.adapters.spark_iceberg.watch.backoff import Backoff
-from dbt.adapters.spark_iceberg.watch.definitions import changed, definitions
-from dbt.adapters.spark_iceberg.watch.files import ProjectFiles
+from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope
+from dbt.adapters.spark_iceberg.watch.due import Backoff
+from dbt.adapters.spark_iceberg.watch.files import ProjectFiles, changed, definitions
 from dbt.adapters.spark_iceberg.watch.version import Version, Versions, parsed_stamps
 
 

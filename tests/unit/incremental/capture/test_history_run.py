@@ -17,9 +17,9 @@ from iceberg_incremental.plan.ranges import ColumnsAt, CommitChanges, Counts, Ne
 from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.table.changed_files import ChangedFiles
 from iceberg_incremental.table.checkpoint import parse
+from iceberg_incremental.table.checkpoint_state import Place
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.recorded_history import RecordedHistory
-from iceberg_incremental.table.unreadable import Place
 from tests.unit.incremental.runs import ADDED, MODEL, OTHER, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 
 CONFIG = HistoryConfig(("id",))

@@ -12,8 +12,8 @@ from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import CheckpointError, ConfigError
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.table.checkpoint import RowOrder, parse
+from iceberg_incremental.table.checkpoint_state import Place
 from iceberg_incremental.table.history import MAIN
-from iceberg_incremental.table.unreadable import Place
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, applying, captured, carrying, cp, hist, opened, snap
 
 CONFIG = {"incremental_strategy": "history", "unique_key": "id", "sequence_by": "at"}

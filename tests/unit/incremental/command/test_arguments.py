@@ -1,6 +1,6 @@
 import pytest
 
-from iceberg_incremental.command.arguments import catalog_properties, parsed, request_of
+from iceberg_incremental.command.command_line import catalog_properties, parsed, request_of
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Policy, Strategy
 from iceberg_incremental.table.history import TableName

@@ -8,7 +8,7 @@ import pytest
 
 from iceberg_incremental.explain.target_errors import unreadable_checkpoint
 from iceberg_incremental.table.checkpoint import MAX_LENGTH, parse
-from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint_state import Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 
 VALID = json.loads(h.checkpoint().to_json())

@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_iceberg.hooks import invocation as invocations
-from dbt.adapters.spark_iceberg.hooks.context import ModelContext
-from dbt.adapters.spark_iceberg.hooks.invocation import Invocations
+from dbt.adapters.spark_iceberg.hooks.adapter import TablesInUse
+from dbt.adapters.spark_iceberg.hooks.invocation import Invocations, ModelContext
 from dbt.adapters.spark_iceberg.hooks.reads import READS
-from dbt.adapters.spark_iceberg.hooks.tables import TablesInUse
 from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
-from dbt.adapters.spark_iceberg.project.jinja_scope import JinjaScope
+from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.expose.captures import Captures

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.context import ModelContext
+from dbt.adapters.spark_iceberg.hooks.invocation import ModelContext
 
 
 def context(command="run", resource_type="model"):

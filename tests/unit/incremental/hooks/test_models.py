@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.results import takes_changes_for_rows
+from dbt.adapters.spark_iceberg.hooks.model import takes_changes_for_rows
 from iceberg_incremental.plan.policy import Strategy
 
 READ = "from {{ ip_changelog(source('raw', 't'), unique_key='id') }}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.results import doubtful_result
+from dbt.adapters.spark_iceberg.hooks.model import doubtful_result
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.reads import capture
 from iceberg_incremental.capture.run_plan import Read

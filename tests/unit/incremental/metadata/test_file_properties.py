@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.metadata.file_properties import file_properties, with_default_scheme, with_own_values
+from iceberg_incremental.metadata.catalog_properties import file_properties, with_default_scheme, with_own_values
 
 S3A = "spark.hadoop.fs.s3a."
 

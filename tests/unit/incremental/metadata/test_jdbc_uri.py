@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import make_url
 
-from iceberg_incremental.metadata.jdbc_uri import UnmappableUri, sqlalchemy_uri
+from iceberg_incremental.metadata.catalog_properties import UnmappableUri, sqlalchemy_uri
 
 
 @pytest.mark.parametrize(

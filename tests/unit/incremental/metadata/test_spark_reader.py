@@ -7,7 +7,7 @@ import pytest
 from iceberg_incremental.errors import MetadataAccessError, NotIcebergError, StatementError, ViewError
 from iceberg_incremental.metadata.spark_reader import SparkReader
 from iceberg_incremental.table.history import Retention
-from iceberg_incremental.table.partitions import LiveSpec
+from iceberg_incremental.table.layout import LiveSpec
 from tests.unit.incremental.metadata.catalogs import TABLE
 
 ICEBERG = [("format", "iceberg/parquet"), ("format-version", "2"), ("current-snapshot-id", "2"), ("owner.team", "ops")]

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_iceberg.operations.maintain_report import Done, Report, TableReport, progress
+from dbt.adapters.spark_iceberg.operations.maintain_report import Done, Report, TableReport, progress, result
 from dbt.adapters.spark_iceberg.operations.maintain_sql import steps
-from dbt.adapters.spark_iceberg.operations.maintenance_text import result
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, ExpiryRisk, RetainedForReader
 from iceberg_incremental.maintenance.tables import TablePlan

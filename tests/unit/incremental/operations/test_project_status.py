@@ -13,7 +13,7 @@ from iceberg_incremental.capture.history_run import recorded
 from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
-from iceberg_incremental.table.version_counts import VersionCounts
+from iceberg_incremental.table.row_counts import VersionCounts
 from tests.unit.incremental.runs import ADDED, MODEL, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 
 NOW = 60_000

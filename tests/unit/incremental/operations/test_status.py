@@ -11,7 +11,7 @@ from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable
-from iceberg_incremental.table.version_counts import VersionCounts
+from iceberg_incremental.table.row_counts import VersionCounts
 from tests.unit.incremental import histories as h
 
 SOURCE = h.history(*h.chain(3))

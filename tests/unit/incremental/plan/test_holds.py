@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from iceberg_incremental.plan.holds import Hold, hold_of, outdated, tag_of
+from iceberg_incremental.publish.source_holds import Hold, hold_of, outdated, tag_of
 from iceberg_incremental.table.history import TableName
 from tests.unit.incremental import histories as h
 

@@ -18,7 +18,7 @@ from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.partitions import LiveSpec
+from iceberg_incremental.table.layout import LiveSpec
 from tests.unit.incremental.connection import Connection
 
 SOURCE, TARGET = TableName("lake", "ops", "events"), TableName("lake", "ops", "staged")

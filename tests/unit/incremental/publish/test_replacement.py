@@ -14,7 +14,7 @@ from iceberg_incremental.plan.changes import plan_whole
 from iceberg_incremental.plan.groups import ChangedGroups, Changes
 from iceberg_incremental.plan.ranges import Counts
 from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
-from iceberg_incremental.table.partitions import LiveSpec
+from iceberg_incremental.table.layout import LiveSpec
 from iceberg_incremental.write.replacement import (
     Inserted,
     Replacement,

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.table.checkpoint import MAX_LENGTH, Checkpoint, Deletions, RecordedLogic, RowOrder, parse
+from iceberg_incremental.table.checkpoint_state import CheckpointFlaw, Place, UnreadableCheckpoint
 from iceberg_incremental.table.shares import Share
-from iceberg_incremental.table.unreadable import CheckpointFlaw, Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.histories import checkpoint
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, RecordedLogic
-from iceberg_incremental.table.checkpoint_state import checkpoint_state, is_as_written
+from iceberg_incremental.table.checkpoint_state import Place, UnreadableCheckpoint, checkpoint_state, is_as_written
 from iceberg_incremental.table.commits import PART_KEY
-from iceberg_incremental.table.unreadable import Place, UnreadableCheckpoint
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental.table.commits import LastChangeExpired, last_change
 from iceberg_incremental.table.history import Snapshot
-from iceberg_incremental.table.last_change import LastChangeExpired, last_change
 from tests.unit.incremental.histories import (
     ADDITION,
     DELETE,

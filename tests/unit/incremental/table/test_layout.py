@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from iceberg_incremental.table.layout import names_by_id, spark_type
-from iceberg_incremental.table.partitions import spelled
+from iceberg_incremental.table.layout import names_by_id, spark_type, spelled
 
 POINT = {
     "type": "struct",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.metadata.describe import describe
-from iceberg_incremental.table.partitions import columns_of, configured, specified
+from iceberg_incremental.table.layout import columns_of, configured, specified
 
 COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", None)]
 

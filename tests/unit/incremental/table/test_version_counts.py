@@ -10,7 +10,7 @@ from iceberg_incremental.capture.history_run import recorded
 from iceberg_incremental.plan.history_config import HistoryConfig
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.commits import PART_KEY
-from iceberg_incremental.table.version_counts import VersionCounts, last_versions, versions_written
+from iceberg_incremental.table.row_counts import VersionCounts, last_versions, versions_written
 from tests.unit.incremental.runs import TARGET, cp, hist, snap
 
 KEPT = replace(cp(2, 1), history=recorded(HistoryConfig(("id",)), 1000))

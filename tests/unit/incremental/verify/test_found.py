@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from iceberg_incremental.verify.found import Found, Result, found
-from iceberg_incremental.verify.permitted import Kind, Permitted
+from iceberg_incremental.verify.found import Found, Kind, Permitted, Result, found
 from iceberg_incremental.verify.record import VERIFIED_KEY, Verified, last_verified, to_property
 
 TOO_MANY = Permitted(frozenset({Kind.TOO_MANY}), "upserts")

@@ -12,8 +12,8 @@ from iceberg_incremental.errors import IncomparableError
 from iceberg_incremental.plan.policy import OnRewrite, Policy, Strategy
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.verify.permitted import Kind, permitted
-from iceberg_incremental.verify.pinned import PinnedCuts
+from iceberg_incremental.verify.difference import PinnedCuts
+from iceberg_incremental.verify.found import Kind, permitted
 
 from ..histories import APPEND, FLIGHTS, OVERWRITE, UUID, history, snapshot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.spark_iceberg.status_page.charts import consumed, lateness, savings, timeline, versions
-from iceberg_incremental.table.version_counts import VersionCounts
+from iceberg_incremental.table.row_counts import VersionCounts
 
 from .airline import DAY, NOW, airline
 

@@ -7,8 +7,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status_page.drawing import narrow, wide
-from dbt.adapters.spark_iceberg.status_page.layers import layers_of
+from dbt.adapters.spark_iceberg.status_page.drawing import layers_of, narrow, wide
 
 LAYERS = layers_of("abcdefg", [("a", "d"), ("b", "d"), ("c", "d"), ("d", "e"), ("d", "f"), ("a", "g"), ("e", "g")])
 

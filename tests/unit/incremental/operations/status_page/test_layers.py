@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status_page.layers import EdgePoint, Layers, layers_of
+from dbt.adapters.spark_iceberg.status_page.drawing import EdgePoint, Layers, layers_of
 
 
 def crossings(found: Layers) -> int:

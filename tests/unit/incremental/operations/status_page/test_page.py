@@ -14,7 +14,7 @@ from dbt.adapters.spark_iceberg.status.project_status import ProjectStatus, as_j
 from dbt.adapters.spark_iceberg.status_page import write_page
 from dbt.adapters.spark_iceberg.status_page.page import page
 from iceberg_incremental.errors import ConfigError
-from iceberg_incremental.table.version_counts import VersionCounts
+from iceberg_incremental.table.row_counts import VersionCounts
 
 from .airline import ERROR, NOW, airline
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status_page.results import command_view, last_run, updates
+from dbt.adapters.spark_iceberg.status_page.view import command_view, last_run, updates
 
 from .airline import airline, last_command
 
