@@ -84,8 +84,8 @@ class SparkIcebergAdapter(SparkAdapter):
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
         early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None))
-        from .hooks import Hooks  # which takes a third of a second, while the JVM starts
-        from .hooks.documentation import documentation
+        from .ip import Hooks  # which takes a third of a second, while the JVM starts
+        from .operations.documentation import documentation
 
         self.access = SparkAccess(connections, credentials)
         self._relations = Relations(
@@ -162,7 +162,7 @@ class SparkIcebergAdapter(SparkAdapter):
         self, sources: Sequence[BaseRelation], macro_resolver: Any = None
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, FreshnessResponse]]:
         """The freshness of many sources, from metadata alone."""
-        from .hooks import freshness
+        from .operations import freshness
 
         return [], freshness.of_many(self, sources)
 
@@ -170,7 +170,7 @@ class SparkIcebergAdapter(SparkAdapter):
         self, source: BaseRelation, macro_resolver: Any = None
     ) -> tuple[AdapterResponse | None, FreshnessResponse]:
         """The freshness of one source, from metadata alone. Raises the errors of ``freshness.last_modified``."""
-        from .hooks import freshness
+        from .operations import freshness
 
         return None, freshness.of_one(self, source)
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from iceberg_incremental.write import plain_sql
-from iceberg_incremental.write.plain_sql import PlainSqlWriter
-from iceberg_incremental.write.update_plan import UpdatePlan
+from iceberg_incremental.write.auto import writer as auto_writer
+from iceberg_incremental.write.auto.update_plan import UpdatePlan
+from iceberg_incremental.write.auto.writer import AutoWriter
 
 from .lake import Project
 from .meter import Meter, spent_by
@@ -96,10 +96,10 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
     found: dict[str, Taken] = {}
     changed: dict[str, int] = {}
     with ExitStack() as held:
-        chosen = held.enter_context(_recording(plain_sql, "choose"))
-        to_update = held.enter_context(_recording(plain_sql, "choose_to_continue"))
-        at_once = held.enter_context(_recording(plain_sql, "rebuild_at_once"))
-        applied = held.enter_context(_recording(PlainSqlWriter, "apply"))
+        chosen = held.enter_context(_recording(auto_writer, "choose"))
+        to_update = held.enter_context(_recording(auto_writer, "choose_to_continue"))
+        at_once = held.enter_context(_recording(auto_writer, "rebuild_at_once"))
+        applied = held.enter_context(_recording(AutoWriter, "apply"))
 
         def finished(event: Any) -> None:
             if event.info.name != "NodeFinished":
@@ -134,7 +134,7 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
     }
 
 
-def _changed_files(writer: PlainSqlWriter) -> int:
+def _changed_files(writer: AutoWriter) -> int:
     """The number of data files with changes that are read individually. Iceberg has no metric for such reads."""
     sources = writer._sources.values() if writer._spark.scans else ()
     return sum(source.planned.counts.files for source in sources if source.has_changed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iceberg_incremental.plan.history_config import HardDeletes
 from iceberg_incremental.plan.policy import (
     DEFAULT_ON_BREAK,
     ON_SCHEMA_CHANGE,
@@ -15,6 +14,7 @@ from iceberg_incremental.plan.policy import (
     OnSqlChange,
     Strategy,
 )
+from iceberg_incremental.plan.versions_config import HardDeletes
 
 
 @dataclass(frozen=True)

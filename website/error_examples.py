@@ -31,8 +31,15 @@ from iceberg_incremental.plan.groups import ChangedGroups
 from iceberg_incremental.plan.policy import Cause, Policy, Strategy
 from iceberg_incremental.plan.refusals import Incomparable, Unreadable
 from iceberg_incremental.plan.session_settings import REFUSED
-from iceberg_incremental.table.checkpoint import Checkpoint, Deletions, Position
-from iceberg_incremental.table.checkpoint_state import CheckpointFlaw, CheckpointState, Place, UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import (
+    Checkpoint,
+    CheckpointFlaw,
+    Deletions,
+    Place,
+    Position,
+    UnreadableCheckpoint,
+)
+from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.layout import LiveSpec
 

@@ -33,7 +33,7 @@ from ..project.data_tests import (
 )
 from ..project.graph import Node
 from . import hook_errors
-from .invocation import ModelRun, Room
+from .invocation import ModelRun, Namespace
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -41,7 +41,7 @@ _VERSION = "format-version"
 _COMPARES = "test_ip_equals_rebuild"
 
 
-class AuditHooks(Room):
+class AuditHooks(Namespace):
     """Prepares an audit, and runs it on the staged rows: ``adapter.ip.audit``."""
 
     def prepare(self, node: Node, graph: Mapping[str, Any], selected: Collection[str], render: Render) -> None:

@@ -17,16 +17,15 @@ from iceberg_incremental.expose.value_range import PARSED, ValueRange
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import PER_COMMIT
 
-from ..operations.arguments import ARGUMENTS
 from ..project.captured_rows import Captured
 from ..project.model_config import CONFIGS
-from .invocation import ModelContext, ModelRun, Room
-from .reads import READS, relations_in
+from .invocation import ModelContext, ModelRun, Namespace
+from .reads import ARGUMENTS, READS, relations_in
 
 logger = AdapterLogger("SparkIceberg")
 
 
-class CaptureHooks(Room):
+class CaptureHooks(Namespace):
     """Captures the sources that the macros of models read. A model's first macro opens its run."""
 
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:

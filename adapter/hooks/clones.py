@@ -16,12 +16,12 @@ from iceberg_incremental.table.clone import NO_REMOVAL, RETENTION, still_forbidd
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
 from . import hook_errors
-from .invocation import Room
+from .invocation import Namespace
 
 _WAYS = ("clone", "table", "view")
 
 
-class CloneHooks(Room):
+class CloneHooks(Namespace):
     """Clones of tables of another environment."""
 
     def way(self, node: Node, origin: BaseRelation | None, existing: BaseRelation | None) -> str:

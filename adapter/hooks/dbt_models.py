@@ -17,12 +17,12 @@ from iceberg_incremental.sql import statements
 from iceberg_incremental.table import layout
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.own_names import BEGUN_KEY
-from iceberg_incremental.write.versioned import require_end
+from iceberg_incremental.write.versions.versioned import require_end
 
 from ..project.graph import Node
 from ..relations.lookup import ICEBERG
 from . import report
-from .invocation import Room
+from .invocation import Namespace
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -30,7 +30,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double"
 """The types of values that Spark does not combine with a timestamp in one column."""
 
 
-class DbtModelHooks(Room):
+class DbtModelHooks(Namespace):
     """The methods for the materializations ``incremental``, ``table`` and ``seed``: ``adapter.ip.dbt_models``."""
 
     def begin(self, node: Node) -> None:

@@ -21,20 +21,20 @@ from iceberg_incremental.plan.policy import MATERIALIZATION, Policy, Strategy
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.clock import Clock, now_in, require_zone
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write.statement import Statement
+from iceberg_incremental.write.strategies.statement import Statement
 
 from ..project import graph as project
 from ..project.captured_rows import Captured
 from ..project.conditional_reads import reads_of
 from ..project.data_tests import Audit
 from ..project.graph import Node
-from ..project.jinja_names import JinjaScope
+from ..project.jinja import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from .adapter import Adapter, TablesInUse
 
 if TYPE_CHECKING:
-    from ..project.plain_sql import PlainSql
+    from ..project.auto_sql import AutoSql
 
 
 from collections.abc import Collection
@@ -43,9 +43,9 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 
 from iceberg_incremental.capture.dbt_snapshot import CODE
-from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 
-from ..project.plain_sql import PlainSql
+from ..project.auto_sql import AutoSql
 
 _WITHOUT_RUNS = ("compile", "generate")
 """The commands that compile models without running them."""
@@ -99,7 +99,7 @@ class SnapshotRun:
     """
 
     node: Node
-    plain: PlainSql
+    plain: AutoSql
     source: TableName
     compiled_code: str
     names: Mapping[str, str]
@@ -133,7 +133,7 @@ class ModelRun:
     given: dict[str, set[Captured]] = field(default_factory=dict)
     audits: list[Audit] = field(default_factory=list)
     statement: Statement | None = None
-    plain: PlainSql | None = None
+    plain: AutoSql | None = None
 
 
 @dataclass
@@ -303,7 +303,7 @@ class Invocations:
         return None if start is None or end is None else EventWindow(start, end)
 
 
-class Room:
+class Namespace:
     """The base class of the hooks, with the adapter and the runs of the invocation's models."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations) -> None:

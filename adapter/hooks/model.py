@@ -23,11 +23,10 @@ from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metada
 
 from ..project import partition_config, project_errors
 from ..project.captured_rows import SIGNED, Captured
-from ..project.conditional_reads import Macros
 from ..project.graph import Node
-from ..project.jinja_names import same_in_every_run
+from ..project.jinja import Macros, same_in_every_run
 from ..project.own_table import reads_itself
-from .invocation import Room
+from .invocation import Namespace
 from .reads import READS
 
 
@@ -100,7 +99,7 @@ def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:
 logger = AdapterLogger("SparkIceberg")
 
 
-class ModelHooks(Room):
+class ModelHooks(Namespace):
     """The checks of a model of this package before its first statement, and its held positions in sources."""
 
     def begin(self, node: Node) -> str:

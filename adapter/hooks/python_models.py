@@ -11,10 +11,9 @@ from dbt.adapters.base import BaseRelation
 
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.expose.value_range import ValueRange
-from iceberg_incremental.write.held_changes import HeldChanges
+from iceberg_incremental.write.order.held_changes import HeldChanges
 
 from ..as_dbt import of_dbt
-from ..operations.arguments import ARGUMENTS
 from ..project import project_errors
 from ..project.conditional_reads import CHANGES
 from ..project.graph import Node
@@ -23,14 +22,14 @@ from ..project.python_calls import Parent, calls_in, key_of, require_known
 from ..spark.python_models import PythonModel
 from .adapter import Adapter
 from .capture import CaptureHooks
-from .invocation import Invocations, Room
-from .reads import READS
+from .invocation import Invocations, Namespace
+from .reads import ARGUMENTS, READS
 
 Resolve = Callable[..., object]
 """dbt's ``ref`` or ``source``."""
 
 
-class PythonModelHooks(Room):
+class PythonModelHooks(Namespace):
     """The methods for macros of compiled Python and for the materializations: ``adapter.ip.python``."""
 
     def __init__(self, adapter: Adapter, invocations: Invocations, capture: CaptureHooks) -> None:

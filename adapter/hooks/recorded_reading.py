@@ -11,12 +11,12 @@ from iceberg_incremental.explain import rebuild_reasons
 from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.query.text.refusal import OtherRelation
 from iceberg_incremental.spark.port import Spark
-from iceberg_incremental.table.spark_types import compares_alike
-from iceberg_incremental.write.read_alike import reading_digest
+from iceberg_incremental.table.types import compares_alike
+from iceberg_incremental.write.auto.read_alike import reading_digest
 
+from ..project.auto_sql import AutoSql
 from ..project.graph import Node
 from ..project.own_table import reads_itself
-from ..project.plain_sql import PlainSql
 from ..status.explanation import update_method_text
 from .invocation import ModelRun
 
@@ -93,7 +93,7 @@ def why_it_differs(found: ModelRun, node: Node) -> str:
     return rebuild_reasons.other_columns(altered) if altered else ""
 
 
-def _definition(plain: PlainSql | None, name: str) -> str | None:
+def _definition(plain: AutoSql | None, name: str) -> str | None:
     """The digest of a view that SQL reads. Empty if the name is now that of a table, and None if it is not read."""
     if plain is None:
         return None

@@ -19,23 +19,23 @@ from iceberg_incremental.capture.run import Run, RunState
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, StagingError, StatementError
 from iceberg_incremental.explain import history_errors, snapshot_reasons, wording
-from iceberg_incremental.expose.plain_sql import Source
+from iceberg_incremental.expose.source_states import Source
 from iceberg_incremental.plan import session_settings
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.row_wise import require_row_wise
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write import dbt_snapshot as sql
-from iceberg_incremental.write.read_alike import value_settings
-from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+from iceberg_incremental.write.auto.read_alike import value_settings
+from iceberg_incremental.write.versions import dbt_snapshot as sql
+from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 
 from ..project import snapshot_config
+from ..project.auto_sql import AutoSql
 from ..project.graph import Node, parents_of
-from ..project.plain_sql import PlainSql
 from . import report
 from .adapter import Adapter
-from .invocation import Invocations, ModelContext, Room, SnapshotRun
-from .plain_sql import PlainSqlHooks
+from .auto import AutoHooks
+from .invocation import Invocations, ModelContext, Namespace, SnapshotRun
 from .report import IncrementalResponse
 
 logger = AdapterLogger("SparkIceberg")
@@ -44,12 +44,12 @@ _EMPTY = "where false limit 0"
 """What dbt adds to each relation under ``--empty``."""
 
 
-class SnapshotHooks(Room):
+class SnapshotHooks(Namespace):
     """Snapshots of one table, for which a run compares only the changed keys."""
 
-    def __init__(self, adapter: Adapter, invocations: Invocations, plain_sql: PlainSqlHooks) -> None:
+    def __init__(self, adapter: Adapter, invocations: Invocations, auto: AutoHooks) -> None:
         super().__init__(adapter, invocations)
-        self._plain_sql = plain_sql
+        self._auto = auto
 
     def begin(self, compiled_code: str, names: Mapping[str, str], context: Mapping[str, Any]) -> bool:
         """Whether a snapshot can compare only changed keys, given its config and SQL. Logs the reason if it cannot.
@@ -217,9 +217,9 @@ class SnapshotHooks(Room):
         assert writer is not None
         return writer
 
-    def _read(self, compiled_code: str, model: ModelContext) -> tuple[PlainSql, TableName]:
+    def _read(self, compiled_code: str, model: ModelContext) -> tuple[AutoSql, TableName]:
         """A snapshot's SQL, and the table that it reads. Raises Refusal unless it reads one table row by row."""
-        plain = self._plain_sql.read(compiled_code, model)
+        plain = self._auto.read(compiled_code, model)
         if plain.refusal is not None:
             raise plain.refusal
         require_row_wise(plain.sql)
@@ -274,7 +274,7 @@ class SnapshotHooks(Room):
 
     def _reason_to_give_up(self, found: SnapshotRun, writer: SnapshotWriter, stored: Sequence[Column]) -> str | None:
         node, names = found.node, found.names
-        given = self._plain_sql.columns(writer.query)
+        given = self._auto.columns(writer.query)
         reason = snapshot_config.reason_of_columns(node, given, stored, names["dbt_valid_from"])
         if reason is not None:
             return reason

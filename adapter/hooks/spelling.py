@@ -11,8 +11,8 @@ from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.spelling import near_misses
 
-from ..operations.arguments import ARGUMENTS
 from ..project.model_config import CONFIGS, FURTHER, NOT_AUTO, ONLY_AUTO, ONLY_HERE
+from .reads import ARGUMENTS
 
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _MATERIALIZATION = re.compile(r"materialization_(?P<name>\w+)_(?:spark_iceberg|spark|default)")

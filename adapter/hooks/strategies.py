@@ -11,22 +11,18 @@ from dbt.adapters.base.column import Column
 from iceberg_incremental.explain import group_errors, history_errors, model_errors, sequence_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.sql import sql_name
-from iceberg_incremental.write.append import append_sql, insert_overwrite_sql
-from iceberg_incremental.write.apply_changes import insert_kept_sql, merge_changes_sql
-from iceberg_incremental.write.columns import (
-    key_columns,
-    overwriting_values,
-    updated_columns,
-)
-from iceberg_incremental.write.dbt_strategies import delete_insert_sql, microbatch_sql
-from iceberg_incremental.write.held_changes import HeldChanges, changes_view
-from iceberg_incremental.write.merge import merge_sql
-from iceberg_incremental.write.statement import Statement, Then
-from iceberg_incremental.write.strategy_config import StrategyConfig, strategy_config
+from iceberg_incremental.write.columns.table_columns import key_columns, overwriting_values, updated_columns
+from iceberg_incremental.write.order.held_changes import HeldChanges, changes_view
+from iceberg_incremental.write.strategies.append import append_sql, insert_overwrite_sql
+from iceberg_incremental.write.strategies.apply_changes import insert_kept_sql, merge_changes_sql
+from iceberg_incremental.write.strategies.dbt_strategies import delete_insert_sql, microbatch_sql
+from iceberg_incremental.write.strategies.merge import merge_sql
+from iceberg_incremental.write.strategies.statement import Statement, Then
+from iceberg_incremental.write.strategies.strategy_config import StrategyConfig, strategy_config
 from iceberg_incremental.write.writer import Writer
 
 from ..project.graph import Node
-from .invocation import Room
+from .invocation import Namespace
 
 StrategyArguments = Mapping[str, Any]
 """The arguments of dbt's strategy macros: ``target_relation``, ``temp_relation``, ``unique_key``, ``dest_columns``,
@@ -36,7 +32,7 @@ _ONLY_OURS = frozenset(each.value for each in (Strategy.APPLY_CHANGES, Strategy.
 """The strategies that dbt's incremental materialization does not have."""
 
 
-class StrategyHooks(Room):
+class StrategyHooks(Namespace):
     """The statements of the strategies, for models of this package and for dbt's own incremental models."""
 
     def of(self, node: Node) -> StrategyConfig:

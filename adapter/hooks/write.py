@@ -19,10 +19,9 @@ from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.table import layout
-from iceberg_incremental.table.changed_files import METADATA_COLUMNS
-from iceberg_incremental.write.alter import altered_columns
-from iceberg_incremental.write.apply_changes import kept_rows_sql
-from iceberg_incremental.write.columns import (
+from iceberg_incremental.table.files import METADATA_COLUMNS
+from iceberg_incremental.write.columns.alter import altered_columns
+from iceberg_incremental.write.columns.table_columns import (
     SchemaChanges,
     key_columns,
     require_comparable,
@@ -33,9 +32,10 @@ from iceberg_incremental.write.columns import (
     updated_columns,
     written_columns,
 )
-from iceberg_incremental.write.held_changes import replacement_of
-from iceberg_incremental.write.statement import Statement
-from iceberg_incremental.write.strategy_config import compared_columns, strategy_config
+from iceberg_incremental.write.order.held_changes import replacement_of
+from iceberg_incremental.write.strategies.apply_changes import kept_rows_sql
+from iceberg_incremental.write.strategies.statement import Statement
+from iceberg_incremental.write.strategies.strategy_config import compared_columns, strategy_config
 from iceberg_incremental.write.writer import Writer
 
 from ..project import partition_config
@@ -44,11 +44,11 @@ from ..project.own_table import reads_itself
 from . import report
 from .adapter import Adapter
 from .audit import AuditHooks
-from .invocation import Invocations, Room
+from .invocation import Invocations, Namespace
 from .report import IncrementalResponse
 
 if TYPE_CHECKING:
-    from .plain_sql import PlainSqlHooks
+    from .auto import AutoHooks
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -60,15 +60,15 @@ def _replaces_rows(node: Node) -> bool:
     return strategy_config(node["config"]).name in _REPLACING
 
 
-class WriteHooks(Room):
+class WriteHooks(Namespace):
     """The columns and the rows of a model."""
 
     def __init__(
-        self, adapter: Adapter, invocations: Invocations, audits: AuditHooks, plain_sql: Callable[[], PlainSqlHooks]
+        self, adapter: Adapter, invocations: Invocations, audits: AuditHooks, auto: Callable[[], AutoHooks]
     ) -> None:
         super().__init__(adapter, invocations)
         self._audits = audits
-        self._plain_sql = plain_sql
+        self._auto = auto
 
     def require_settings(self, node: Node, everywhere: bool = False) -> None:
         """Raise ConfigError if a session setting would change the meaning of this package's SQL.
@@ -203,7 +203,7 @@ class WriteHooks(Room):
 
         ``query``: returns all rows. ``given``: its columns. ``synced``: the table's columns under on_schema_change.
         """
-        return self._response(node, self._plain_sql().apply(node, query, given, synced))
+        return self._response(node, self._auto().apply(node, query, given, synced))
 
     def finish(self, node: Node) -> IncrementalResponse:
         """End a run that writes no rows. Moves the checkpoint if the sources have commits without rows."""

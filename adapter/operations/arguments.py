@@ -13,25 +13,6 @@ from iceberg_incremental.plan.policy import MATERIALIZATION
 from ..project import graph as project
 from . import operation_errors
 
-ARGUMENTS = {
-    "ip_changes": ("relation",),
-    "ip_changelog": ("relation", "unique_key", "per"),
-    "ip_signed_changes": ("relation",),
-    "ip_as_of": ("relation",),
-    "ip_changed_groups": ("relation", "keys", "changes_of"),
-    "ip_range": ("relation", "column"),
-    "ip_history_as_of": ("relation", "timestamp"),
-    "ip_status": ("format", "model", "select", "output"),
-    "ip_explain": ("format", "model", "select"),
-    "ip_verify": ("select", "model", "sample", "format"),
-    "ip_equals_rebuild": ("model", "sample"),
-    "ip_ledger": ("model", "epoch", "format", "select"),
-    "ip_clone_source": ("source", "schema", "retention", "full_refresh"),
-    "ip_maintain": ("select", "model", "format", "dry_run", "sources", "max_snapshot_age", "orphan_files"),
-    "ip_set_checkpoint": ("model", "source", "snapshot_id", "timestamp", "accept_sql"),
-}
-"""The arguments of each macro, in order."""
-
 
 def output_format(arguments: Mapping[str, Any], known: Sequence[str] = ("text", "json")) -> str:
     """The argument format: one of ``known``, by default the first. Raises ConfigError for another value."""

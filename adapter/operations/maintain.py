@@ -19,11 +19,10 @@ from iceberg_incremental.maintenance.folders import listed_with
 from iceberg_incremental.maintenance.readers import Reader, needed_by_itself
 from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
 from iceberg_incremental.metadata import MetadataReader
-from iceberg_incremental.table.checkpoint import Checkpoint, Position, mirrored_by
-from iceberg_incremental.table.checkpoint_state import UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.table.own_names import AUDIT_KEY, audit_table
-from iceberg_incremental.write.deletions import BESIDE_KEY, deletions_table
+from iceberg_incremental.write.order.deletions import BESIDE_KEY, deletions_table
 
 from ..project import graph as project
 from ..project.model_config import policy_of

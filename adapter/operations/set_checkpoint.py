@@ -22,7 +22,7 @@ from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.recorded_history import RecordedHistory
 
 from ..project import graph as project
-from ..project.jinja_names import JinjaScope
+from ..project.jinja import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
 from . import operation_errors

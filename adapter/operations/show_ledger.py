@@ -17,8 +17,7 @@ from iceberg_incremental.plan.changes import plan_whole
 from iceberg_incremental.plan.policy import OnRewrite, Policy
 from iceberg_incremental.plan.ranges import Range, position_at
 from iceberg_incremental.plan.refusals import Refusal
-from iceberg_incremental.table.checkpoint import Position
-from iceberg_incremental.table.checkpoint_state import UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import Position, UnreadableCheckpoint
 from iceberg_incremental.table.history import History, TableName
 
 from ..project import graph as project

@@ -18,7 +18,7 @@ from jinja2 import nodes
 from iceberg_incremental.plan.conditional_reads import ConditionalReads, Reads
 from iceberg_incremental.table.history import TableName
 
-from .jinja_names import Reference, changing, known, name_of, parsed, references_in, relations
+from .jinja import Macros, Reference, changing, known, name_of, parsed, references_in, relations
 from .python_calls import PythonCall, calls_in
 
 _ROW_CHANGES = frozenset({"ip_changes"})
@@ -28,9 +28,6 @@ CHANGES = _ROW_CHANGES | _NET_CHANGES
 _WHOLE = frozenset({"ip_as_of", "ip_changed_groups"})
 """The macros that read their first argument as a whole."""
 _INCREMENTAL = "is_incremental"
-
-Macros = Mapping[str, Sequence[str]]
-"""The SQL of a project's own macros by name. Macros of several packages or adapters may have the same name."""
 
 
 def reads_of(

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from iceberg_incremental.durations import EXAMPLES, duration
 from iceberg_incremental.explain import model_errors
-from iceberg_incremental.plan.history_config import META_COLUMNS, HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.plan.policy import (
     DEFAULT_ON_BREAK,
     ON_SCHEMA_CHANGE,
@@ -22,6 +21,7 @@ from iceberg_incremental.plan.policy import (
     Policy,
     Strategy,
 )
+from iceberg_incremental.plan.versions_config import META_COLUMNS, HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.spelling import near_misses
 from iceberg_incremental.table.history import COPY_ON_WRITE, MERGE_ON_READ, WRITE_MODES
 

@@ -26,7 +26,7 @@ from dbt_common.clients.jinja import get_environment
 from iceberg_incremental.names import plain_name
 
 from .graph import Node, is_ephemeral, parent_ids, reached_from
-from .jinja_names import JinjaScope, Names, is_set_in, names_in, reached
+from .jinja import JinjaScope, Names, is_set_in, names_in, reached
 
 _VALUE, _BLOCK, _BRANCH = "\ue000", "\ue001", "\ue002"
 """Placeholders for Jinja while the surrounding SQL is split: for ``{{ … }}``, which renders to text; for ``{% … %}``,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import project_errors
-from .jinja_names import Reference
+from .jinja import Reference
 
 _MODULE = "dbt"
 

@@ -16,11 +16,11 @@ from iceberg_incremental.explain import snapshot_reasons as reasons
 from iceberg_incremental.query.row_wise import require_constant
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
-from iceberg_incremental.write.dbt_snapshot import KEY_TYPES, Columns
+from iceberg_incremental.write.versions.dbt_snapshot import KEY_TYPES, Columns
 
 from . import model_logic
 from .graph import Node
-from .jinja_names import JinjaScope
+from .jinja import JinjaScope
 
 STRATEGIES = ("check", "timestamp")
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")

@@ -12,7 +12,7 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.relation import SparkRelation
 
 from iceberg_incremental.sql import sql_name
-from iceberg_incremental.table.spark_types import INTEGERS, parsed
+from iceberg_incremental.table.types import INTEGERS, parsed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

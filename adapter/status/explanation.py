@@ -15,7 +15,7 @@ from iceberg_incremental.query.rules.sources import Restriction, SourceRows
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.history import TableName
 
-from .status import NEXT_RUN
+from .model_status import NEXT_RUN
 
 _VERSION = 1
 _AUTO = "auto"

@@ -15,8 +15,7 @@ from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.lateness import MOST_COMMITS, lateness_by_commit
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.sql import plain_name
-from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
-from iceberg_incremental.table.checkpoint_state import UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY, UnreadableCheckpoint
 from iceberg_incremental.table.commits import Effect, added, effect, total
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
@@ -26,8 +25,8 @@ from iceberg_incremental.verify.record import Verified, last_verified
 from ..project import graph as project
 from .last_command import LastCommand
 from .ledger import Ledger, entries, ledger
+from .model_status import ModelStatus
 from .runs import RunView, runs_of
-from .status import ModelStatus
 
 VERSION = 1
 _MOST_RUNS = 50

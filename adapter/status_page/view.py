@@ -13,8 +13,8 @@ from iceberg_incremental.table.shares import sum_of
 
 from ..status.last_command import LastCommand, NodeResult
 from ..status.live import Failure, Live
+from ..status.model_status import SourceStatus, versions_text
 from ..status.project_status import ModelView, ProjectStatus, TableView
-from ..status.status import SourceStatus, versions_text
 from . import drawing
 from .charts import Chart, charts_of, percent, read_bytes, read_rows
 from .drawing import layers_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..project.graph import ephemeral, parent_ids, reached_from
 from ..status.live import Failure
-from ..status.status import ModelStatus
+from ..status.model_status import ModelStatus
 
 
 @dataclass(frozen=True)

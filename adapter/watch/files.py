@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from ..project.graph import Node, parent_ids
-from ..project.jinja_names import JinjaScope
+from ..project.jinja import JinjaScope
 from ..project.model_logic import logic_of
 
 Stamps = Mapping[str, tuple[int, int]]

@@ -14,7 +14,7 @@ from iceberg_incremental.quantities import counted
 
 from ..spark.interrupt import InterruptError
 from ..status.live import RunInProgress
-from ..status.status import ModelStatus
+from ..status.model_status import ModelStatus
 from .build import Outcome
 from .due import Backoff, Batching, Dag, Failures, Reach
 from .files import changed

@@ -17,7 +17,7 @@ from prometheus_client import (
 )
 
 from ..status.live import Failure
-from ..status.status import ModelStatus
+from ..status.model_status import ModelStatus
 from . import watch_errors
 
 LOOPBACK = "127.0.0.1"

@@ -10,7 +10,7 @@ from typing import Any
 
 from iceberg_incremental.explain.logic_errors import changed_since
 
-from ..status.status import ModelStatus
+from ..status.model_status import ModelStatus
 from .due import Dag
 from .project import Project
 

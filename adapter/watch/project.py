@@ -19,7 +19,7 @@ from iceberg_incremental.table.history import TableName
 
 from ..project import graph as project
 from ..project.graph import Node
-from ..project.jinja_names import JinjaScope
+from ..project.jinja import JinjaScope
 from . import watch_errors
 from .due import Dag, Reach
 from .files import ProjectFiles, Stamps, definitions

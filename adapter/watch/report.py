@@ -9,7 +9,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 
 from ..status.live import Live, RunInProgress
-from ..status.status import ModelStatus
+from ..status.model_status import ModelStatus
 from .due import Failures
 from .log import Log
 from .metrics import Metrics

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from iceberg_incremental.table.history import TableName
 
 from ..operations.show_status import StatusReader
-from ..status.status import ModelStatus
+from ..status.model_status import ModelStatus
 from .profile_tables import ProfileTables
 from .project import Project
 

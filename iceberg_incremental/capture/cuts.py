@@ -13,9 +13,9 @@ from ..metadata import FilesAt, MetadataReader
 from ..plan.breaks import Break
 from ..plan.ranges import Appends, NetChanges, Range, Whole
 from ..plan.recovery import Recovered, completed
-from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Position
 from ..table.commits import writes_new_files
+from ..table.files import ChangedFiles
 from ..table.history import History, Snapshot, TableName
 
 _MOST_LOOKS = 5

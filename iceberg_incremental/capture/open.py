@@ -28,11 +28,11 @@ from ..table.commits import Effect, effect
 from ..table.history import History, Snapshot, TableName
 from ..table.retention import older_metadata_files
 from .cuts import Cuts
-from .history_run import require_same_history
 from .logic_change import Logic, logic_change
 from .run_plan import RunPlan, is_changelog, is_only_pinned, sequence_of
 from .source_policy import calls_for_rebuild
 from .target_checkpoint import last_epoch, target_checkpoint
+from .versions_run import require_same_history
 
 
 def require_whole_log(

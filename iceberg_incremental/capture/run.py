@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ..table.checkpoint import Checkpoint, Deletions
 from ..table.clock import Clock
 from ..table.history import History, Snapshot
-from .history_run import next_history
 from .run_plan import RunPlan
+from .versions_run import next_history
 
 
 @dataclass

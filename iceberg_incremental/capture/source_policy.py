@@ -19,8 +19,8 @@ from ..plan.recovery import Recovered, lost, plan_recovered, recover
 from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, UnreadableOverwrite, incomparable
 from ..plan.remaining import only_adds, plan_remaining
 from ..plan.segments import by_segments, segments_of
-from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Position
+from ..table.files import ChangedFiles
 from ..table.history import History, Snapshot
 from .cuts import Cut, Cuts
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..errors import CheckpointError
 from ..explain import target_errors
 from ..metadata import MetadataReader
-from ..table.checkpoint_state import CheckpointState, UnreadableCheckpoint, checkpoint_state
+from ..table.checkpoint import UnreadableCheckpoint
+from ..table.checkpoint_state import CheckpointState, checkpoint_state
 from ..table.history import History
 
 

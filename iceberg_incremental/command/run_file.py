@@ -9,8 +9,7 @@ from typing import Any
 
 from ..capture.run_plan import Action
 from ..explain import command_errors
-from ..table.checkpoint import Checkpoint, parse
-from ..table.checkpoint_state import Place, UnreadableCheckpoint
+from ..table.checkpoint import Checkpoint, Place, UnreadableCheckpoint, parse
 from ..table.history import TableName
 
 VERSION = 1

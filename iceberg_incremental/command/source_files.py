@@ -17,8 +17,8 @@ from ..capture.cuts import Cuts
 from ..metadata.pyiceberg_reader import PyIcebergReader
 from ..plan.ranges import Appends, NetChanges, Nothing, Range, Whole
 from ..plan.remaining import only_adds
-from ..table.changed_files import DataFile, TableColumn
 from ..table.commits import may_repeat_files, writes_new_files
+from ..table.files import DataFile, TableColumn
 from ..table.history import History
 from ..table.intervals import has_partition_values
 

@@ -10,7 +10,7 @@ from ..errors import ArgumentsError, ConfigError, DuplicateKeyError
 from ..plan.policy import MATERIALIZATION
 from ..plan.ranges import CHANGE_TYPE
 from ..quantities import counted
-from ..table.changed_files import METADATA_COLUMNS, TableColumn
+from ..table.files import METADATA_COLUMNS, TableColumn
 from ..table.history import TableName
 from . import column_errors
 from .caller import by_caller

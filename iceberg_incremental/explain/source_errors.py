@@ -8,7 +8,7 @@ from ..plan.changes import Rewritten
 from ..plan.policy import Cause, Policy
 from ..plan.ranges import MAX_ADDITIONS
 from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, Unreadable, UnreadableOverwrite
-from ..table.changed_files import CHANGELOG_COLUMNS
+from ..table.files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import catalog_errors
 from .caller import by_caller, setting

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from ..errors import CheckpointError, ConfigError
 from ..quantities import counted
 from ..sql import property_value, sql_name, sql_string
-from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, Position
-from ..table.checkpoint_state import CheckpointFlaw, CheckpointState, UnreadableCheckpoint
+from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, CheckpointFlaw, Position, UnreadableCheckpoint
+from ..table.checkpoint_state import CheckpointState
 from ..table.clone import still_forbidden
 from ..table.history import History, TableName
 from ..table.layout import LiveSpec, configured

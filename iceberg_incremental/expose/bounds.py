@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..sql import sql_name
-from ..table.changed_files import ChangedFiles, DataFile, TableColumn
+from ..table.files import ChangedFiles, DataFile, TableColumn
 from ..table.intervals import Interval, enclosing_interval, interval_of
 from .literals import has_literals, typed_literal
 

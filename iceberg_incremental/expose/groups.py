@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..plan.groups import ChangedGroups
 from ..spark.scans import ExactScans
 from ..sql import sql_names
-from ..table.changed_files import ChangedFiles
+from ..table.files import ChangedFiles
 from ..table.intervals import interval_of
 from .bounds import bounds_sql
 from .one_task import in_one_task

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
 from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_names, unused
-from ..table.changed_files import TableColumn
-from ..table.spark_types import has_floats
+from ..table.files import TableColumn
+from ..table.types import has_floats
 from .one_task import net_in_one_task
 from .parts import Part, names_of, parts_of, touched_rows
 from .projection import sortable

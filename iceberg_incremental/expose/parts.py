@@ -14,7 +14,7 @@ from ..explain import source_errors
 from ..plan.ranges import CHANGELOG_NAMES, NetRange
 from ..spark.scans import ExactScans, Rows
 from ..sql import sql_name, sql_string, unused
-from ..table.changed_files import DataFile, FileDifference, TableColumn
+from ..table.files import DataFile, FileDifference, TableColumn
 from ..table.history import TableName
 from .bounds import bounds_sql
 from .projection import projected

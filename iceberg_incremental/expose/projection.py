@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..sql import sql_name, sql_string
-from ..table.changed_files import TableColumn
-from ..table.spark_types import IcebergType, has_maps, parts_of
+from ..table.files import TableColumn
+from ..table.types import IcebergType, has_maps, parts_of
 from .literals import sql_type
 
 

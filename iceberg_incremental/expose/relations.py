@@ -29,7 +29,7 @@ from ..plan.ranges import (
     Windowed,
 )
 from ..spark.scans import ExactScans
-from ..table.changed_files import CHANGELOG_COLUMNS
+from ..table.files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net, per_commit
 from .event_window import inside_sql

@@ -21,7 +21,7 @@ from ..explain import model_errors, range_errors
 from ..plan.ranges import NetChanges, Range
 from ..spark.scans import ExactScans
 from ..sql import sql_name, sql_string
-from ..table.changed_files import ChangedFiles
+from ..table.files import ChangedFiles
 from ..table.history import TableName
 from ..table.intervals import Interval, enclosing_interval, interval_of, safe_lower, safe_upper
 from .literals import has_literals, sql_type, typed_literal

@@ -16,10 +16,8 @@ from ..publish.publisher import Published
 from ..spark.session import SessionSpark
 from ..sql import sql_name, sql_properties
 from ..table.layout import columns_of
-from ..write.alter import alter_statements, altered_columns
-from ..write.append import append_sql, insert_overwrite_sql
-from ..write.apply_changes import insert_kept_sql, kept_rows_sql
-from ..write.columns import (
+from ..write.columns.alter import alter_statements, altered_columns
+from ..write.columns.table_columns import (
     Column,
     require_comparable,
     require_readable,
@@ -28,8 +26,10 @@ from ..write.columns import (
     types_of,
     written_columns,
 )
-from ..write.held_changes import changes_view, replacement_of
-from ..write.statement import Statement, Then
+from ..write.order.held_changes import changes_view, replacement_of
+from ..write.strategies.append import append_sql, insert_overwrite_sql
+from ..write.strategies.apply_changes import insert_kept_sql, kept_rows_sql
+from ..write.strategies.statement import Statement, Then
 from ..write.writer import Writer
 
 if TYPE_CHECKING:

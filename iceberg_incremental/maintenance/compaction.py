@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..table.changed_files import Content, LiveFile, LiveFiles
+from ..table.files import Content, LiveFile, LiveFiles
 
 MIN_FILES = 5
 """A partition is rewritten if it has at least this many candidates. Iceberg's default."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 
-from ..table.changed_files import LiveFiles
+from ..table.files import LiveFiles
 from ..table.history import History, TableName
 from .branches import OwnBranches
 from .compaction import DataRewrite, DeleteRewrite, ManifestRewrite, plan_data, plan_deletes, plan_manifests

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..table.changed_files import ChangedFiles, LiveFiles
+from ..table.files import ChangedFiles, LiveFiles
 from ..table.history import History, TableName
 from ..table.layout import Layout, LiveSpec
 from .views import View

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from ..table.changed_files import Content, DataFile, PartitionField
+from ..table.files import Content, DataFile, PartitionField
 
 if TYPE_CHECKING:
     from pyiceberg.io import InputFile

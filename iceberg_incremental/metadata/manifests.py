@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from ..table.changed_files import ChangedFiles, Content, FileDifference, LiveFile, LiveFiles, ManifestSize
+from ..table.files import ChangedFiles, Content, FileDifference, LiveFile, LiveFiles, ManifestSize
 from ..table.layout import LiveSpec, specified
 from . import FilesAt
 from .manifest_files import (

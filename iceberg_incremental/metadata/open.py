@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles, LiveFiles
+from ..table.files import ChangedFiles, LiveFiles
 from ..table.history import History, TableName
 from ..table.layout import Layout, LiveSpec
 from . import FilesAt, MetadataReader

@@ -9,15 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import MetadataAccessError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles, LiveFiles, TableColumn
 from ..table.commits import may_repeat_files
+from ..table.files import ChangedFiles, LiveFiles, TableColumn
 from ..table.history import History, TableName
 from ..table.layout import Layout, LiveSpec
 from . import FilesAt, manifests
+from .catalogs import HadoopMetadataCatalog, PyIcebergCatalog, SqlMetadataCatalog
 from .failures import access_to
 from .files import read_bytes
 from .manifest_files import ReadBytes
-from .pyiceberg_catalog import HadoopMetadataCatalog, PyIcebergCatalog, SqlMetadataCatalog
 from .table_metadata import columns_by_schema, folders_of, layout_of, parse, to_history
 from .views import View, view_of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import IncrementalError, MetadataAccessError, StatementError
 from ..explain import metadata_errors
-from ..table.changed_files import ChangedFiles, LiveFile, LiveFiles, ManifestSize, TableColumn, has_other_names
+from ..table.files import ChangedFiles, LiveFile, LiveFiles, ManifestSize, TableColumn, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import LiveSpec
 from . import MetadataReader

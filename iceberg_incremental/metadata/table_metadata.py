@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..table.changed_files import PartitionField, TableColumn, fields_by_path, has_other_names
+from ..table.files import PartitionField, TableColumn, fields_by_path, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
 from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type, spelled
-from ..table.spark_types import fields_of
+from ..table.types import fields_of
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..table.changed_files import ChangedFiles
+from ..table.files import ChangedFiles
 from ..table.history import TableName
 from .ranges import Range
 

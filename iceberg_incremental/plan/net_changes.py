@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..table.changed_files import ChangedFiles, FileDifference
 from ..table.commits import (
     Effect,
     added,
@@ -17,6 +16,7 @@ from ..table.commits import (
     removed,
     total,
 )
+from ..table.files import ChangedFiles, FileDifference
 from ..table.history import Snapshot
 from ..table.row_counts import touched_rows
 from .breaks import Break, Reason

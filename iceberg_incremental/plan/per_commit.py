@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..table.changed_files import ChangedFiles
 from ..table.checkpoint import Position
 from ..table.commits import Effect, changes_delete_files, effect, is_first, units
+from ..table.files import ChangedFiles
 from ..table.history import History, Snapshot
 from .breaks import Break, Reason
 from .changes import Rewritten, nothing_new, sums

@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import Enum
 
 from ..table.history import MERGE_ON_READ, WRITE_MODES
-from .history_config import HistoryConfig
+from .versions_config import HistoryConfig
 
 MATERIALIZATION = "iceberg_incremental_snapshot"
 ON_SCHEMA_CHANGE = ("ignore", "append_new_columns", "sync_all_columns", "fail")

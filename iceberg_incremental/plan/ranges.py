@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
 
-from ..table.changed_files import ChangedFiles, FileDifference, TableColumn
 from ..table.checkpoint import Position
+from ..table.files import ChangedFiles, FileDifference, TableColumn
 from ..table.history import Snapshot, TableName
 from .event_window import WindowOf
 

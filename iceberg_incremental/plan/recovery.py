@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..table.changed_files import ChangedFiles
 from ..table.commits import Effect, added, effect, has_only_own_files, keeps_row_ids, moves_files
+from ..table.files import ChangedFiles
 from ..table.history import History, Snapshot
 from .breaks import Break, Obstacle
 from .changes import Rewritten, net_changes, nothing_new, plan_changes, sums

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ..table.changed_files import METADATA_COLUMNS, ChangedFiles
+from ..table.files import METADATA_COLUMNS, ChangedFiles
 from ..table.history import Snapshot
-from ..table.spark_types import is_comparable
+from ..table.types import is_comparable
 from .breaks import Break
 from .changes import Rewritten
 from .ranges import CHANGE_TYPE, COMMIT_COLUMNS

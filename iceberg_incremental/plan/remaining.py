@@ -8,8 +8,8 @@ in between deleted or rewrote rows that the range had added.
 
 from __future__ import annotations
 
-from ..table.changed_files import ChangedFiles
 from ..table.commits import Effect, effect
+from ..table.files import ChangedFiles
 from .changes import Rewritten, net_changes, nothing_new, sums
 from .ranges import NetChanges, NetRange, Nothing
 from .recovery import MOST_FILES

@@ -10,8 +10,8 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from .changed_files import DataFile, PartitionField
-from .spark_types import IcebergType
+from .files import DataFile, PartitionField
+from .types import IcebergType
 
 DAY_US = 86_400_000_000
 """Microseconds per day."""

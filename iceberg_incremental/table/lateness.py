@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .changed_files import ChangedFiles
+from .files import ChangedFiles
 from .history import Snapshot
 from .intervals import DAY_US, TIMES, enclosing_interval, interval_of
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..plan.policy import Policy, Strategy
 from ..sql import plain_name, sql_name
-from ..table.spark_types import SparkType, as_written, has_floats, parsed
-from ..write.columns import Typed
-from ..write.comparable import comparable_sql, struct_sql
+from ..table.types import SparkType, as_written, has_floats, parsed
+from ..write.columns.comparable import comparable_sql, struct_sql
+from ..write.columns.table_columns import Typed
 
 _UNCOMPARED = ("geometry", "geography")
 _ROUNDED = {"double": "1e-9D", "float": "1e-6D"}

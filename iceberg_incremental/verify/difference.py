@@ -17,7 +17,7 @@ from ..sql import sql_name, sql_names
 from ..table.checkpoint import Position
 from ..table.clone import clone_of
 from ..table.history import TableName
-from ..write.sequence import JSON_OPTIONS
+from ..write.order.sequence import JSON_OPTIONS
 from .columns import ComparedColumn
 
 _REBUILT, _TABLE = "DBT_INTERNAL_REBUILT", "DBT_INTERNAL_TABLE"

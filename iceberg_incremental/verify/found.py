@@ -10,10 +10,9 @@ from typing import Any
 
 from ..capture.cuts import Cuts
 from ..capture.run_plan import Read, RunPlan
-from ..plan.history_config import HardDeletes
 from ..plan.policy import OnRewrite, Strategy
-from ..table.checkpoint import carried_by
-from ..table.checkpoint_state import UnreadableCheckpoint
+from ..plan.versions_config import HardDeletes
+from ..table.checkpoint import UnreadableCheckpoint, carried_by
 from ..table.commits import Effect, begins_table, effect
 from ..table.history import History, TableName
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..metadata import FilesAt, MetadataReader
-from ..table.changed_files import ChangedFiles
 from ..table.commits import total
+from ..table.files import ChangedFiles
 from ..table.history import History
 
 _MOST_FILES = 10_000

@@ -19,17 +19,17 @@ from ..spark.port import Spark
 from ..sql import plain_name
 from ..table.commits import added
 from ..table.history import History, Snapshot
-from ..table.spark_types import has_floats
-from . import changelog
-from .apply_changes import IS_KEPT_SQL, unordered_sql
-from .changelog import repeated_sql, useful
-from .columns import Typed, key_columns, require_uncollated, types_of
-from .held_changes import HeldChanges, replacement_of
-from .history_writer import HistoryWriter
+from ..table.types import has_floats
+from .columns.table_columns import Typed, key_columns, require_uncollated, types_of
+from .columns.unique_keys import in_key_order_sql, unique_rows_sql
 from .listed_files import files_at
-from .log_writer import LogWriter
-from .ordered import has_null
-from .replacement import (
+from .order.held_changes import HeldChanges, replacement_of
+from .order.ordered import has_null
+from .order.sequence import built_sql
+from .strategies import changelog
+from .strategies.apply_changes import IS_KEPT_SQL, unordered_sql
+from .strategies.changelog import repeated_sql, useful
+from .strategies.replacement import (
     Inserted,
     Replacement,
     delete_sql,
@@ -39,9 +39,9 @@ from .replacement import (
     unchanged_groups_sql,
     with_paths,
 )
-from .sequence import built_sql
-from .statement import Statement, Then
-from .unique_keys import in_key_order_sql, unique_rows_sql
+from .strategies.statement import Statement, Then
+from .versions.changes_writer import HistoryWriter
+from .versions.log_writer import LogWriter
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error for a non-deterministic expression in an operator that must not contain one."""

@@ -4,7 +4,7 @@
     {%- set query = adapter.ip.snapshots.as_read(model)["compiled_code"] -%}
     {%- set rows = build_snapshot_table(strategy, query) -%}
     {%- do check_time_data_types(rows) -%}
-    {%- if not adapter.ip.snapshots.leaves_checkpoint(model, adapter.ip.plain_sql.columns(rows)) -%}
+    {%- if not adapter.ip.snapshots.leaves_checkpoint(model, adapter.ip.auto.columns(rows)) -%}
         {%- call statement("main") -%} {{ create_table_as(false, target_relation, rows) }} {%- endcall -%}
         {{ return(load_result("main").response) }}
     {%- endif -%}

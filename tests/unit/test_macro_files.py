@@ -15,8 +15,8 @@ import pytest
 import yaml
 from dbt.parser.schemas import is_valid_type
 
-from dbt.adapters.spark_iceberg.hooks import Hooks
-from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS
+from dbt.adapters.spark_iceberg.ip import Hooks
 from dbt.adapters.spark_iceberg.relations.collaborators import Relations
 
 MACROS = Path(__file__).parents[2] / "macros"

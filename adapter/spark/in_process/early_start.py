@@ -18,7 +18,7 @@ from ...profile.credentials import Method, SparkIcebergCredentials
 
 _LATER = (
     "pyspark.testing.utils",  # py4j's converters read from it whether NumPy is installed, for which it imports pandas
-    "...hooks.plain_sql",
+    "...hooks.auto",
     "iceberg_incremental.metadata.pyiceberg_reader",
     "sqlalchemy",  # PyIceberg's catalog
 )

@@ -16,8 +16,8 @@ from iceberg_incremental.capture import run_plan as running
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.expose import relations
 from iceberg_incremental.table.checkpoint import RecordedLogic
-from iceberg_incremental.write import columns
-from iceberg_incremental.write.columns import SchemaChanges
+from iceberg_incremental.write.columns import table_columns
+from iceberg_incremental.write.columns.table_columns import SchemaChanges
 
 
 def _fingerprint_of(monkeypatch: pytest.MonkeyPatch, part: Callable[[ModelLogic], ModelLogic]) -> None:
@@ -77,7 +77,7 @@ def edited_sql_is_not_analysed(monkeypatch):
 
 
 def types_are_not_compared(monkeypatch):
-    monkeypatch.setattr(columns, "compares_alike", lambda *types: True)
+    monkeypatch.setattr(table_columns, "compares_alike", lambda *types: True)
 
 
 def keys_are_not_compared(monkeypatch):

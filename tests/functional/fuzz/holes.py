@@ -123,7 +123,10 @@ def columns_are_the_same_in_any_case(monkeypatch):
         return bounds_sql(replace(files, end=end), files.files.all)
 
     _patch(monkeypatch, "iceberg_incremental.explain.column_errors:differing_only_in_case", _instead([]))
-    for path in ("iceberg_incremental.expose.groups:bounds_of", "iceberg_incremental.write.replacement:bounds_of"):
+    for path in (
+        "iceberg_incremental.expose.groups:bounds_of",
+        "iceberg_incremental.write.strategies.replacement:bounds_of",
+    ):
         _patch(monkeypatch, path, lambda _: bounds_of)
 
 
@@ -140,7 +143,7 @@ def reads_of_later_runs_are_not_detected(monkeypatch):
 
 def missing_columns_become_null(monkeypatch):
     """Columns of the table that the model's SQL no longer returns become NULL."""
-    none = import_module("iceberg_incremental.write.columns").SchemaChanges()
+    none = import_module("iceberg_incremental.write.columns.table_columns").SchemaChanges()
 
     def careless(schema_changes):
         return lambda policy, *args: none if policy == "ignore" else schema_changes(policy, *args)
@@ -168,7 +171,7 @@ def a_changed_key_keeps_its_old_row(monkeypatch):
     def careless(keys_sql):
         return lambda *args: f"(select * from {keys_sql(*args)} order by 1 offset 1)"
 
-    _patch(monkeypatch, "iceberg_incremental.write.changelog:_keys_sql", careless)
+    _patch(monkeypatch, "iceberg_incremental.write.strategies.changelog:_keys_sql", careless)
 
 
 def no_row_of_a_changelog_is_kept(monkeypatch):
@@ -177,4 +180,4 @@ def no_row_of_a_changelog_is_kept(monkeypatch):
     def careless(summary_of):
         return lambda *args: replace(summary_of(*args), kept=0)
 
-    _patch(monkeypatch, "iceberg_incremental.write.held_changes:summary_of", careless)
+    _patch(monkeypatch, "iceberg_incremental.write.order.held_changes:summary_of", careless)

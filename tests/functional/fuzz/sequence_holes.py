@@ -13,12 +13,12 @@ def late_rows_replace_newer_ones(monkeypatch):
     def careless(known_sql):
         return lambda read, ordered, known: known_sql(read, ordered, replace(known, snapshot_id=None))
 
-    _patch(monkeypatch, "iceberg_incremental.write.sequence:_known_sql", careless)
+    _patch(monkeypatch, "iceberg_incremental.write.order.sequence:_known_sql", careless)
 
 
 def the_oldest_new_row_is_taken(monkeypatch):
     _patch(
         monkeypatch,
-        "iceberg_incremental.write.sequence:_first",
+        "iceberg_incremental.write.order.sequence:_first",
         lambda first: lambda *args: first(*args).replace(" desc", " asc"),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from iceberg_incremental.capture import dbt_snapshot as opened
-from iceberg_incremental.write import dbt_snapshot as sql
-from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+from iceberg_incremental.write.versions import dbt_snapshot as sql
+from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 
 
 def removed_rows_are_ignored(monkeypatch):

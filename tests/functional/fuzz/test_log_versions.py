@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.write import log_writer
+from iceberg_incremental.write.versions import log_writer
 
 from .log_versions import LogKept
 from .test_versions import COUNT, FIXED_SEED, ROUNDS, SEED, crash

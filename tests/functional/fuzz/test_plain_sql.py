@@ -14,8 +14,8 @@ import re
 
 import pytest
 
-from iceberg_incremental.expose import plain_sql as plain_sources
-from iceberg_incremental.write import update_plan
+from iceberg_incremental.expose import source_states as plain_sources
+from iceberg_incremental.write.auto import update_plan
 from tests.functional.incremental.shop import Shop
 
 from . import plain_holes as holes

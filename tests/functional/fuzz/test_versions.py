@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from iceberg_incremental.capture import history_run, open, source_policy
+from iceberg_incremental.capture import open, source_policy, versions_run
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
 from iceberg_incremental.plan import per_commit
@@ -23,7 +23,7 @@ from iceberg_incremental.plan.breaks import Break
 from iceberg_incremental.plan.changes import nothing_new
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.history import History, TableName
-from iceberg_incremental.write import history, history_writer
+from iceberg_incremental.write.versions import changes_writer, from_changes
 
 from .together import at_once, batches
 from .versions import Kept, WrongVersionsError, before_runs, jittered
@@ -118,15 +118,15 @@ def test_a_table_has_the_versions_that_the_commits_make(versioned, monkeypatch, 
 
 def times_are_those_of_the_commits(monkeypatch):
     """A commit has its own time, even if it is earlier than that of the commit before."""
-    commits_of = history_run.commits_of
+    commits_of = versions_run.commits_of
 
     def careless(plan, clock_ms=0):
-        _, planned = history_run.source_of(plan)
+        _, planned = versions_run.source_of(plan)
         ends = [each.commit for each in getattr(planned, "commits", ())] or [planned.end]
         pairs = zip(commits_of(plan, clock_ms), ends, strict=True)
         return tuple(replace(each, time_ms=each.time_ms if end is None else end.timestamp_ms) for each, end in pairs)
 
-    monkeypatch.setattr(history_writer, "commits_of", careless)
+    monkeypatch.setattr(changes_writer, "commits_of", careless)
 
 
 def commits_are_read_together(monkeypatch):
@@ -137,7 +137,7 @@ def commits_are_read_together(monkeypatch):
 
 def all_columns_are_checked(monkeypatch):
     """``check_cols`` is ignored."""
-    monkeypatch.setattr(history.HistoryRows, "tracked", property(lambda rows: rows.columns))
+    monkeypatch.setattr(from_changes.HistoryRows, "tracked", property(lambda rows: rows.columns))
 
 
 def a_rebuild_drops_versions(monkeypatch):
@@ -147,9 +147,9 @@ def a_rebuild_drops_versions(monkeypatch):
 
 def deletions_are_ignored(monkeypatch):
     """A deletion ends no version."""
-    events_sql = history.events_sql
+    events_sql = from_changes.events_sql
     monkeypatch.setattr(
-        history_writer,
+        changes_writer,
         "events_sql",
         lambda log, rows, run: f"select * from ({events_sql(log, rows, run)}) where DBT_INTERNAL_IS_KEPT",
     )
@@ -157,14 +157,14 @@ def deletions_are_ignored(monkeypatch):
 
 def unchecked_columns_are_not_updated(monkeypatch):
     """Unchecked columns keep the values that they had when the version began."""
-    versions_sql, follows = history.versions_sql, " is null and not DBT_INTERNAL_FOLLOWS"
+    versions_sql, follows = from_changes.versions_sql, " is null and not DBT_INTERNAL_FOLLOWS"
 
     def careless(*arguments: Any, **named: Any) -> str:
         sql = versions_sql(*arguments, **named)
         assert follows in sql
         return sql.replace(follows, " is null")
 
-    monkeypatch.setattr(history_writer, "versions_sql", careless)
+    monkeypatch.setattr(changes_writer, "versions_sql", careless)
 
 
 def expired_commits_are_skipped(monkeypatch):

@@ -9,8 +9,8 @@ from itertools import combinations
 import pytest
 from pyspark.errors import AnalysisException
 
-from iceberg_incremental.table.spark_types import compares_alike
-from iceberg_incremental.write.assignment import fits
+from iceberg_incremental.table.types import compares_alike
+from iceberg_incremental.write.columns.assignment import fits
 
 _RANDOM = random.Random(22)
 

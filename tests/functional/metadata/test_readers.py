@@ -15,7 +15,7 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.open import open_reader
 from iceberg_incremental.metadata.views import View
-from iceberg_incremental.table.changed_files import Content, LiveFiles
+from iceberg_incremental.table.files import Content, LiveFiles
 from iceberg_incremental.table.history import History, TableName
 
 from . import servers

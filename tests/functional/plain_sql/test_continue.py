@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.write import update_plan
+from iceberg_incremental.write.auto import update_plan
 
 from .test_auto import CHANGES, Auto, auto  # noqa: F401 (fixture)
 

@@ -7,7 +7,7 @@ import yaml
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
-from iceberg_incremental.write.snapshot_writer import SnapshotWriter
+from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 from tests.functional.incremental.shop import hold_as_a_server
 
 COLUMNS = "id int, name string, amount decimal(10, 2), updated_at timestamp"

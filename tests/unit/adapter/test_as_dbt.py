@@ -9,7 +9,7 @@ from dbt.adapters.spark_iceberg.as_dbt import AsDbt
 from iceberg_incremental.errors import ArgumentsError, SourceError
 
 
-class Room:
+class Namespace:
     def answer(self, value: int, *, more: int = 0) -> int:
         return value + more
 
@@ -17,7 +17,7 @@ class Room:
         raise kind("why")
 
 
-SEEN = AsDbt(SimpleNamespace(room=Room()))
+SEEN = AsDbt(SimpleNamespace(room=Namespace()))
 
 
 def test_methods_of_attributes_are_called_unchanged():

@@ -9,7 +9,7 @@ from benchmarks.meter import files_read
 from iceberg_incremental.plan.rebuild_cost import Choice, Reads, choose
 from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.query.rules.changed import Changes
-from iceberg_incremental.write.update_plan import Affected, Summary, UpdatePlan
+from iceberg_incremental.write.auto.update_plan import Affected, Summary, UpdatePlan
 
 READS = Reads(target_rows=100, sources=(1000,), searched=10, scans=(0,))
 

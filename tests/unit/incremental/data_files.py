@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from iceberg_incremental.table.changed_files import DataFile, PartitionField
+from iceberg_incremental.table.files import DataFile, PartitionField
 
 
 def whole(value):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.spark_types import IcebergType
+from iceberg_incremental.table.types import IcebergType
 
 FLIGHTS = TableName("lake", "ops", "flights")
 UUID = "9c12d441-03fe-4693-9a96-a0705ddf69c1"

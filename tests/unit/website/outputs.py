@@ -26,7 +26,7 @@ from iceberg_incremental.plan.rebuild_cost import ONLY_GAINED, Choice, Reads, ch
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.checkpoint import Position
 from iceberg_incremental.table.history import Snapshot, TableName
-from iceberg_incremental.write.update_plan import UpdatePlan, log_line
+from iceberg_incremental.write.auto.update_plan import UpdatePlan, log_line
 from tests.unit.adapter.watch.statuses import up_to_date
 from tests.unit.adapter.watch.test_loop import World
 

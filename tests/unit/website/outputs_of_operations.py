@@ -9,8 +9,8 @@ from dbt.adapters.spark_iceberg.operations.maintain_report import as_text as mai
 from dbt.adapters.spark_iceberg.operations.maintain_sql import steps
 from dbt.adapters.spark_iceberg.status import explanation, verification
 from dbt.adapters.spark_iceberg.status import ledger as found_ledger
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
-from dbt.adapters.spark_iceberg.status.status import as_text as status_text
+from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, SourceStatus
+from dbt.adapters.spark_iceberg.status.model_status import as_text as status_text
 from iceberg_incremental.explain import wording
 from iceberg_incremental.maintenance.compaction import DataRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, RetainedForReader

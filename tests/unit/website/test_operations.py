@@ -15,6 +15,7 @@ from dbt.adapters.spark_iceberg.status.explanation import (
     UpdateMethod,
 )
 from dbt.adapters.spark_iceberg.status.last_command import LastCommand, NodeResult
+from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
@@ -23,7 +24,6 @@ from dbt.adapters.spark_iceberg.status.project_status import (
     TableView,
 )
 from dbt.adapters.spark_iceberg.status.runs import ReadView, RunView
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.status.verification import Verification
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
+from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.project import model_config
 from dbt.adapters.spark_iceberg.project.model_config import policy_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
+from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, SourceStatus
 
 
 def status(

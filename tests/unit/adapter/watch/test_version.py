@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.factory import load_plugin
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope
+from dbt.adapters.spark_iceberg.project.jinja import JinjaScope
 from dbt.adapters.spark_iceberg.watch.due import Backoff
 from dbt.adapters.spark_iceberg.watch.files import ProjectFiles, changed, definitions
 from dbt.adapters.spark_iceberg.watch.version import Version, Versions, parsed_stamps

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope
+from dbt.adapters.spark_iceberg.project.jinja import JinjaScope
 from dbt.adapters.spark_iceberg.watch import watched as module
 from dbt.adapters.spark_iceberg.watch.due import Dag
 from dbt.adapters.spark_iceberg.watch.project import DbtOptions, Project

@@ -9,7 +9,7 @@ from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import plan_changes, plan_whole
 from iceberg_incremental.plan.policy import Cause
-from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference
+from iceberg_incremental.table.files import ChangedFiles, FileDifference
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.data_files import file
 from tests.unit.incremental.runs import OTHER, SOURCE, hist, snap

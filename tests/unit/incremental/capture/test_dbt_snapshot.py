@@ -19,9 +19,9 @@ from iceberg_incremental.capture.dbt_snapshot import (
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import StagingError
 from iceberg_incremental.explain import snapshot_reasons as reasons
-from iceberg_incremental.table.changed_files import ChangedFiles, TableColumn
 from iceberg_incremental.table.checkpoint import RecordedLogic
 from iceberg_incremental.table.commits import PART_KEY
+from iceberg_incremental.table.files import ChangedFiles, TableColumn
 from tests.unit.incremental.runs import ADDED, MODEL, OTHER, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 
 COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "v", "string"))

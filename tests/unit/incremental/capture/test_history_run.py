@@ -7,18 +7,17 @@ from dataclasses import replace
 import pytest
 
 from iceberg_incremental.capture.cuts import Cuts
-from iceberg_incremental.capture.history_run import CommitTime, commits_of, next_history, recorded, source_of
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run_plan import Action, Read, RunPlan
+from iceberg_incremental.capture.versions_run import CommitTime, commits_of, next_history, recorded, source_of
 from iceberg_incremental.errors import ConcurrentRunError, ConfigError, StagingError
-from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.plan.policy import OnBreak, Policy, Strategy
 from iceberg_incremental.plan.ranges import ColumnsAt, CommitChanges, Counts, NetRange, PerCommit
+from iceberg_incremental.plan.versions_config import HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.publish.fence import Fence
-from iceberg_incremental.table.changed_files import ChangedFiles
-from iceberg_incremental.table.checkpoint import parse
-from iceberg_incremental.table.checkpoint_state import Place
+from iceberg_incremental.table.checkpoint import Place, parse
 from iceberg_incremental.table.commits import PART_KEY
+from iceberg_incremental.table.files import ChangedFiles
 from iceberg_incremental.table.recorded_history import RecordedHistory
 from tests.unit.incremental.runs import ADDED, MODEL, OTHER, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 

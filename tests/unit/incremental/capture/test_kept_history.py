@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.capture.history_run import holds_history, recorded
-from iceberg_incremental.plan.history_config import HistoryConfig
+from iceberg_incremental.capture.versions_run import holds_history, recorded
+from iceberg_incremental.plan.versions_config import HistoryConfig
 from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY
 from tests.unit.incremental.runs import ADDED, TARGET, Reader, carrying, cp, hist, snap
 

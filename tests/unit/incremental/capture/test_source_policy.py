@@ -16,7 +16,7 @@ from iceberg_incremental.plan.policy import Cause, OnBreak, OnRewrite, Policy, S
 from iceberg_incremental.plan.ranges import MAX_ADDITIONS, Appends, NetChanges, Nothing
 from iceberg_incremental.plan.recovery import MOST_FILES, Recovered
 from iceberg_incremental.plan.refusals import Incomparable, TooManyAdditions, Unreadable, UnreadableOverwrite
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from tests.unit.incremental import histories as h
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.capture.history_run import recorded
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.capture.versions_run import recorded
 from iceberg_incremental.errors import CheckpointError, ConfigError
-from iceberg_incremental.plan.history_config import HistoryConfig
-from iceberg_incremental.table.checkpoint import RowOrder, parse
-from iceberg_incremental.table.checkpoint_state import Place
+from iceberg_incremental.plan.versions_config import HistoryConfig
+from iceberg_incremental.table.checkpoint import Place, RowOrder, parse
 from iceberg_incremental.table.history import MAIN
 from tests.unit.incremental.runs import SOURCE, TARGET, Reader, applying, captured, carrying, cp, hist, opened, snap
 

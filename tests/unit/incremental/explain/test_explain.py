@@ -14,7 +14,7 @@ from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import plan_changes, plan_whole
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write.unique_keys import raise_sql
+from iceberg_incremental.write.columns.unique_keys import raise_sql
 from tests.unit.incremental import histories as h
 
 

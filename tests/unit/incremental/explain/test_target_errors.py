@@ -7,8 +7,7 @@ import json
 import pytest
 
 from iceberg_incremental.explain.target_errors import unreadable_checkpoint
-from iceberg_incremental.table.checkpoint import MAX_LENGTH, parse
-from iceberg_incremental.table.checkpoint_state import Place, UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import MAX_LENGTH, Place, UnreadableCheckpoint, parse
 from tests.unit.incremental import histories as h
 
 VALID = json.loads(h.checkpoint().to_json())

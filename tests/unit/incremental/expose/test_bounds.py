@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from iceberg_incremental.expose.bounds import bounds_sql
-from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, FileDifference, TableColumn
 from tests.unit.incremental.data_files import file, whole
 
 ID, DAY = TableColumn(1, "id", "int"), TableColumn(2, "day", "date")

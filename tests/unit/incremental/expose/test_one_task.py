@@ -9,7 +9,7 @@ import pytest
 from iceberg_incremental.expose.net import upserts_sql
 from iceberg_incremental.expose.one_task import in_one_task, net_in_one_task
 from iceberg_incremental.plan.ranges import NetRange
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 
 COLUMNS = (TableColumn(1, "id", "int"),)

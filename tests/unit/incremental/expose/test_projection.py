@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.expose.projection import projected, sortable
-from iceberg_incremental.table.changed_files import TableColumn
+from iceberg_incremental.table.files import TableColumn
 from tests.unit.incremental.histories import array, fields, mapping
 
 POINT = fields((10, "x", "int"), (11, "y", "int"))

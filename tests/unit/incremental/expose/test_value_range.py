@@ -8,7 +8,7 @@ from jinja2 import Environment
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.expose.value_range import PARSED, ValueRange, from_metadata, from_query, from_row
 from iceberg_incremental.sql import sql_string
-from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, FileDifference, TableColumn
 from tests.unit.incremental.data_files import file, whole
 
 COLUMNS = (TableColumn(1, "id", "int"), TableColumn(2, "part", "double"))

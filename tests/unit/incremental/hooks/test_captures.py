@@ -11,17 +11,16 @@ import pytest
 from dbt.adapters.spark_iceberg.hooks import invocation as invocations
 from dbt.adapters.spark_iceberg.hooks.adapter import TablesInUse
 from dbt.adapters.spark_iceberg.hooks.invocation import Invocations, ModelContext
-from dbt.adapters.spark_iceberg.hooks.reads import READS
-from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
-from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope
+from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS, READS
+from dbt.adapters.spark_iceberg.project.jinja import JinjaScope
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import EMPTY
-from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
 from iceberg_incremental.table.checkpoint import KEY, Checkpoint
+from iceberg_incremental.table.files import ChangedFiles, FileDifference, TableColumn
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write.held_changes import replacement_of
+from iceberg_incremental.write.order.held_changes import replacement_of
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.connection import Connection
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.history import HistoryHooks
+from dbt.adapters.spark_iceberg.hooks.versions import HistoryHooks
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
-from iceberg_incremental.capture.history_run import recorded
+from iceberg_incremental.capture.versions_run import recorded
 from iceberg_incremental.errors import ConfigError, MetadataAccessError
-from iceberg_incremental.plan.history_config import HistoryConfig
+from iceberg_incremental.plan.versions_config import HistoryConfig
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.history import TableName
 from tests.unit.incremental.runs import cp

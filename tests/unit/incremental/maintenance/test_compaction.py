@@ -12,7 +12,7 @@ from iceberg_incremental.maintenance.compaction import (
     plan_deletes,
     plan_manifests,
 )
-from iceberg_incremental.table.changed_files import Content, LiveFile, LiveFiles, ManifestSize
+from iceberg_incremental.table.files import Content, LiveFile, LiveFiles, ManifestSize
 
 TARGET = {"write.target-file-size-bytes": "1000", "write.delete.target-file-size-bytes": "1000"}
 SMALL, GOOD, LARGE = 100, 250, 1801

@@ -9,7 +9,7 @@ from iceberg_incremental.maintenance.branches import OwnBranches
 from iceberg_incremental.maintenance.expiry import RetainedForReader
 from iceberg_incremental.maintenance.readers import Reader
 from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
-from iceberg_incremental.table.changed_files import Content, LiveFile, LiveFiles
+from iceberg_incremental.table.files import Content, LiveFile, LiveFiles
 from tests.unit.incremental.histories import EPOCH_MS, FLIGHTS, at, chain, history
 
 NOW = EPOCH_MS + 100_000

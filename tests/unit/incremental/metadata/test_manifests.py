@@ -25,7 +25,7 @@ from pyiceberg.types import (
 from iceberg_incremental.metadata import FilesAt
 from iceberg_incremental.metadata.manifest_files import _equal_to_itself
 from iceberg_incremental.metadata.manifests import changed_files, data_files, live_files, live_specs
-from iceberg_incremental.table.changed_files import Content
+from iceberg_incremental.table.files import Content
 from iceberg_incremental.table.layout import LiveSpec
 
 SUMMARY = StructType(

@@ -11,8 +11,8 @@ from pyiceberg.table.metadata import TableMetadataUtil
 
 from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.metadata import table_metadata
+from iceberg_incremental.metadata.catalogs import document_of
 from iceberg_incremental.metadata.open import open_reader
-from iceberg_incremental.metadata.pyiceberg_catalog import document_of
 from iceberg_incremental.table.history import Retention
 from tests.unit.incremental.metadata.catalogs import TABLE
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.freshness import last_modified
+from dbt.adapters.spark_iceberg.operations.freshness import last_modified
 from iceberg_incremental.errors import HistoryBreakError, NotIcebergError, SourceMissingError
 from iceberg_incremental.explain import metadata_errors
 from iceberg_incremental.metadata import MetadataReader

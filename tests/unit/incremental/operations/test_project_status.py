@@ -6,13 +6,13 @@ import struct
 from dataclasses import replace
 
 from dbt.adapters.spark_iceberg.project.graph import ProjectTables
+from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.status.project_status import see, to_document, with_failures
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from iceberg_incremental.capture.cuts import Cuts
-from iceberg_incremental.capture.history_run import recorded
+from iceberg_incremental.capture.versions_run import recorded
 from iceberg_incremental.errors import MetadataAccessError
-from iceberg_incremental.plan.history_config import HistoryConfig
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.plan.versions_config import HistoryConfig
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.row_counts import VersionCounts
 from tests.unit.incremental.runs import ADDED, MODEL, SOURCE, TARGET, Reader, carrying, cp, hist, snap
 

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.spark_iceberg.operations.set_checkpoint import new_checkpoint, set_checkpoint
 from dbt.adapters.spark_iceberg.project.graph import ProjectTables
-from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope
+from dbt.adapters.spark_iceberg.project.jinja import JinjaScope
 from iceberg_incremental.errors import CheckpointError, MetadataAccessError
 from iceberg_incremental.plan.policy import Policy
 from iceberg_incremental.publish.publisher import Publisher

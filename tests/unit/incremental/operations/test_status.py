@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, as_text, source_status, status_of_source
+from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, as_text, source_status, status_of_source
 from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.changes import nothing_new, plan_as_of, plan_changes, plan_whole
 from iceberg_incremental.plan.policy import Cause

@@ -10,8 +10,8 @@ from iceberg_incremental.plan.breaks import Break, Reason
 from iceberg_incremental.plan.per_commit import commits_of, plan_commits
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Nothing, PerCommit
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.commits import PART_KEY
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 
 ID, V = TableColumn(1, "id", "long"), TableColumn(2, "v", "string")

@@ -23,8 +23,8 @@ from iceberg_incremental.capture.run_plan import Action, Read
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.plan.changes import nothing_new
 from iceberg_incremental.plan.ranges import Appends, Kind
-from iceberg_incremental.table.changed_files import ChangedFiles
 from iceberg_incremental.table.checkpoint import KEY
+from iceberg_incremental.table.files import ChangedFiles
 from iceberg_incremental.table.history import History, Snapshot, TableName
 
 SOURCE = TableName("lake", "ops", "events")

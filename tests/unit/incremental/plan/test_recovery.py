@@ -16,7 +16,7 @@ from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Counts, Kind, NetChanges, Range
 from iceberg_incremental.plan.recovery import MOST_FILES, Recovered, completed, plan_recovered, recover
 from iceberg_incremental.plan.segments import segments_of
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 
 LIBRARY = {"iceberg-version": "Apache Iceberg 1.12.0 (commit abc)", "engine-name": "spark"}

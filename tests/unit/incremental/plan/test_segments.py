@@ -8,7 +8,7 @@ from iceberg_incremental.plan.changes import Rewritten, plan_changes
 from iceberg_incremental.plan.net_changes import plan_net
 from iceberg_incremental.plan.ranges import MOST_SEGMENTS, NetChanges, Nothing
 from iceberg_incremental.plan.segments import by_segments, segments_of
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 
 COMPACTION = ("replace", {**h.SPARK, "added-data-files": "1", "deleted-data-files": "9"})

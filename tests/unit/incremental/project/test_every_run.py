@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.jinja_names import same_in_every_run
+from dbt.adapters.spark_iceberg.project.jinja import same_in_every_run
 
 MACROS = {
     "new_only": ["{% macro new_only() %}{% if is_incremental() %}where true{% endif %}{% endmacro %}"],

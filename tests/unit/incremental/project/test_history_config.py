@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.errors import ConfigError
-from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.plan.policy import Strategy
+from iceberg_incremental.plan.versions_config import HardDeletes, HistoryConfig, MetaColumns
 
 HISTORY = {"incremental_strategy": "history", "unique_key": "id"}
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.jinja_names import JinjaScope, own_macros
+from dbt.adapters.spark_iceberg.project.jinja import JinjaScope, own_macros
 from dbt.adapters.spark_iceberg.project.model_logic import decoded, differences, logic_of
 
 SQL = "select id, v from {{ ip_changes(ref('src')) }} -- the new rows"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.plain_sql import plain_sql
+from dbt.adapters.spark_iceberg.project.auto_sql import auto_sql
 from iceberg_incremental.metadata.views import View
 from iceberg_incremental.table.history import TableName
 
@@ -15,7 +15,7 @@ SQL = "select a.id from lake.shop.a left join lake.shop.b on a.id = b.id"
 def digest(sql, view=None, environment="shop"):
     parents = [TableName("lake", environment, each.name) for each in (A, B, SEEN)]
     known = {} if view is None else {parents[2]: View(view, {"id": "int"}, "lake", environment)}
-    return plain_sql(sql.replace("shop.", f"{environment}."), "lake", parents, known.get).text_digest
+    return auto_sql(sql.replace("shop.", f"{environment}."), "lake", parents, known.get).text_digest
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_view_counts():
 )
 def test_names_in_a_view_belong_to_the_catalog_and_schema_of_its_creation(query, catalog, namespace, reads):
     view = View(query, {"id": "int"}, catalog, namespace)
-    found = plain_sql("select id from lake.shop.seen", "other", [SEEN], {SEEN: view}.get)
+    found = auto_sql("select id from lake.shop.seen", "other", [SEEN], {SEEN: view}.get)
     if reads is None:
         assert "the view lake.shop.seen, whose query names tables without a catalog" in str(found.refusal)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_iceberg.project.conditional_reads import reads_of
-from dbt.adapters.spark_iceberg.project.jinja_names import Reference
+from dbt.adapters.spark_iceberg.project.jinja import Reference
 from dbt.adapters.spark_iceberg.project.python_calls import Parent, PythonCall, calls_in, key_of, require_known
 from iceberg_incremental.errors import ConfigError
 from iceberg_incremental.table.history import TableName

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS
 from dbt.adapters.spark_iceberg.hooks.spelling import misspelt, warnings
-from dbt.adapters.spark_iceberg.operations.arguments import ARGUMENTS
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.base.column import Column
 
 from iceberg_incremental.expose.groups import MOST_BROADCAST_NUMBERS
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
-from iceberg_incremental.write.changelog import (
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.write.strategies.changelog import (
     ChangesView,
     Summary,
     delete_sql,
@@ -20,7 +20,7 @@ from iceberg_incremental.write.changelog import (
     useful,
     view_sql,
 )
-from iceberg_incremental.write.replacement import Inserted, Replacement, inserted, with_paths
+from iceberg_incremental.write.strategies.replacement import Inserted, Replacement, inserted, with_paths
 from tests.unit.incremental import histories as h
 
 LIBRARY = {**h.APPEND, "iceberg-version": "Apache Iceberg 1.12.0 (commit abc)"}

@@ -10,7 +10,7 @@ import pytest
 from iceberg_incremental.errors import ConfigError, OutOfSyncError
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.table.history import TableName
-from iceberg_incremental.write.columns import (
+from iceberg_incremental.write.columns.table_columns import (
     SchemaChanges,
     key_columns,
     overwriting_values,

@@ -13,9 +13,9 @@ from iceberg_incremental.expose.value_range import from_metadata, from_query, fr
 from iceberg_incremental.plan.changes import plan_whole
 from iceberg_incremental.plan.groups import ChangedGroups, Changes
 from iceberg_incremental.plan.ranges import Counts
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.layout import LiveSpec
-from iceberg_incremental.write.replacement import (
+from iceberg_incremental.write.strategies.replacement import (
     Inserted,
     Replacement,
     delete_sql,

@@ -11,10 +11,9 @@ from iceberg_incremental.errors import SequenceError
 from iceberg_incremental.table.checkpoint import Deletions
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.intervals import Interval
-from iceberg_incremental.write.changelog import Bound
-from iceberg_incremental.write.deletions import deletions_table, readable, remember_sql
-from iceberg_incremental.write.ordered import Ordered
-from iceberg_incremental.write.sequence import (
+from iceberg_incremental.write.order.deletions import deletions_table, readable, remember_sql
+from iceberg_incremental.write.order.ordered import Ordered
+from iceberg_incremental.write.order.sequence import (
     ERRORS,
     Flaw,
     Known,
@@ -26,6 +25,7 @@ from iceberg_incremental.write.sequence import (
     newest_sql,
     read_sql,
 )
+from iceberg_incremental.write.strategies.changelog import Bound
 from tests.unit.incremental import histories as h
 
 TARGET = TableName("lake", "ops", "flights")

@@ -9,7 +9,7 @@ import pytest
 
 from iceberg_incremental.explain import model_errors
 from iceberg_incremental.plan.session_settings import REFUSED, needed_by, refused_in
-from iceberg_incremental.write.read_alike import PREFIXES, RECORDED
+from iceberg_incremental.write.auto.read_alike import PREFIXES, RECORDED
 from tests.session_settings import HOLDS, HOLDS_UNDER_ANSI, SET
 
 _FOLDER = Path(__file__).parents[4] / "docs"

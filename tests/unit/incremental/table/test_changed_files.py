@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.table.changed_files import ChangedFiles, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, FileDifference, TableColumn
 from tests.unit.incremental.data_files import file
 
 ID, NAME, UPPER = TableColumn(1, "id", "int"), TableColumn(2, "name", "string"), TableColumn(3, "NAME", "string")

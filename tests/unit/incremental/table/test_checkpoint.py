@@ -8,8 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.table.checkpoint import MAX_LENGTH, Checkpoint, Deletions, RecordedLogic, RowOrder, parse
-from iceberg_incremental.table.checkpoint_state import CheckpointFlaw, Place, UnreadableCheckpoint
+from iceberg_incremental.table.checkpoint import (
+    MAX_LENGTH,
+    Checkpoint,
+    CheckpointFlaw,
+    Deletions,
+    Place,
+    RecordedLogic,
+    RowOrder,
+    UnreadableCheckpoint,
+    parse,
+)
 from iceberg_incremental.table.shares import Share
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.histories import checkpoint

@@ -6,8 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.table.checkpoint import KEY, PARTIAL_BUILD_KEY, Checkpoint, RecordedLogic
-from iceberg_incremental.table.checkpoint_state import Place, UnreadableCheckpoint, checkpoint_state, is_as_written
+from iceberg_incremental.table.checkpoint import (
+    KEY,
+    PARTIAL_BUILD_KEY,
+    Checkpoint,
+    Place,
+    RecordedLogic,
+    UnreadableCheckpoint,
+)
+from iceberg_incremental.table.checkpoint_state import checkpoint_state, is_as_written
 from iceberg_incremental.table.commits import PART_KEY
 from tests.unit.incremental import histories as h
 from tests.unit.incremental.runs import ADDED, TARGET, carrying, cp, hist, snap

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.table.changed_files import ChangedFiles, DataFile, FileDifference, TableColumn
+from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from iceberg_incremental.table.history import Snapshot
 from iceberg_incremental.table.lateness import CommitLateness, Lateness, lateness_in_all, lateness_of
 

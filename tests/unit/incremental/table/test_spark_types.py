@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.spark_types import compares_alike, is_collated
+from iceberg_incremental.table.types import compares_alike, is_collated
 
 ALIKE = [
     ("int", "bigint"),

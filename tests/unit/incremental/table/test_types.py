@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.spark_types import has_floats, has_maps, is_comparable
+from iceberg_incremental.table.types import has_floats, has_maps, is_comparable
 from tests.unit.incremental.histories import array, fields, mapping
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from iceberg_incremental.capture.history_run import recorded
-from iceberg_incremental.plan.history_config import HistoryConfig
+from iceberg_incremental.capture.versions_run import recorded
+from iceberg_incremental.plan.versions_config import HistoryConfig
 from iceberg_incremental.table.checkpoint import KEY
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.row_counts import VersionCounts, last_versions, versions_written

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.spark_types import as_written
-from iceberg_incremental.write.comparable import comparable_sql
+from iceberg_incremental.table.types import as_written
+from iceberg_incremental.write.columns.comparable import comparable_sql
 
 
 @pytest.mark.parametrize(

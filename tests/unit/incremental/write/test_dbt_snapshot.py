@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from iceberg_incremental.write import dbt_snapshot as sql
-from iceberg_incremental.write.ended_versions import insert_sql
+from iceberg_incremental.write.versions import dbt_snapshot as sql
+from iceberg_incremental.write.versions.ended_versions import insert_sql
 
 COLUMNS = sql.Columns(("id",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
 UNTIL = sql.Columns(("id",), "until", "version", "updated", "to_date('9999-12-31')", "gone")

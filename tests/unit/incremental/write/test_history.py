@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from iceberg_incremental.capture.history_run import CommitTime
+from iceberg_incremental.capture.versions_run import CommitTime
 from iceberg_incremental.errors import ConfigError
-from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig
-from iceberg_incremental.write.history import (
+from iceberg_incremental.plan.versions_config import HardDeletes, HistoryConfig
+from iceberg_incremental.write.versions.from_changes import (
     HistoryRows,
     built_sql,
     delete_sql,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.errors import ConfigError
-from iceberg_incremental.plan.history_config import HardDeletes, HistoryConfig
-from iceberg_incremental.write.columns import Column
-from iceberg_incremental.write.log_history import (
+from iceberg_incremental.plan.versions_config import HardDeletes, HistoryConfig
+from iceberg_incremental.write.columns.table_columns import Column
+from iceberg_incremental.write.versions.from_log import (
     EventRows,
     changes_sql,
     events_sql,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.write.apply_changes import merge_changes_sql
-from iceberg_incremental.write.columns import Column
-from iceberg_incremental.write.dbt_strategies import delete_insert_sql, microbatch_sql
-from iceberg_incremental.write.merge import merge_sql
+from iceberg_incremental.write.columns.table_columns import Column
+from iceberg_incremental.write.strategies.apply_changes import merge_changes_sql
+from iceberg_incremental.write.strategies.dbt_strategies import delete_insert_sql, microbatch_sql
+from iceberg_incremental.write.strategies.merge import merge_sql
 
 COLUMNS = [Column("id", "int"), Column("t", "timestamp")]
 PREDICATES = ["a or b", "c or d -- e"]

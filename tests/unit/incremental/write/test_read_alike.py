@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.query.plan import incremental_query
-from iceberg_incremental.write.read_alike import is_read_alike, reading_digest
+from iceberg_incremental.write.auto.read_alike import is_read_alike, reading_digest
 from tests.unit.incremental.connection import Connection
 from tests.unit.incremental.query.kept_tables import COLUMNS
 

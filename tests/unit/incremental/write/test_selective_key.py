@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.write.update_plan import tells_apart
+from iceberg_incremental.write.auto.update_plan import tells_apart
 
 ROWS = [(number, number // 2, number % 2, None if number % 100 == 0 else number) for number in range(2_000)]
 

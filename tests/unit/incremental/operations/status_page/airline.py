@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dbt.adapters.spark_iceberg.status.last_command import LastCommand, NodeResult
+from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, SourceStatus
 from dbt.adapters.spark_iceberg.status.project_status import (
     CommitView,
     Edge,
@@ -14,7 +15,6 @@ from dbt.adapters.spark_iceberg.status.project_status import (
     TableView,
 )
 from dbt.adapters.spark_iceberg.status.runs import ReadView, RunView
-from dbt.adapters.spark_iceberg.status.status import ModelStatus, SourceStatus
 from iceberg_incremental.table.shares import Share, sum_of
 
 HOUR = 3_600_000

@@ -1,0 +1,1 @@
+"""The strategies of models that write captured rows, as the statements of a run."""
