@@ -10,7 +10,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 	$(if $(shell $(python) -c 'import sys; print("yes" if sys.version_info >= (3, 10) else "")' 2>/dev/null),$(python))))
 # two processes, each with a separate Spark, which run the test files in the order of their folders
 IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 5
-SHORT := "not nightly and not thorough"
+SHORT := not nightly and not thorough
 BIN := $(VENV)/bin
 LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-annotate $(addprefix --extra ,\
 	session PyHive catalogs)
@@ -28,13 +28,13 @@ demo: $(READY)  ## run dbt on real flight data: show what each run reads, and wh
 	$(BIN)/python integration_tests/demo.py
 
 test: check-java checks warm  ## run the linters, the unit tests, and a core of the other tests that covers each feature once
-	$(BIN)/pytest $(IN_TWO) -m $(SHORT) $$(grep --invert-match '^#' tests/core.txt)
+	$(BIN)/pytest $(IN_TWO) -m "core and $(SHORT)" tests/packaging tests/browser tests/functional
 
 readme: check-java $(READY)  ## run the other commands of the README as written, in an empty home folder and environment
 	$(BIN)/pytest -m "nightly or not nightly" tests/packaging/test_first_commands.py
 
 test-more: check-java checks warm  ## run the tests of `make test`, and further cases of each feature
-	$(BIN)/pytest $(IN_TWO) -m $(SHORT) tests/packaging tests/browser tests/functional
+	$(BIN)/pytest $(IN_TWO) -m "$(SHORT)" tests/packaging tests/browser tests/functional
 
 test-all: check-java checks warm  ## run all tests, including slow ones: each layout, kills, random histories, dbt's own suite
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional

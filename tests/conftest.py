@@ -21,6 +21,32 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:Class-scoped fixtures defined as instance methods")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects tests by ``-m``
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Remove the marker ``core`` from parameters that it does not name, and from tests that only inherit or import it.
+
+    Raises UsageError if it names a parameter that no test has.
+    """
+    ids = {item: item.nodeid.partition("[")[::2] for item in items}
+    named: set[tuple[str, str]] = set()
+    for item, (name, parameters) in ids.items():
+        for node, mark in [*item.iter_markers_with_node("core")]:
+            named |= {(name, f"{each}]") for each in mark.args}
+            if not _is_own(item, node, mark) or (mark.args and parameters.removesuffix("]") not in mark.args):
+                node.own_markers.remove(mark)
+    unknown = named - set(ids.values())
+    if unknown and "core" in config.option.markexpr:
+        raise pytest.UsageError(f"The marker core names parameters that no test has: {sorted(unknown)}")
+
+
+def _is_own(item: pytest.Item, node: Any, mark: pytest.Mark) -> bool:
+    """Whether the class or the module in which a test is collected also defines what has the marker."""
+    if isinstance(node, pytest.Class):
+        return mark in node.obj.__dict__.get("pytestmark", ())
+    module = item.getparent(pytest.Module)
+    return not isinstance(node, pytest.Function) or module is None or node.function.__module__ == module.obj.__name__
+
+
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the embedded lakehouse."""

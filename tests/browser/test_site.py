@@ -10,6 +10,8 @@ from tests.site import build_site
 
 from .conftest import Browser, Screen
 
+pytestmark = pytest.mark.core
+
 SCREENS = [Screen(1280, "light"), Screen(390, "light")]
 TABLES = ("reference.html", "index.html", "behavior.html", "compatibility.html")
 

@@ -127,6 +127,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
 def test_the_page_on_each_screen(browser: Browser, opened: Path, screen: Screen) -> None:
     browser.open(opened, screen)
@@ -159,6 +160,7 @@ def test_dates_on_charts_are_not_cut_off(
     assert browser.value(OVERLAPPING) == []
 
 
+@pytest.mark.core
 def test_the_charts_have_their_marks(browser: Browser, opened: Path) -> None:
     browser.open(opened, SCREENS[0])
     marks = """
@@ -170,6 +172,7 @@ def test_the_charts_have_their_marks(browser: Browser, opened: Path) -> None:
     assert browser.value("return document.querySelectorAll('.chart svg').length > 0")
 
 
+@pytest.mark.core
 def test_the_charts_follow_the_scheme(browser: Browser, opened: Path) -> None:
     browser.open(opened, Screen(1280, "light"))
     color = "return getComputedStyle(document.querySelector('.chart .xtick text')).fill"
@@ -178,6 +181,7 @@ def test_the_charts_follow_the_scheme(browser: Browser, opened: Path) -> None:
     browser.wait(f"return (() => {{ {color} }})() !== '{light}'")
 
 
+@pytest.mark.core
 def test_a_box_opens_the_section_of_its_model(browser: Browser, opened: Path) -> None:
     browser.open(opened, SCREENS[0])
     browser.value("document.querySelectorAll('.model').forEach(each => { each.open = false; })")
@@ -197,6 +201,7 @@ def test_no_column_of_the_graph_is_cut_off(browser: Browser, tmp_path: Path, lay
     assert browser.value(BEHIND) == []
 
 
+@pytest.mark.core
 def test_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "hostile.html"
     status = renamed(renamed(airline(), "flights_latest", HOSTILE), "weather_hours", "<b>bold</b>&lt;")
@@ -209,6 +214,7 @@ def test_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert browser.complaints() == []
 
 
+@pytest.mark.core
 def test_long_names_stay_on_the_screen(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "long.html"
     file.write_text(page(renamed(airline(), "flights_latest", "flights_latest_" * 12)), encoding="utf-8")

@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 from readme_renderer import markdown
 
+pytestmark = pytest.mark.core
+
 ROOT = Path(__file__).parents[2]
 ENGINE = "iceberg_incremental"
 ADAPTER = "dbt/adapters/spark_iceberg"

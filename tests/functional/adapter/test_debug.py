@@ -16,6 +16,7 @@ from dbt.tests.util import run_dbt_and_capture
 from dbt.adapters.spark_iceberg.profile import lakehouse
 
 
+@pytest.mark.core
 class TestDebug:
     def test_it_reports_spark_iceberg_and_catalog(self, project):
         (_, log) = run_dbt_and_capture(["debug"])

@@ -13,6 +13,8 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from tests.functional.incremental.shop import FILLS_IN_COLUMNS
 
+pytestmark = pytest.mark.core
+
 ONE = "select 1 as id, 'a' as name"
 
 

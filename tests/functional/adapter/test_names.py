@@ -13,6 +13,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.sql import sql_name
 from tests.conftest import OTHER_CATALOG
 
+pytestmark = pytest.mark.core
+
 ODD = ["Upper", "with space", "with.dot", "it's", 'say "hi"', "back`tick", "日本é", "select"]
 
 

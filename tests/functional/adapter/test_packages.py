@@ -78,6 +78,7 @@ class TestPackages:
 
         return rows
 
+    @pytest.mark.core
     def test_macros_are_found_for_this_adapter_then_for_spark(self, built):
         assert built("found") == [("default", "spark", "spark_iceberg", "shim")]
 

@@ -43,6 +43,7 @@ def rows(connection: OwnSession, sql: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in cursor.fetchall()]
 
 
+@pytest.mark.core
 def test_four_threads_share_no_setting_and_no_temporary_view(credentials, connection):
     rows(connection, "create schema if not exists sessions")
     barrier = threading.Barrier(THREADS)
@@ -65,6 +66,7 @@ def test_four_threads_share_no_setting_and_no_temporary_view(credentials, connec
     ]
 
 
+@pytest.mark.core
 def test_a_session_reads_what_another_has_committed_since(credentials, connection):
     other = open_own_session(credentials)
     rows(connection, "create schema if not exists sessions")
@@ -95,6 +97,7 @@ def test_eight_sessions_open_a_fresh_lakehouse_at_once(embedded_target, tmp_path
         assert list(pool.map(work, range(8))) == [[]] * 8
 
 
+@pytest.mark.core
 def test_the_names_in_the_catalogs_file_are_those_that_spark_lists(embedded_target, tmp_path):
     fresh = SparkIcebergCredentials.from_dict({**embedded_target, "warehouse": str(tmp_path), "schema": "s"})
     assert opened_file(fresh) is None
@@ -127,11 +130,13 @@ def test_the_names_in_the_catalogs_file_are_those_that_spark_lists(embedded_targ
     assert opened_file(fresh) is None
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("catalog", ["lakehouse", "archive"])
 def test_every_catalog_reads_fresh(connection, catalog):
     assert connection.settings()[f"spark.sql.catalog.{catalog}.cache-enabled"] == "false"
 
 
+@pytest.mark.core
 def test_opening_a_session_runs_no_spark_job(credentials, connection):
     tracker = connection.session.sparkContext.statusTracker()
     before = set(tracker.getJobIdsForGroup(None))
@@ -141,6 +146,7 @@ def test_opening_a_session_runs_no_spark_job(credentials, connection):
     assert list(tracker.getJobIdsForGroup(opened._group)) == []
 
 
+@pytest.mark.core
 def test_an_error_is_sparks_message_and_keeps_its_cause(connection):
     with pytest.raises(DbtDatabaseError) as caught, connection.cursor() as cursor:
         cursor.execute("select * from lakehouse.sessions.nowhere")
@@ -150,6 +156,7 @@ def test_an_error_is_sparks_message_and_keeps_its_cause(connection):
     assert caught.value.__cause__ is not None
 
 
+@pytest.mark.core
 def test_an_error_on_fetching_is_as_clear(connection):
     cursor = connection.cursor()
     cursor.execute("select raise_error('no such luck')")
@@ -158,6 +165,7 @@ def test_an_error_on_fetching_is_as_clear(connection):
     assert "\tat " not in str(caught.value.msg)
 
 
+@pytest.mark.core
 def test_a_cursor_describes_and_fetches(connection):
     cursor = connection.cursor()
     assert cursor.description == []
@@ -169,12 +177,14 @@ def test_a_cursor_describes_and_fetches(connection):
     assert cursor.fetchone() is None
 
 
+@pytest.mark.core
 def test_bindings_are_literals(connection):
     cursor = connection.cursor()
     cursor.execute("select %s, %s, %s", ["it's ${spark.app.name}", None, 3])
     assert [tuple(row) for row in cursor.fetchall()] == [("it's ${spark.app.name}", None, 3)]
 
 
+@pytest.mark.core
 def test_cancel_stops_what_a_session_runs(connection):
     errors: list[BaseException] = []
     started = threading.Event()
@@ -196,6 +206,7 @@ def test_cancel_stops_what_a_session_runs(connection):
     assert re.search("cancell?ed", str(errors[0]))
 
 
+@pytest.mark.core
 class TestThreads:
     """The same with dbt: four concurrent models, each with its own setting and its own temporary view."""
 

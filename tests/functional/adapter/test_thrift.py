@@ -42,6 +42,7 @@ def target_on(port: int, **more: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.core
 class TestThrift(AnyServer):
     @pytest.fixture(scope="class")
     @classmethod

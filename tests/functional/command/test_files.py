@@ -69,6 +69,7 @@ def test_a_whole_table_with_delete_files(merged):
     assert_omitted(merged, Omitted.DELETE_FILES, rows=[(2, "b")])
 
 
+@pytest.mark.core
 def test_files_of_appends_around_a_compaction(lake):
     lake.insert((1, "a"))
     lake.run()
@@ -166,6 +167,7 @@ def test_partitioned_files_have_their_columns(outside, warehouse, tmp_path):
     assert_exact(lake, rows=[(1, "a"), (2, "b/c"), (3, None)])
 
 
+@pytest.mark.core
 def test_partitioned_files_that_pyiceberg_wrote(outside, warehouse, tmp_path):
     """PyIceberg's commits do not state whether their files were written or imported."""
     lake = Lake(outside.session, warehouse, tmp_path, "partitioned by (v)")

@@ -13,6 +13,7 @@ from iceberg_incremental.table.checkpoint import KEY
 from .lake import Lake
 
 
+@pytest.mark.core
 def test_a_job_appends_what_is_new_over_several_runs(lake):
     lake.insert((1, "a"), (2, "b"))
     first = lake.capture()
@@ -137,6 +138,7 @@ def test_a_run_commits_once(lake):
     assert lake.rows("id") == Counter([(1,), (2,)])
 
 
+@pytest.mark.core
 def test_abort_drops_the_branch(lake):
     lake.insert((1, "a"))
     captured = lake.capture()
@@ -151,6 +153,7 @@ def test_abort_drops_the_branch(lake):
     assert lake.rows() == Counter([(1, "a")])
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("is_first", [True, False])
 def test_of_two_captures_one_wins(lake, is_first):
     lake.insert((1, "a"))

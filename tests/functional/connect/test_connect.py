@@ -36,6 +36,8 @@ from tests.functional.metadata import servers
 
 from .conftest import TOKEN
 
+pytestmark = pytest.mark.core
+
 
 class TestConnect(AnyServer):
     @pytest.fixture(scope="class")

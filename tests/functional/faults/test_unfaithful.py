@@ -20,6 +20,8 @@ from tests.functional.metadata import servers
 from .conftest import CATALOG, Projects, rest
 from .unfaithful import UnfaithfulCatalog
 
+pytestmark = pytest.mark.core
+
 NO_BRANCHES = f"because catalog {CATALOG} does not keep branches of tables"
 
 

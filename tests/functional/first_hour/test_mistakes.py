@@ -56,6 +56,7 @@ def test_a_catalog_whose_database_is_unreachable(embedded_target, tmp_path):
     assert "not an Iceberg catalog" not in str(caught.value)
 
 
+@pytest.mark.core
 class TestModels:
     @pytest.fixture(scope="class")
     @classmethod

@@ -16,6 +16,8 @@ import pytest
 from iceberg_incremental.jvm import training
 from tests.functional.first_hour.project import WAREHOUSE, dbt, write
 
+pytestmark = pytest.mark.core
+
 MODEL = {"one.sql": "{{ config(materialized='table') }} select 1 as id"}
 LONGEST = 600
 """The longest time in seconds that a background process may take to make an archive."""

@@ -56,6 +56,7 @@ class Logs:
         )
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
 def test_a_table_has_the_versions_that_the_events_make(small_shop, monkeypatch, numbers, record_property):
     played = Logs(small_shop, numbers)

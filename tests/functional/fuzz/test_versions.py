@@ -109,6 +109,7 @@ def versioned(small_shop, warehouse):
     return lambda numbers, seed=SEED: Versioned(shop, numbers, seed)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("numbers", CHOSEN, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
 def test_a_table_has_the_versions_that_the_commits_make(versioned, monkeypatch, numbers, record_property):
     played = versioned(numbers)

@@ -148,6 +148,7 @@ def test_new_keys_are_inserted_next_to_updates_with_each_metadata_reader(shop, r
         assert found.nodes[layout].adapter_response["rows_affected"] == 3
 
 
+@pytest.mark.core
 def test_an_unknown_change_type_is_an_error(shop):
     log = shop.source("log", "n int, id int, v string, _change_type string")
     shop.model("mirror", LOG, **KEYED)
@@ -186,6 +187,7 @@ def test_a_row_with_null_in_a_required_column_is_refused_unless_it_is_deleted(sh
     assert shop.rows(shop.built("mirror")) == Counter([(2, "B")])
 
 
+@pytest.mark.core
 def test_the_changes_are_computed_once_and_the_delete_reads_only_keys(shop, monkeypatch):
     events = shop.source("events", "n int, id int, v string")
     shop.model("mirror", MIRROR, **KEYED)

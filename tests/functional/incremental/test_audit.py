@@ -34,6 +34,7 @@ def judged_by(shop, *tests, column="v"):
     )
 
 
+@pytest.mark.core("sequence_by", "apply_changes")
 @pytest.mark.parametrize(
     ("sql", "config"),
     [
@@ -105,6 +106,7 @@ def test_a_bad_row_that_was_deleted_at_its_source_needs_no_rebuild(shop, propert
     assert shop.head(built) == head
 
 
+@pytest.mark.core("False")
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_rebuild_is_judged_beside_its_table(shop, is_first):
     events = shop.source("events")
@@ -269,6 +271,7 @@ def test_tests_of_ephemeral_models_are_left_to_dbt_test(shop):
     }
 
 
+@pytest.mark.core
 def test_a_warning_publishes_and_says_so(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)
@@ -356,6 +359,7 @@ def test_a_reader_never_sees_a_bad_row(shop):
     assert max(count for count, _ in seen) == 4
 
 
+@pytest.mark.core
 def test_a_build_does_not_repeat_tests_on_the_very_snapshot(shop):
     events = shop.source("events")
     shop.model("staged", CHANGES, **AUDITED)

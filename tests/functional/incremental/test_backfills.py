@@ -44,6 +44,7 @@ def test_a_backfill_cascades_stage_by_stage(shop):
     assert "full_refresh: false" in shop.fails()
 
 
+@pytest.mark.core
 def test_a_part_of_the_dag_is_backfilled_at_once(shop):
     events = shop.source("events")
     shop.model("staged", STAGED)
@@ -55,6 +56,7 @@ def test_a_part_of_the_dag_is_backfilled_at_once(shop):
     assert {shop.run().action(name) for name in ("staged", "grouped")} == {"nothing"}
 
 
+@pytest.mark.core
 def test_a_rewound_model_reads_the_range_again(shop):
     events = shop.source("events")
     shop.model("latest", STAGED, incremental_strategy="merge", unique_key="id")

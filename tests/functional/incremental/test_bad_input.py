@@ -9,6 +9,8 @@ import pytest
 
 from .shop import CATALOG
 
+pytestmark = pytest.mark.core
+
 MERGE_BY_VV = {"incremental_strategy": "merge", "unique_key": "vv"}
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 

@@ -8,6 +8,8 @@ import pytest
 
 from .shop import CATALOG
 
+pytestmark = pytest.mark.core
+
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 
 

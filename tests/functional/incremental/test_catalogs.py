@@ -13,6 +13,8 @@ from tests.conftest import OTHER_CATALOG
 
 from .shop import CATALOG, Shop
 
+pytestmark = pytest.mark.core
+
 
 def catalogs(shop: Shop, name: str = "lake", active: str = OTHER_CATALOG, **integration: Any) -> None:
     """Write a catalog whose write integrations are the two Spark catalogs of the tests."""

@@ -57,6 +57,7 @@ def test_groups_that_grow_shrink_empty_and_move(shop, properties):
         assert_rebuilt(shop, table)
 
 
+@pytest.mark.core
 def test_files_of_untouched_partitions_stay(shop, plays):
     built = shop.built("per_day")
     before = set(shop.sql(f"select distinct day, _file from {built}"))
@@ -83,6 +84,7 @@ def test_groups_are_part_of_a_longer_key(shop, plays):
     assert_rebuilt(shop, plays, "long_days", expected)
 
 
+@pytest.mark.core
 def test_changes_of_another_relation_choose_the_groups(shop, plays):
     accounts = shop.source("accounts", "account int, country string")
     shop.insert(accounts, "(0, 'NL')", "(1, 'NL')", "(2, 'DE')")

@@ -98,6 +98,7 @@ def lake(shop):
     return Lake(shop)
 
 
+@pytest.mark.core("new-fails")
 @pytest.mark.parametrize("dies", [False, True], ids=["fails", "dies"])
 @pytest.mark.parametrize("replaces", [False, True], ids=["new", "replaced"])
 def test_each_statement_in_turn_fails(lake, shop, monkeypatch, caplog, replaces, dies):
@@ -214,6 +215,7 @@ def test_a_clone_whose_replacement_fails_stays_complete(lake, shop):
     lake.assert_whole(lake.clone)
 
 
+@pytest.mark.core
 def test_a_clone_of_a_clone_outlives_that_one(lake, shop):
     second = TableName(CATALOG, lake.clone.namespace, "second")
     lake.make()
@@ -278,6 +280,7 @@ def test_clones_by_many_threads(shop, events, tmp_path):  # noqa: F811
         assert shop.rows(shop.built(name)) == Counter([(1, "a"), (2, "b")])
 
 
+@pytest.mark.core
 def test_deletions_that_a_clone_remembers_outlive_those_of_its_origin(shop, tmp_path):
     """The table of deletions is next to the origin. The clone reads it until its own next run."""
     log = shop.source("log", "id int, at int, v string, _change_type string")
@@ -360,6 +363,7 @@ def test_histories_are_continued(shop, tmp_path, from_log):
     assert shop.rows(dev.table("kept"), columns) == shop.rows(shop.built("kept"), columns)
 
 
+@pytest.mark.core("by_hand")
 @pytest.mark.parametrize("by_hook", [False, True], ids=["by_hand", "by_a_hook"])
 def test_a_clone_that_may_remove_files_does_not_run(shop, events, dev, by_hook):  # noqa: F811
     properties = "set tblproperties ('gc.enabled' = 'true')"

@@ -89,6 +89,7 @@ def files(shop: Shop, table: str) -> set[str]:
     return {row[0] for row in shop.sql(f"select file_path from {table}.files")}
 
 
+@pytest.mark.core
 def test_a_clone_has_the_files_and_the_checkpoint_of_its_origin(shop, events, dev):
     origin, clone = shop.built("staged"), dev.table("staged")
     dev.clone("--select", "staged")
@@ -108,6 +109,7 @@ def test_a_clone_has_the_files_and_the_checkpoint_of_its_origin(shop, events, de
     assert shop.rows(origin) == shop.rows(clone)
 
 
+@pytest.mark.core
 def test_a_clone_of_a_clone_s_reader_goes_on_too(shop, events, dev):
     """A cloned model reads another clone. The snapshots of the origin are also snapshots of the clone."""
     dev.clone()
@@ -165,6 +167,7 @@ def test_tables_seeds_and_snapshots_are_cloned(shop, events, tmp_path):
     assert shop.rows(shop.built("seen"), "id, name") == Counter([(1, "red")])
 
 
+@pytest.mark.core
 def test_properties_that_would_write_into_the_origin_s_folders(shop, events, tmp_path):
     """With one of these properties, a commit of the clone could remove a metadata file of the origin."""
     folder = tmp_path / "elsewhere"
@@ -307,6 +310,7 @@ def test_a_cloned_source_does_not_change(shop, events, dev):
     assert shop.rows(clone)[(3, "c")] == 1
 
 
+@pytest.mark.core
 def test_a_clone_that_fails_leaves_no_branch_in_its_origin(shop, events):
     """A view, which SHOW TABLES does not list, has the name of the clone, so only the rename fails."""
     frozen = f"{shop.schema}_frozen"

@@ -35,6 +35,7 @@ def built_once(shop, strategy, columns="id int, v string, w string", row="(1, 'a
     return events
 
 
+@pytest.mark.core("append")
 @ALL
 def test_a_column_that_the_source_renamed_is_an_error_and_not_null(shop, strategy):
     events = built_once(shop, strategy)
@@ -136,6 +137,7 @@ def test_fields_that_the_table_lacks_are_added_by_the_statement_of_the_error(sho
     ]
 
 
+@pytest.mark.core
 def test_narrower_types_and_other_cases_and_orders_of_names_are_taken(shop):
     events = shop.source("events", "id bigint, v double, s struct<a:bigint,b:string>")
     shop.model("staged", CHANGES)
@@ -234,6 +236,7 @@ def test_a_column_that_hides_iceberg_s_metadata_column_is_refused_where_that_is_
     assert "metadata columns: _FILE" in message
 
 
+@pytest.mark.core
 def test_a_not_null_column_of_a_contract_is_so_in_the_table(shop):
     """Iceberg's API sets NOT NULL if Spark's driver is in dbt's process. On a server, only the query rejects NULLs."""
     events = shop.source("events")

@@ -36,6 +36,7 @@ def state(shop):
     return [(shop.head(shop.built(n)), shop.properties(shop.built(n))) for n in ("staged", "latest")]
 
 
+@pytest.mark.core
 def test_compile_and_show_commit_nothing(shop, events):
     before = state(shop)
     assert shop.dbt("compile").success
@@ -51,6 +52,7 @@ def test_compile_before_anything_is_built(shop):
     assert shop.dbt("compile").success
 
 
+@pytest.mark.core
 def test_empty_and_sample_commit_nothing(shop, events):
     before = state(shop)
     found = shop.run("--empty")
@@ -85,6 +87,7 @@ def test_sample(shop):
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,), (3,)])
 
 
+@pytest.mark.core
 def test_build_with_tests_and_unit_tests(shop, events):
     shop.write(
         "models/staged.yml",
@@ -108,6 +111,7 @@ def test_build_with_tests_and_unit_tests(shop, events):
     assert shop.rows(shop.built("latest")) == Counter([(1, "a"), (2, "b")])
 
 
+@pytest.mark.core
 def test_retry_goes_on_where_the_run_failed(shop, events):
     shop.model(
         "latest",
@@ -128,6 +132,7 @@ def test_retry_goes_on_where_the_run_failed(shop, events):
     assert shop.rows(shop.built("latest")) == Counter([(1, "a"), (2, "b")])
 
 
+@pytest.mark.core
 def test_defer_reads_the_changes_of_the_deferred_table(shop, events, tmp_path):
     shop.run()
     shutil.copytree(shop.folder / "target", tmp_path / "state")
@@ -164,6 +169,7 @@ def test_four_threads(shop):
         assert source == f"{CATALOG}.{shop.source_schema}.events_{n}"
 
 
+@pytest.mark.core
 def test_what_run_results_and_log_say(shop, events):
     found = shop.run()
     source = f"{CATALOG}.{shop.source_schema}.events"
@@ -184,6 +190,7 @@ def test_what_run_results_and_log_say(shop, events):
     assert expected in found.printed
 
 
+@pytest.mark.core
 def test_the_docs_have_lineage_and_checkpoint(shop, events):
     shop.run()
     assert shop.dbt("docs", "generate").success
@@ -211,6 +218,7 @@ def test_status(shop, events):
     assert not shop.operation("ip_status", format="xml").success
 
 
+@pytest.mark.core
 def test_nothing_new_sends_no_statement_for_the_models(shop, events):
     shop.run()
     printed = shop.run().printed

@@ -197,6 +197,7 @@ STRATEGIES = {
 }
 
 
+@pytest.mark.core
 def test_every_strategy_under_every_policy(shop):
     """One range with an update, a delete and an insert."""
     events = shop.source("events", "id int, v string", COW)

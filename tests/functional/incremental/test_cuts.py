@@ -11,6 +11,8 @@ import pytest
 import yaml
 from dbt.cli.main import dbtRunner
 
+pytestmark = pytest.mark.core
+
 DBT = [sys.executable, "-c", "from dbt.cli.main import cli; cli()"]
 
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from iceberg_incremental.metadata.describe import describe
 
 from .shop import CATALOG, Shop
@@ -26,6 +28,7 @@ def metadata_file(shop: Shop, table: str) -> Path:
     return Path(log[0].removeprefix("file:"))
 
 
+@pytest.mark.core
 def test_tables_are_described_by_metadata(shop: Shop, asked_of_spark: list[str]):
     shop.sql(
         f"create table {shop.raw('wide')} ({TYPES}) using iceberg partitioned by (days(ts), bucket(4, id)) "

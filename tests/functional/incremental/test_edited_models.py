@@ -36,6 +36,7 @@ def values(shop, name="m"):
     return sorted(shop.sql(f"select id, v from {shop.built(name)}"))
 
 
+@pytest.mark.core
 def test_the_policies_of_an_edit(shop, src):
     policies = {"warned": {}, "failed": "fail", "rebuilt": "full_refresh", "ignored": "ignore"}
     for name, policy in policies.items():

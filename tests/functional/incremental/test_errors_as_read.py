@@ -12,6 +12,8 @@ import yaml
 
 from .shop import CATALOG, Shop
 
+pytestmark = pytest.mark.core
+
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 BOTH = f"{CHANGES} union all select * from {{{{ ip_changes(source('raw', 'other')) }}}}"
 COMPACT = f"call {CATALOG}.system.rewrite_data_files(table => '{{t}}', options => map('rewrite-all', 'true'))"

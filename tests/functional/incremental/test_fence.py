@@ -14,6 +14,8 @@ from iceberg_incremental.spark import table_commits
 
 from .shop import CATALOG
 
+pytestmark = pytest.mark.core
+
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 
 

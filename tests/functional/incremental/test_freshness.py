@@ -7,6 +7,8 @@ import shutil
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import pytest
+
 from .shop import CATALOG, Outcome, Shop
 
 DAILY = {"freshness": {"warn_after": {"count": 1, "period": "day"}, "error_after": {"count": 2, "period": "day"}}}
@@ -42,6 +44,7 @@ def loaded_at(source: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(source["max_loaded_at"].replace("Z", "+00:00"))
 
 
+@pytest.mark.core
 def test_only_commits_that_change_rows_count(shop: Shop, asked_of_spark: list[str]):
     orders = shop.source("orders")
     shop.insert(orders, "(1, 'a')")

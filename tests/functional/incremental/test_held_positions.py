@@ -41,6 +41,7 @@ def commits(shop, table):
     return shop.sql(f"select count(*) from {table}.metadata_log_entries")
 
 
+@pytest.mark.core
 def test_the_tag_moves_with_the_checkpoint(shop):
     events = source(shop, 2)
     shop.model("staged", CHANGES, **HELD)
@@ -60,6 +61,7 @@ def test_the_tag_moves_with_the_checkpoint(shop):
         assert {epoch: held for epoch, (_, held, _) in tags(shop, events).items()} == {str(number): shop.head(events)}
 
 
+@pytest.mark.core
 def test_a_run_that_fails_holds_where_it_started_and_where_it_was_going(shop):
     events = source(shop, 2)
     shop.model("staged", CHANGES, **HELD)

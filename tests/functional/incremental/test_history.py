@@ -45,6 +45,7 @@ def customers(shop):
     return table
 
 
+@pytest.mark.core
 def test_all_versions_between_two_runs(shop, customers):
     shop.sql(f"update {customers} set v = 'b' where id = 1")  # 2
     shop.sql(f"update {customers} set v = 'a' where id = 1")  # 3
@@ -227,6 +228,7 @@ def test_a_repeated_run_writes_the_same_versions(shop, customers):
     assert shop.rows(shop.built("kept")) == shop.rows(shop.built("again"))
 
 
+@pytest.mark.core
 def test_rows_are_read_as_of_a_time(shop, customers):
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.sql(f"delete from {customers} where id = 2")
@@ -250,6 +252,7 @@ def test_rows_are_read_as_of_a_time(shop, customers):
     assert shop.rows(shop.built("now"), "id, v") == Counter([(1, "b")])
 
 
+@pytest.mark.core
 def test_a_deletion_can_make_a_version(shop, customers):
     shop.run("--full-refresh", *DROP)
     shop.model("kept", SOURCE, **HISTORY, hard_deletes="new_record", dbt_valid_to_current="to_date('9999-12-31')")
@@ -326,6 +329,7 @@ def test_names_that_need_quotes(shop, mode):
     assert shop.rows(shop.built("now")) == Counter([(1, "b"), (2, "a")])
 
 
+@pytest.mark.core
 def test_versions_stay_when_the_source_is_built_again(shop, customers):
     shop.sql(f"update {customers} set v = 'b' where id = 1")
     shop.run()
@@ -336,6 +340,7 @@ def test_versions_stay_when_the_source_is_built_again(shop, customers):
     assert rows == Counter([(1, "a", False), (1, "b", False), (1, "c", True), (2, "a", False)])
 
 
+@pytest.mark.core("merge-on-read")
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
 def test_the_status_has_the_versions_of_each_run(shop, customers, mode):
     shop.sql(f"alter table {shop.built('kept')} set tblproperties ('write.merge.mode' = '{mode}')")
@@ -369,6 +374,7 @@ def test_other_configs_are_an_error(shop, customers):
     assert "unique_key is id, v, but was id" in shop.fails("--full-refresh")
 
 
+@pytest.mark.core
 def test_other_columns_follow_and_new_ones_are_no_reason(shop):
     customers = shop.source("customers", "id int, v string, w string")
     shop.model("kept", SOURCE, **HISTORY, check_cols=["v"], on_schema_change="append_new_columns")
@@ -439,6 +445,7 @@ def test_what_the_sql_must_return(shop, customers, sql, said):
     assert said in shop.fails()
 
 
+@pytest.mark.core
 def test_a_snapshot_of_dbt_is_continued(shop):
     customers = shop.source("customers")
     shop.insert(customers, "(1, 'a')", "(2, 'a')")

@@ -25,6 +25,7 @@ def kept(shop):
     return shop.built("kept")
 
 
+@pytest.mark.core("table")
 @pytest.mark.parametrize("materialized", ["table", "view", "incremental"])
 def test_another_materialization(shop, kept, materialized):
     shop.model("kept", ROWS, materialized=materialized)

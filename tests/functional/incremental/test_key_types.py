@@ -240,6 +240,7 @@ def test_edits_that_change_how_rows_compare_are_refused_before_anything_is_writt
     assert states(shop, names) == before
 
 
+@pytest.mark.core
 def test_the_ways_on_from_a_key_of_another_type(shop):
     events = shop.source("events", "k int, at int")
     shop.model("newest", ROWS.format("string(k) as k, string(at) as at"), **NEWEST)

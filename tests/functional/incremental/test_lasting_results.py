@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from .shop import Shop
 
 DAYS = "select day, count(*) as n from {{ ip_changes(source('raw', 'events')) }} as e group by day"
@@ -45,6 +47,7 @@ BUILT = {
 }
 
 
+@pytest.mark.core
 def test_aggregates_of_the_new_rows_alone_and_signs_that_are_ignored(shop: Shop):
     events = shop.source("events", "id int, day int")
     shop.insert(events, *(f"({n}, {n % 2})" for n in range(200)))

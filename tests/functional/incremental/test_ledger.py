@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import pytest
+
 from .shop import CATALOG
 from .test_changed_groups import CONFIG, GROUPED, play
 
 COPY = "select * from {{ ip_changes(source('raw', 'plays')) }}"
 
 
+@pytest.mark.core
 def test_a_model_s_life(shop):
     table = shop.source("plays", "account int, day date, seconds int")
     shop.model("copied", COPY)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .test_changed_groups import CONFIG, GROUPED, REBUILT, play
 
 
+@pytest.mark.core
 def test_a_backlog_drains_in_order(shop):
     table = shop.source("plays", "account int, day date, seconds int", "partitioned by (day)")
     sql = "select p.*, '{{ invocation_id }}' as run from {{ ip_changes(source('raw', 'plays')) }} p"

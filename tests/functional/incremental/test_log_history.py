@@ -37,6 +37,7 @@ def send(shop: Any, table: str, *events: tuple[Any, ...]) -> None:
     shop.insert(table, *values)
 
 
+@pytest.mark.core
 def test_late_events_split_the_intervals_into_which_they_fall(shop, events):
     send(shop, events, (1, "a", "x", 10), (1, "c", "x", 30), (2, "a", "x", 10))
     shop.run()
@@ -67,6 +68,7 @@ def test_late_events_split_the_intervals_into_which_they_fall(shop, events):
     assert (types["dbt_valid_from"], types["dbt_valid_to"], types["dbt_updated_at"]) == ("int", "int", "int")
 
 
+@pytest.mark.core
 def test_events_without_a_change_that_counts_are_remembered(shop, events):
     shop.model("kept", SQL, **HISTORY, check_cols=["v"])
     send(shop, events, (1, "a", "x", 10), (1, "a", "y", 30))
@@ -236,6 +238,7 @@ def test_other_configs_are_an_error_until_all_versions_are_rebuilt(shop, events)
     assert "sequence_by is NULL, but was s" in shop.fails("--full-refresh")
 
 
+@pytest.mark.core
 def test_versions_whose_events_have_left_the_log_are_not_lost(shop, events):
     send(shop, events, (1, "a", "x", 10), (2, "a", "x", 10))
     shop.run()
@@ -342,6 +345,7 @@ def test_a_run_that_ends_between_its_statements_loses_nothing(shop, events, monk
     )
 
 
+@pytest.mark.core("check_cols")
 @pytest.mark.parametrize(
     "config",
     [

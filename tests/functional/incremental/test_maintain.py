@@ -49,6 +49,7 @@ def fill(shop, events, runs=6):
         shop.run()
 
 
+@pytest.mark.core
 def test_a_dry_run_says_what_the_run_then_does(shop, asked_of_spark):
     events = shop.source("events")
     shop.model("staged", CHANGES, tblproperties=AT_ONCE)
@@ -115,6 +116,7 @@ def test_a_model_that_is_behind_keeps_what_it_has_to_read(shop):
     assert read not in snapshots(shop, staged)
 
 
+@pytest.mark.core
 def test_what_crashed_runs_left_goes_and_what_may_be_under_way_stays(shop, monkeypatch):
     events = shop.source("events")
     shop.model("staged", CHANGES, audit=True, tblproperties=AT_ONCE)

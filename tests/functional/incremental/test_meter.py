@@ -36,6 +36,7 @@ def plays(shop: Shop) -> str:
     return table
 
 
+@pytest.mark.core
 def test_shares_and_lateness_of_each_run(shop, plays):
     shop.model("copied", COPY)
     shop.model("both_ways", BOTH_WAYS)

@@ -89,6 +89,7 @@ def test_a_mirror_with_filters_joins_and_other_keys_equals_a_rebuild(shop):
         check(shop, events, places)
 
 
+@pytest.mark.core
 def test_a_row_that_only_leaves_the_filter_is_deleted_across_a_compaction(shop):
     events = shop.source("events", COLUMNS)
     sql = "select id, n, _change_type from {{ ip_changelog(source('raw', 'events'), 'id') }} where status = 'active'"
@@ -131,6 +132,7 @@ UNION = """
 """
 
 
+@pytest.mark.core("None")
 @pytest.mark.parametrize("limit", [None, 1])
 def test_a_row_that_moves_from_one_source_to_another(shop, limit):
     """With a limit, a run may read the row's INSERT before its DELETE. Then the run fails, and no row is lost."""
@@ -202,6 +204,7 @@ def test_a_row_that_comes_back_to_a_key_that_another_row_has_is_an_error(shop):
     assert shop.rows(shop.built("mirror")) == Counter([("x", 2), ("y", 3)])
 
 
+@pytest.mark.core
 def test_rows_that_are_only_marked_as_deleted(shop):
     """The row's old version is read too, which shows that the new version replaces its own row."""
     a = shop.source("a", "id int, v string")

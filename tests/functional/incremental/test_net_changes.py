@@ -201,6 +201,7 @@ LAYOUTS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.core
 @LAYOUTS
 def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
     modes = ", ".join(f"'write.{statement}.mode'='{mode}'" for statement in ("delete", "update", "merge"))
@@ -461,6 +462,7 @@ def test_files_read_grow_with_the_change(shop, warehouse, monkeypatch, version, 
 MIRROR = "select id, v, _change_type from {{ ip_changelog(source('raw', 'events'), unique_key='id') }}"
 
 
+@pytest.mark.core
 def test_models_follow_a_source_that_is_rewritten(shop):
     events = shop.source("events", "id int, v string", "tblproperties ('write.delete.mode'='merge-on-read')")
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id")
@@ -502,6 +504,7 @@ def test_models_follow_a_source_that_is_rewritten(shop):
     assert shop.rows(shop.built("mirror")) == shop.rows(events)
 
 
+@pytest.mark.core
 def test_rewrites_that_come_to_nothing_only_move_the_checkpoint(shop):
     events = shop.source("events", "id int, v string", "partitioned by (v)")
     shop.model("mirror", MIRROR, incremental_strategy="apply_changes", unique_key="id")
@@ -546,6 +549,7 @@ def test_changes_that_cannot_be_applied(shop):
     assert "with nope" in shop.fails()
 
 
+@pytest.mark.core
 def test_a_changelog_under_empty_and_in_a_contract(shop):
     events = shop.source("events", "id int, v string")
     shop.model(

@@ -112,6 +112,7 @@ def read_and_written(event: dict[str, Any]) -> tuple[list[str | None], list[str 
     return [version(each) for each in event["inputs"]], [version(each) for each in event["outputs"]]
 
 
+@pytest.mark.core
 def test_the_events_of_a_project_s_runs(shop, receiver, monkeypatch):
     table = shop.source("events")
     shop.insert(table, "(1, 'a')")

@@ -60,6 +60,7 @@ def in_the_middle(shop, monkeypatch):
     return waiting.append
 
 
+@pytest.mark.core("sql")
 def test_what_another_writer_changed_is_not_undone(shop, sums, in_the_middle):
     in_the_middle(f"update {sums} set n = 100 where v = 'a'")
     said = shop.fails()

@@ -41,6 +41,7 @@ def test_files_of_an_older_partitioning_are_not_left_beside_the_rows_that_replac
     assert shop.rows(daily, "id") == Counter([*kept, (7,)])
 
 
+@pytest.mark.core
 def test_a_table_that_was_not_partitioned_at_first(shop):
     events = shop.source("events", "id int, day date")
     shop.model("daily", CHANGES)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from iceberg_incremental.capture.cuts import Cut, Cuts
 from iceberg_incremental.capture.source_policy import commits_outcome
 from iceberg_incremental.expose.relations import per_commit_sql
@@ -80,6 +82,7 @@ def modes(version: int, mode: str) -> str:
     return f"tblproperties ('format-version'='{version}', {MERGE_ON_READ.replace('merge-on-read', mode)})"
 
 
+@pytest.mark.core
 @LAYOUTS
 def test_every_kind_of_commit(shop, warehouse, version, mode, partitioned):
     source = CommitsOf(
@@ -112,6 +115,7 @@ def test_one_changelog_scan_shows_commits_that_delete_nothing_in_place(shop, war
     assert planned.has_log
 
 
+@pytest.mark.core
 def test_a_commit_of_another_model_is_one_whatever_it_published_together(shop):
     """A merge of this package publishes an INSERT and a DELETE. Between them, keys occur twice."""
     log = shop.source("log")
@@ -135,6 +139,7 @@ def test_a_commit_of_another_model_is_one_whatever_it_published_together(shop):
     ]
 
 
+@pytest.mark.core
 def test_changes_that_cancel_out_are_seen(shop):
     """The net changes of the whole range are empty."""
     events = shop.source("events")
@@ -177,6 +182,7 @@ def test_a_table_that_was_empty_is_read_from_its_first_commit_on(shop):
     assert sorted(found) == [(1, "a", "DELETE", 1), (1, "a", "INSERT", 0), (2, "a", "INSERT", 0)]
 
 
+@pytest.mark.core
 def test_expired_snapshots_are_an_error_that_says_how_to_continue(shop):
     events = shop.source("events")
     shop.model("audit", COMMITS)

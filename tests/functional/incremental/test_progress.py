@@ -80,6 +80,7 @@ def slow(shop: Shop) -> Shop:
     return shop
 
 
+@pytest.mark.core
 def test_long_statements_are_shown_and_log_lines_stay_whole(slow: Shop, monkeypatch: pytest.MonkeyPatch):
     in_work = (r"slow: stage \d of \d, \d+ of \d+ tasks, .*\d s", r"reading: stage \d of \d, [^|]*rows, [^|]*iB, \d+ s")
     text = ""

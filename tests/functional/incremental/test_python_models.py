@@ -18,6 +18,7 @@ def python(shop, name: str, body: str, **config) -> None:
     shop.write(f"models/{name}.py", f"def model(dbt, session):\n    dbt.config({listed})\n{code}")
 
 
+@pytest.mark.core
 def test_new_rows_are_appended_as_by_the_same_model_in_sql(shop):
     events = shop.source("events")
     names = shop.source("names", "id int, name string")
@@ -48,6 +49,7 @@ def test_new_rows_are_appended_as_by_the_same_model_in_sql(shop):
     assert (first["epoch"], first["sources"]) == (second["epoch"], second["sources"])
 
 
+@pytest.mark.core
 def test_changes_of_rows_are_merged_and_groups_replaced(shop):
     orders = shop.source("orders", "id int, customer int, amount int")
     shop.insert(orders, *(f"({n}, {n % 3}, {n})" for n in range(9)))
@@ -133,6 +135,7 @@ def test_captured_changes_must_be_read(shop):
     assert shop.rows(shop.built("m")) == Counter([(1, "a"), (2, "b")])
 
 
+@pytest.mark.core
 def test_an_error_of_the_code_shows_its_lines_and_commits_nothing(shop):
     events = shop.source("events")
     shop.insert(events, "(1, 'a')")
@@ -230,6 +233,7 @@ def test_integers_in_columns_with_null_stay_integers_in_pandas(shop, monkeypatch
         assert kinds == ["bigint", "int", "array<bigint>", "bigint", "bigint", "int", "bigint"], name
 
 
+@pytest.mark.core
 def test_values_of_pandas_stay_what_they_are(shop):
     """Categories, and times in columns of any kind."""
     shop.configure({"spark.sql.session.timeZone": "Asia/Tokyo"})

@@ -84,6 +84,7 @@ group by f.d
 """
 
 
+@pytest.mark.core
 def test_a_join_over_the_days_in_which_either_side_changed(shop, facts):
     ads = shop.source("ads", "ad int, d date")
     shop.insert(ads, "(1, date'2026-03-01')", "(2, date'2026-03-02')")

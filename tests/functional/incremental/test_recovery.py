@@ -87,6 +87,7 @@ def test_rows_with_the_sequence_numbers_of_another_table_are_not_read_again(shop
     assert "the rows have no lineage" in shop.fails()
 
 
+@pytest.mark.core("copy-on-write")
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_rows_that_changed_are_merged(shop, mode):
     events = source(shop, 3, mode)

@@ -20,6 +20,7 @@ def plays(shop):
     return table
 
 
+@pytest.mark.core("merge")
 @pytest.mark.parametrize("config", [MERGE, OVERWRITE], ids=["merge", "insert_overwrite"])
 def test_a_window_is_processed_again_and_the_checkpoint_stays(shop, plays, config):
     shop.model("copied", SQL, event_time="day", **config)

@@ -27,6 +27,7 @@ def test_a_table(shop):
     assert affected(shop) == ("OK 1 row", 1)
 
 
+@pytest.mark.core("merge-2-more1")
 @pytest.mark.parametrize(
     ("strategy", "rows", "more"),
     [

@@ -12,6 +12,7 @@ from .shop import CATALOG
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 
 
+@pytest.mark.core
 def test_a_pipeline_of_two_stages(shop):
     events = shop.source("events")
     shop.model("staged", "select id, upper(v) as v from {{ ip_changes(source('raw', 'events')) }}")
@@ -41,6 +42,7 @@ def test_a_pipeline_of_two_stages(shop):
     assert [shop.head(shop.built(name)) for name in ("staged", "latest")] == heads
 
 
+@pytest.mark.core
 def test_the_checkpoint_is_in_the_commit_of_the_rows(shop):
     events = shop.source("events")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -60,6 +62,7 @@ def test_the_checkpoint_is_in_the_commit_of_the_rows(shop):
     assert shop.branches(shop.built("staged")) == {"main"}
 
 
+@pytest.mark.core
 def test_exactly_the_committed_files_are_read(shop):
     events = shop.source("events")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -84,6 +87,7 @@ def test_exactly_the_committed_files_are_read(shop):
     assert source["files"] == len(files) == 2
 
 
+@pytest.mark.core
 def test_late_rows_are_seen_whatever_their_time(shop):
     events = shop.source("events", "id int, at timestamp", "partitioned by (days(at))")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}", partition_by="days(at)")
@@ -94,6 +98,7 @@ def test_late_rows_are_seen_whatever_their_time(shop):
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (2,)])
 
 
+@pytest.mark.core
 def test_full_refresh_replaces_atomically_and_keeps_the_history(shop):
     events = shop.source("events")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -108,6 +113,7 @@ def test_full_refresh_replaces_atomically_and_keeps_the_history(shop):
     assert shop.run().message("staged") == "NOTHING NEW"
 
 
+@pytest.mark.core
 def test_commits_without_rows_move_the_checkpoint_only(shop):
     events = shop.source("events")
     shop.model("staged", "select * from {{ ip_changes(source('raw', 'events')) }}")
@@ -139,6 +145,7 @@ def test_an_insert_overwrite_of_an_empty_partition_belongs_to_the_changes(shop):
     assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b"), (3, "c")])
 
 
+@pytest.mark.core
 def test_several_sources_and_one_of_them_twice(shop):
     left, right = shop.source("lefts"), shop.source("rights", "id int, w string")
     shop.model(
@@ -237,6 +244,7 @@ CHANGES_LATER = """
 """
 
 
+@pytest.mark.core
 def test_a_first_build_as_of_follows_a_source_that_is_rebuilt(shop):
     """dbt users read changes under is_incremental(), so the first build captures the source only through ip_as_of."""
     events = shop.source("events")
@@ -294,6 +302,7 @@ def test_changes_that_a_macro_of_the_project_hides(shop):
     assert shop.rows(shop.built("staged")) == Counter([(2, "b")])
 
 
+@pytest.mark.core
 def test_one_cut_for_all_models_of_an_invocation(shop):
     """The second model's hook commits to the source after the first capture. Neither model may read that commit."""
     events = shop.source("events")

@@ -262,6 +262,7 @@ def test_a_target_that_is_rolled_back_forgets_the_deletions_since(shop, log):
     assert shop.rows(shop.built("mirror")) == Counter([(1, 8, "A"), (2, 5, "b")])
 
 
+@pytest.mark.core
 def test_deletions_that_were_lost_are_an_error_and_a_full_refresh_goes_on(shop, log):
     shop.insert(log, "(1, 9, null, 'DELETE')")
     shop.run()

@@ -118,6 +118,7 @@ def test_settings_that_are_refused(shop):
     assert shop.rows(shop.built("staged")) == Counter([(1, "a"), (2, "b")])
 
 
+@pytest.mark.core
 def test_a_refused_setting_of_the_profile_stops_seeds_and_operations(shop, embedded_target):
     events = shop.source("events")
     shop.insert(events, "(1, 'a')")

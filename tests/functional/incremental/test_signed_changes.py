@@ -132,6 +132,7 @@ def orders(shop):
     return table
 
 
+@pytest.mark.core
 def test_a_source_that_is_rolled_back_rebuilt_or_emptied(shop, orders):
     before = shop.head(orders)
     shop.sql(f"update {orders} set amount = 100 where customer_id = 1")

@@ -9,6 +9,8 @@ import pytest
 
 from .shop import ANNOUNCED, CATALOG, Shop
 
+pytestmark = pytest.mark.core
+
 CHANGES = "select id, v from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 SEEN = "select id, v from {{{{ ip_changes(source('raw', 'seen')) }}}}"
 CHANGELOG = "select * from {{{{ ip_changelog(source('raw', '{0}'), unique_key='id') }}}}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.incremental.operations.status_page.test_page import Parsed
 
 COPY = "select * from {{ ip_changes(source('raw', 'plays')) }}"
@@ -15,6 +17,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.core
 def test_the_page_of_a_project(shop, asked_of_spark):
     plays = shop.source("plays", "account int, played_at timestamp")
     shop.declare("plays", config={"event_time": "played_at"})

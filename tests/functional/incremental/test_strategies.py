@@ -13,6 +13,7 @@ CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
 GROUPS = "select id, k, max(v) as v from {{{{ ip_changed_groups(source('raw', 'events'), {}) }}}} group by id, k"
 
 
+@pytest.mark.core
 def test_merge_on_two_keys_with_the_columns_that_are_chosen(shop):
     events = shop.source("events", "a int, b string, v string, w string")
     shop.model(
@@ -83,6 +84,7 @@ def test_rows_of_another_table_s_files_are_replaced(shop, tmp_path):
     assert shop.rows(latest, "id, v") == Counter([(id_, "new") for id_ in range(7)])
 
 
+@pytest.mark.core
 def test_merge_with_predicates(shop):
     events = shop.source("events", "id int, day date, v string")
     shop.model(
@@ -122,6 +124,7 @@ def test_a_predicate_with_or_does_not_match_rows_with_other_keys(shop):
         assert shop.rows(shop.built(model), "id, v") == Counter([(1, "a"), (2, "B"), (3, "c")]), model
 
 
+@pytest.mark.core
 def test_a_key_that_comes_twice_in_the_changes_fails_and_nothing_is_lost(shop):
     events = shop.source("events")
     shop.model("latest", CHANGES, incremental_strategy="merge", unique_key="id")
@@ -134,6 +137,7 @@ def test_a_key_that_comes_twice_in_the_changes_fails_and_nothing_is_lost(shop):
     assert shop.branches(shop.built("latest")) == {"main"}
 
 
+@pytest.mark.core
 def test_insert_overwrite_replaces_the_partitions_that_the_changes_touch(shop):
     events = shop.source("events", "id int, day date")
     shop.model(
@@ -157,6 +161,7 @@ def test_insert_overwrite_replaces_the_partitions_that_the_changes_touch(shop):
     assert shop.sql(f"select _file from {shop.built('daily')} where day = date'2026-01-01'") == untouched
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("on_schema_change", "columns", "rows"),
     [
@@ -203,6 +208,7 @@ def test_a_widened_type_is_synced(shop):
     assert shop.rows(shop.built("staged"), "id") == Counter([(1,), (5_000_000_000,)])
 
 
+@pytest.mark.core
 def test_table_options_hooks_docs_and_a_contract(shop):
     events = shop.source("events", "id bigint, at timestamp")
     log = shop.raw("log")

@@ -80,6 +80,7 @@ def test_a_key_that_comes_twice_is_an_error_in_a_first_build_and_a_full_refresh(
         assert shop.head(shop.built(name)) == heads[name]
 
 
+@pytest.mark.core
 def test_a_merge_takes_rows_without_a_key_as_often_as_they_come(shop, events):
     define(shop, first_build=True)
     rows = ["(null, 'a', 'a')", "(null, 'a', 'a')", "(1, 'b', 'b')"]

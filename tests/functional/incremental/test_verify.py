@@ -83,6 +83,7 @@ def built(module_shop):
     return shop
 
 
+@pytest.mark.core
 def test_no_false_alarm_while_writers_go_on(built):
     shop = built
     shop.insert(shop.raw("events"), "(6, date '2026-01-03', 'c', 60, 0.6)")
@@ -121,6 +122,7 @@ ALTERED = {
 }
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("kind", ALTERED)
 def test_what_is_altered_by_hand_is_found(built, kind):
     shop, keys = built, {name: KEYED.get(name, "id") for name in STRATEGIES}

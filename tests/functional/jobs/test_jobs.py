@@ -66,6 +66,7 @@ def appended(lake, **options):
     return run
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("reader", ["auto", "spark"])
 def test_a_job_appends_what_is_new(lake, reader):
     options = {"metadata_reader": reader}
@@ -96,6 +97,7 @@ def failing(lake):
         raise ZeroDivisionError
 
 
+@pytest.mark.core
 def test_an_exception_publishes_nothing(lake):
     lake.insert((1, "a", 1))
     appended(lake)
@@ -115,6 +117,7 @@ def merged(lake, **options):
         run.merge(run.changes(lake.source), key="id", **options)
 
 
+@pytest.mark.core("True")
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_a_job_merges_by_key(lake, partitioned):
     lake.insert((1, "a", 1), (2, "b", 1))
@@ -130,6 +133,7 @@ def test_a_job_merges_by_key(lake, partitioned):
     assert lake.rows() == Counter([(1, "a"), (2, "B"), (3, "c")])
 
 
+@pytest.mark.core
 def test_a_job_applies_changes_and_keeps_a_mirror(lake):
     lake.insert((1, "a", 1), (2, "b", 1))
     for change in ("delete from {s} where id = 1", "update {s} set v = 'B' where id = 2", None):
@@ -172,6 +176,7 @@ def test_a_job_logs_the_changes_of_each_commit(lake):
         run.changelog(lake.source, per="commits")
 
 
+@pytest.mark.core
 def test_late_rows_do_not_replace_newer_ones(lake):
     lake.insert((1, "b", 2))
     merged(lake, sequence_by="day")
@@ -183,6 +188,7 @@ def test_late_rows_do_not_replace_newer_ones(lake):
         merged(lake, sequence_by="v")
 
 
+@pytest.mark.core
 def test_a_job_overwrites_partitions(lake):
     lake.insert((1, "a", 1), (2, "b", 2))
 
@@ -200,6 +206,7 @@ def test_a_job_overwrites_partitions(lake):
     assert lake.rows("string(day), n") == Counter([("2026-01-01", 1), ("2026-01-02", 3)])
 
 
+@pytest.mark.core
 def test_groups_are_computed_again_as_a_whole(lake):
     lake.insert((1, "a", 1), (2, "b", 2))
 
@@ -219,6 +226,7 @@ def test_groups_are_computed_again_as_a_whole(lake):
         run.append(run.changed_groups(lake.source, "day"))
 
 
+@pytest.mark.core
 def test_signed_changes_add_up(lake):
     lake.insert((1, "a", 1), (2, "b", 1))
     lake.sql("delete from {s} where id = 1")
@@ -231,6 +239,7 @@ def test_signed_changes_add_up(lake):
     assert lake.sql("select sum(n) from {t}") == [(1,)]
 
 
+@pytest.mark.core
 def test_a_rewrite_stops_a_job_unless_it_is_told_what_to_do(lake):
     lake.insert((1, "a", 1), (2, "b", 1))
     appended(lake)
@@ -333,6 +342,7 @@ def test_jobs_in_threads_of_one_session_do_not_affect_each_other(lake):
     assert left == []
 
 
+@pytest.mark.core
 def test_a_model_of_dbt_continues_a_job_and_the_job_the_model(shop):  # noqa: F811
     events = shop.source("events")
     shop.model("staged", "select id, v from {{ ip_changes(source('raw', 'events')) }}")

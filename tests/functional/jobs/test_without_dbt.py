@@ -6,8 +6,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.spark.in_process.session import wanted_confs
+
+pytestmark = pytest.mark.core
 
 SCRIPT = """
 import importlib, json, pkgutil, sys

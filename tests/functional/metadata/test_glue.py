@@ -19,6 +19,8 @@ from iceberg_incremental.table.history import TableName
 
 from . import servers
 
+pytestmark = pytest.mark.core
+
 
 def no_spark(sql: str) -> list[tuple[str, ...]]:
     raise AssertionError(f"asked Spark: {sql}")

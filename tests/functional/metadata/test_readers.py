@@ -251,6 +251,14 @@ def test_reads_what_was_done(load: Callable[[TableName], History | None], made: 
     assert [each.timestamp_ms for each in ancestors] == sorted(each.timestamp_ms for each in ancestors)
 
 
+@pytest.mark.core(
+    "sqlite-rewritten",
+    "postgres-appended",
+    "rest-rewritten",
+    "hive-appended",
+    "spark_catalog-appended",
+    "hadoop-appended",
+)
 def test_both_readers_tell_the_same(readers: dict[str, MetadataReader], made: tuple[TableName, Case]):
     table, _ = made
     by_pyiceberg, by_spark = (loaded(readers[mode].load, table) for mode in READERS)

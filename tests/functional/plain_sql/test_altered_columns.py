@@ -34,6 +34,7 @@ def rows(auto, sql):
     return auto.shop.rows(f"({sql.format(**auto.tables)})")
 
 
+@pytest.mark.core("swapped")
 @pytest.mark.parametrize("alter", [SWAPPED, RENAMED, ADDED_AGAIN], ids=["swapped", "renamed", "added_again"])
 def test_a_source_with_pending_commits(auto, alter):
     """Iceberg prunes the newest snapshot by the present names. The rows have the names of the snapshot."""
@@ -57,6 +58,7 @@ def test_a_source_with_pending_commits(auto, alter):
             assert auto.differs(name, sql) == [[], []], name
 
 
+@pytest.mark.core("added_again")
 @pytest.mark.parametrize(
     ("reader", "alter"),
     [
@@ -93,6 +95,7 @@ def test_the_table_was_altered_by_hand(auto, reader, alter):
         assert auto.shop.run().action("copied") == "nothing"
 
 
+@pytest.mark.core("auto")
 @pytest.mark.parametrize("reader", ["auto", "spark"])
 def test_a_partitioning_that_was_edited_away_with_its_column(shop, reader):
     """Iceberg cannot delete rows in place in such a table, also if it was replaced or altered since."""

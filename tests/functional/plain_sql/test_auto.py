@@ -94,6 +94,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.core("1")
 @pytest.mark.parametrize("rebuild_above", [None, 1])
 def test_each_run_makes_the_table_equal_to_its_sql(auto, rebuild_above):
     config = {} if rebuild_above is None else {"rebuild_above": rebuild_above}
@@ -108,6 +109,7 @@ def test_each_run_makes_the_table_equal_to_its_sql(auto, rebuild_above):
         assert not {name: rows for name, rows in differing.items() if any(rows)}
 
 
+@pytest.mark.core
 def test_a_server_holds_the_same_rows(auto, monkeypatch):
     hold_as_a_server(monkeypatch)
     kept = {name: QUERIES[name] for name in ("lines", "by_region", "numbered", "without_orders")}

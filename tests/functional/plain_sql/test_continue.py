@@ -39,6 +39,7 @@ def continued(found) -> set[str]:
     return {line.split(": affected groups")[0].split(".")[-1].split()[-1] for line in lines}
 
 
+@pytest.mark.core("copy-on-write-rewritten")
 @pytest.mark.parametrize("most_rewritten", [100_000, 0], ids=["rewritten", "replaced"])
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_groups_continue(auto, monkeypatch, most_rewritten, mode):  # noqa: F811
@@ -105,6 +106,7 @@ def test_sums_of_38_digits_equal_their_rebuild(auto):  # noqa: F811
     assert ways[-1] == set(OVERFLOWING)
 
 
+@pytest.mark.core
 def test_rows_that_others_wrote_do_not_continue(auto):  # noqa: F811
     auto.model("per_customer", QUERIES["per_customer"], rebuild_above=1)
     assert auto.shop.run().success

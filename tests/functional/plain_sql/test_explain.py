@@ -42,6 +42,7 @@ def models(auto):  # noqa: F811
     return auto
 
 
+@pytest.mark.core
 def test_models_are_explained_before_and_after_their_first_build(models):
     shop = models.shop
     found = explained(shop)

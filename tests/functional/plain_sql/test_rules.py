@@ -10,6 +10,8 @@ from iceberg_incremental.query.text.dialect import PlainSpark
 
 from .test_auto import auto  # noqa: F401 (a fixture)
 
+pytestmark = pytest.mark.core
+
 AUTO = {"incremental_strategy": "auto"}
 LINES = "select o.id, o.amount, c.region from {orders} o left join {customers} c on o.customer_id = c.id"
 ORDER = "insert into {{orders}} values ({}, 1, 10.00, null, null)"

@@ -78,6 +78,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.core
 def test_the_versions_are_those_of_dbts_own_comparison(orders):
     for name, config in KINDS.items():
         orders.declare(name, f"select *, date(updated_at) as day from {SOURCE}", **config)
@@ -152,6 +153,7 @@ REASONS = {
 }
 
 
+@pytest.mark.core
 def test_comparisons_of_whole_tables_log_their_reason(orders):
     for name, (sql, config, _) in REASONS.items():
         orders.write(name, sql, **{**CHECK, **config})
@@ -259,6 +261,7 @@ def test_a_second_row_of_a_key_is_noticed(orders, strategy):
     assert "returns several rows of a unique_key" in orders.shop.dbt("snapshot", "--select", "checked").printed
 
 
+@pytest.mark.core
 def test_a_writer_during_a_run(orders, monkeypatch):
     """The run publishes nothing. The next run repairs the writer's changes, as dbt does."""
     orders.declare("checked", **CHECK)
@@ -314,6 +317,7 @@ def test_a_run_that_fails_at_any_statement(orders, monkeypatch, is_sent):
     assert found.success
 
 
+@pytest.mark.core
 def test_what_is_pending_is_shown(orders):
     """A snapshot that compares whole tables in each run has no checkpoint, and is not shown."""
     orders.declare("checked", **CHECK)

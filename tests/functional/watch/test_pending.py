@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .test_watch import CHANGES, three_stages
 from .watching import pending
 
@@ -98,6 +100,7 @@ def test_a_table_whose_input_changed_during_its_build_is_due(shop):
     assert pending(shop.folder, **NO_JAVA).returncode == 99
 
 
+@pytest.mark.core
 def test_a_model_that_would_fail_is_an_error_and_not_hidden(shop):
     good, rewritten = shop.source("good"), shop.source("rewritten")
     shop.model("good", CHANGES.format("good"))

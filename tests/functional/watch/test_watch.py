@@ -47,6 +47,7 @@ def three_stages(shop):
     return source
 
 
+@pytest.mark.core
 def test_three_stages_follow_a_commit(shop, watch, tmp_path):
     source = three_stages(shop)
     shop.write("snapshots/versions.sql", SNAPSHOT)

@@ -22,6 +22,7 @@ from dbt.tests.adapter.simple_copy.test_copy_uppercase import BaseSimpleCopyUppe
 from dbt.tests.adapter.simple_copy.test_simple_copy import SimpleCopyBase
 
 
+@pytest.mark.core
 class TestSimpleMaterializations(BaseSimpleMaterializations):
     pass
 
@@ -38,6 +39,7 @@ class TestEmptyProject(BaseEmpty):
     pass
 
 
+@pytest.mark.core
 class TestEphemeral(BaseEphemeral):
     pass
 
@@ -46,6 +48,7 @@ class TestEphemeralErrorHandling(BaseEphemeralErrorHandling):
     pass
 
 
+@pytest.mark.core
 class TestGenericTests(BaseGenericTests):
     pass
 

@@ -187,6 +187,7 @@ class TestConstraintsRollback(NoNulls, BaseConstraintsRollback):
         }
 
 
+@pytest.mark.core
 class TestIncrementalConstraintsRollback(NoNulls, BaseIncrementalConstraintsRollback):
     @pytest.fixture(scope="class")
     @classmethod

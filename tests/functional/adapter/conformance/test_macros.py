@@ -133,6 +133,7 @@ class TestLength(BaseLength):
     pass
 
 
+@pytest.mark.core
 class TestListagg(BaseListagg):
     pass
 

@@ -23,6 +23,7 @@ class TestPythonModel(BasePythonModelTests):
     pass
 
 
+@pytest.mark.core
 class TestPythonIncremental(BasePythonIncrementalTests):
     pass
 
