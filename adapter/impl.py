@@ -31,13 +31,12 @@ from .__version__ import version
 from .as_dbt import AsDbt
 from .lineage.start import listen
 from .profile.credentials import SparkIcebergCredentials, project_folder
-from .project.dispatch import search_adapter
 from .relations.catalogs import IcebergCatalog, IcebergCatalogRelation, translated
 from .relations.collaborators import Relations
 from .relations.docs import DocsCatalog
 from .relations.relation import SparkIcebergColumn, SparkIcebergRelation
 from .relations.tables import SparkIcebergConfig
-from .spark import debug, interrupt
+from .spark import access, interrupt
 from .spark.access import SparkAccess
 from .spark.connections import SparkIcebergConnectionManager
 from .spark.in_process import early_start
@@ -45,6 +44,26 @@ from .spark.port import DbtSpark
 
 if TYPE_CHECKING:
     import agate
+
+
+ADAPTED = ("audit_helper", "dbt_artifacts", "dbt_utils")
+"""The packages that have macros in `macros/packages/`."""
+
+
+def search_adapter(config: Any) -> None:
+    """Let dbt search the adapter after the project and before the package, as `dispatch` in dbt_project.yml would.
+
+    The project's own search orders do not change. `dbt debug` has no project, so its config has no `dispatch`.
+    """
+    orders = getattr(config, "dispatch", None)
+    if orders is None:
+        return
+    configured = {order["macro_namespace"] for order in orders}
+    for package in ADAPTED:
+        if package not in configured:
+            # dbt stores the macros of all adapters under the name of its own package.
+            orders.append({"macro_namespace": package, "search_order": [config.project_name, "dbt", package]})
+
 
 logger = AdapterLogger("Spark")
 
@@ -232,7 +251,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     def debug_query(self) -> None:
         """`dbt debug`: connect to Spark, Iceberg and the catalog, and report their versions."""
-        logger.info(f"  {debug.reached(self.connections, self.credentials, self.access.settings, self.list_schemas)}")
+        logger.info(f"  {access.reached(self.connections, self.credentials, self.access.settings, self.list_schemas)}")
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> AdapterTrackingRelationInfo:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from .hooks.adapter import Adapter, TablesInUse
 from .hooks.audit import AuditHooks
 from .hooks.capture import CaptureHooks
-from .hooks.clones import CloneHooks
-from .hooks.dbt_models import DbtModelHooks
+from .hooks.dbt_models import CloneHooks, DbtModelHooks
 from .hooks.invocation import Invocations
 from .hooks.model import ModelHooks
 from .hooks.python_models import PythonModelHooks

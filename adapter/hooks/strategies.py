@@ -17,8 +17,7 @@ from iceberg_incremental.write.strategies.append import append_sql, insert_overw
 from iceberg_incremental.write.strategies.apply_changes import insert_kept_sql, merge_changes_sql
 from iceberg_incremental.write.strategies.dbt_strategies import delete_insert_sql, microbatch_sql
 from iceberg_incremental.write.strategies.merge import merge_sql
-from iceberg_incremental.write.strategies.statement import Statement, Then
-from iceberg_incremental.write.strategies.strategy_config import StrategyConfig, strategy_config
+from iceberg_incremental.write.strategies.statement import Statement, StrategyConfig, Then, strategy_config
 from iceberg_incremental.write.writer import Writer
 
 from ..project.graph import Node

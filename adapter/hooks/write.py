@@ -34,8 +34,7 @@ from iceberg_incremental.write.columns.table_columns import (
 )
 from iceberg_incremental.write.order.held_changes import replacement_of
 from iceberg_incremental.write.strategies.apply_changes import kept_rows_sql
-from iceberg_incremental.write.strategies.statement import Statement
-from iceberg_incremental.write.strategies.strategy_config import compared_columns, strategy_config
+from iceberg_incremental.write.strategies.statement import Statement, compared_columns, strategy_config
 from iceberg_incremental.write.writer import Writer
 
 from ..project import partition_config

@@ -22,7 +22,7 @@ from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.verify.unsteady import unsteady_jinja, unsteady_python, unsteady_sql
 from iceberg_incremental.write.strategies.apply_changes import kept_rows_sql
-from iceberg_incremental.write.strategies.strategy_config import compared_columns
+from iceberg_incremental.write.strategies.statement import compared_columns
 from iceberg_incremental.write.writer import Writer
 
 from ..hooks.adapter import Adapter

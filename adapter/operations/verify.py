@@ -25,10 +25,9 @@ from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.verify.columns import ComparedColumns, compared_columns, kept_columns
 from iceberg_incremental.verify.difference import Comparison, PinnedCuts
-from iceberg_incremental.verify.found import Permitted, Result, found, permitted
-from iceberg_incremental.verify.record import VERIFIED_KEY, Verified, to_property
+from iceberg_incremental.verify.found import VERIFIED_KEY, Permitted, Result, Verified, found, permitted, to_property
 from iceberg_incremental.verify.unsteady import choosing_sql
-from iceberg_incremental.write.strategies.strategy_config import strategy_config
+from iceberg_incremental.write.strategies.statement import strategy_config
 from iceberg_incremental.write.versions.from_changes import HistoryRows
 
 from ..hooks.adapter import Adapter

@@ -26,7 +26,7 @@ from .messages import cause, describe
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from iceberg_incremental.spark.scans import ExactScans
+    from iceberg_incremental.spark.port import ExactScans
     from iceberg_incremental.spark.table_commits import TableCommits
 
     from .python_models import PythonModel

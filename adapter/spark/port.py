@@ -12,8 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.metadata.catalog_properties import is_redacted
 from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
-from iceberg_incremental.spark.port import TIME_ZONE
-from iceberg_incremental.spark.scans import ExactScans
+from iceberg_incremental.spark.port import TIME_ZONE, ExactScans
 from iceberg_incremental.spark.session import settings_of
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.sql import sql_name

@@ -20,7 +20,7 @@ from iceberg_incremental.table.commits import Effect, added, effect, total
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import rows_gone
 from iceberg_incremental.table.shares import Share
-from iceberg_incremental.verify.record import Verified, last_verified
+from iceberg_incremental.verify.found import Verified, last_verified
 
 from ..project import graph as project
 from .last_command import LastCommand

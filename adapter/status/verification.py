@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from iceberg_incremental.quantities import counted
-from iceberg_incremental.verify.found import Found, Result
-from iceberg_incremental.verify.record import percent
+from iceberg_incremental.verify.found import Found, Result, percent
 
 _VERSION = 1
 _KINDS = {

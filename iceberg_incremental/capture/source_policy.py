@@ -6,23 +6,164 @@ function in ``plan``. The cuts read further metadata only if it is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..errors import MetadataAccessError
-from ..plan.breaks import Break, Obstacle
-from ..plan.changes import Rewritten, nothing_new, plan_changes
+from ..plan.breaks import Break, Obstacle, Reason
+from ..plan.changes import Rewritten, nothing_new, plan_changes, sums
 from ..plan.net_changes import break_of_net, plan_net
-from ..plan.per_commit import commits_of, plan_commits
 from ..plan.policy import Cause, OnBreak, OnRewrite, Policy, Strategy
-from ..plan.ranges import MAX_ADDITIONS, Addition, Appends, NetChanges, NetRange, Nothing, Range
+from ..plan.ranges import (
+    MAX_ADDITIONS,
+    MOST_SEGMENTS,
+    Addition,
+    Appends,
+    ColumnsAt,
+    CommitChanges,
+    NetChanges,
+    NetRange,
+    Nothing,
+    PerCommit,
+    Range,
+    position_at,
+)
 from ..plan.recovery import Recovered, lost, plan_recovered, recover
 from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, UnreadableOverwrite, incomparable
 from ..plan.remaining import only_adds, plan_remaining
-from ..plan.segments import by_segments, segments_of
 from ..table.checkpoint import Position
+from ..table.commits import Effect, changes_delete_files, effect, is_first, moves_files, units
 from ..table.files import ChangedFiles
 from ..table.history import History, Snapshot
 from .cuts import Cut, Cuts
+
+
+def commits_of(history: History, position: Position, end: Snapshot) -> tuple[Rewritten, ...] | Break:
+    """Each commit that may have changed rows, as a separate range.
+
+    The commits of one run of this package form one range.
+
+    A Break if a snapshot of the range has expired, including that of the position, because the changes of a commit are
+    determined from the snapshot before it.
+    """
+    commits = history.commits_since(position.snapshot_id, end)
+    if commits and position.snapshot_id is None:
+        is_whole = is_first(commits[0])
+    else:
+        is_whole = commits is not None and position.snapshot_id in history.snapshots
+    if commits is None or not is_whole:
+        oldest = list(history.ancestors(end.snapshot_id))[-1]
+        return Break(Cause.EXPIRED, history, position, end, Reason.COMMIT_STARTS_EXPIRED, oldest=oldest)
+    found: list[Rewritten] = []
+    start = position
+    for unit in units(commits):
+        if any(effect(each) is not Effect.NONE for each in unit):
+            rewrites = tuple(each for each in unit if effect(each) is Effect.REWRITE)
+            found.append(Rewritten(history, start, unit[-1], rewrites, unit))
+        start = position_at(history.table_uuid, unit[-1])
+    return tuple(found)
+
+
+def plan_commits(
+    history: History,
+    position: Position,
+    end: Snapshot,
+    units: Sequence[Rewritten],
+    changed: Callable[[Rewritten], ChangedFiles],
+    between: ChangedFiles,
+) -> PerCommit | Nothing:
+    """The net changes of each of ``units``.
+
+    ``changed``: returns the difference between the ends of a unit. ``between``: the difference between the position and
+    the end, or the files at the end for an empty position.
+    """
+    shown_as = ColumnsAt(end.snapshot_id, between.end)
+    found: list[CommitChanges] = []
+    counted: list[tuple[int, int, int]] = []
+    for unit in units:
+        files = changed(unit)
+        if unit.position.snapshot_id is None:
+            net = NetRange(history.table, None, unit.end.snapshot_id, files, shown_as=shown_as)
+            added = () if files.files is None else files.files.all
+            counted.append((len(added), sum(file.records for file in added), sum(file.size for file in added)))
+        else:
+            planned = plan_net(unit, files)
+            if not isinstance(planned, NetChanges):
+                continue
+            net = replace(planned.net, has_log=False, shown_as=shown_as)
+            counted.append((planned.counts.files, planned.counts.records, planned.counts.size))
+        found.append(CommitChanges(unit.end, tuple(each.snapshot_id for each in unit.commits or ()), net))
+    if not found:
+        return nothing_new(history, position, end)
+    return PerCommit(
+        table=history.table,
+        table_uuid=history.table_uuid,
+        start=position,
+        end=end,
+        counts=sums(counted, len(found), at_most=True),
+        shown_as=shown_as,
+        commits=tuple(found),
+        has_log=position.snapshot_id is not None and between.has_changelog and _keeps_delete_files(units),
+    )
+
+
+def _keeps_delete_files(units: Sequence[Rewritten]) -> bool:
+    return not any(changes_delete_files(commit) for unit in units for commit in unit.commits or ())
+
+
+_MOVED_BY_LINEAGE, _MOVED_BY_VALUE = 3, 8
+"""Measured cost per byte of a file with rows that may have been moved, relative to a file with only new rows."""
+
+
+def segments_of(found: Rewritten) -> list[Rewritten]:
+    """The segments of a range between its compactions.
+
+    Empty if there are no compactions, if there are too many segments, or if snapshots have expired.
+    """
+    if found.commits is None:
+        return []
+    history, start = found.history, found.position
+    stretches: list[Rewritten] = []
+    commits: list[Snapshot] = []
+    for commit in (*found.commits, None):
+        if commit is not None and not moves_files(commit):
+            commits.append(commit)
+            continue
+        if any(effect(each) is not Effect.NONE for each in commits):
+            rewrites = tuple(each for each in commits if effect(each) is Effect.REWRITE)
+            stretches.append(Rewritten(history, start, commits[-1], rewrites, tuple(commits)))
+        if commit is not None:
+            start, commits = position_at(history.table_uuid, commit), []
+    ends = [id_ for each in stretches for id_ in (each.position.snapshot_id, each.end.snapshot_id)]
+    moved = any(map(moves_files, found.commits))
+    return stretches if moved and len(stretches) <= MOST_SEGMENTS and history.snapshots.keys() >= {*ends} else []
+
+
+def by_segments(planned: NetChanges, segments: Sequence[NetChanges | Nothing]) -> NetChanges:
+    """The same changes, read segment by segment if this costs less."""
+    parts = [each for each in segments if isinstance(each, NetChanges)]
+    columns = planned.net.changed.end
+    same_columns = all(each.net.changed.start == columns == each.net.changed.end for each in (planned, *parts))
+    if not parts or not same_columns or sum(_work(each.net) for each in parts) >= _work(planned.net):
+        return planned
+    counts = [(each.counts.files, each.counts.records, each.counts.size) for each in parts]
+    counted = sums(counts, planned.counts.snapshots, at_most=True)
+    net = replace(planned.net, segments=tuple(each.net for each in parts), rows=counted.records)
+    return replace(planned, counts=counted, net=net)
+
+
+def _work(net: NetRange) -> float:
+    """The cost of reading a range, in bytes of its files, weighted for moved rows. Infinite if unknown."""
+    files = net.changed.files
+    if files is None:
+        return float("inf")
+    moved = sum(file.size for file in (*files.at_start, *files.at_end))
+    in_place = sum(file.size for file in files.with_other_deletes)
+    if net.by_ends:
+        return _MOVED_BY_VALUE * (moved + 2 * in_place)
+    if not (files.at_start and files.at_end):
+        return moved + in_place
+    return in_place + moved * (_MOVED_BY_VALUE if net.untouched_since is None else _MOVED_BY_LINEAGE)
 
 
 def outcome(cuts: Cuts, cut: Cut, position: Position, policy: Policy, *, changelog: bool) -> Range | Refusal:

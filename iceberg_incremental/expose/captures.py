@@ -14,8 +14,7 @@ from ..explain import group_errors, model_errors
 from ..plan.groups import ChangedGroups
 from ..plan.policy import Strategy
 from ..plan.ranges import PER_COMMIT, NetChanges, Nothing, PerCommit, Range
-from ..spark.port import Spark, require_settings
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans, Spark, require_settings
 from ..sql import plain_name
 from ..table.history import TableName
 from . import per_commit, relations

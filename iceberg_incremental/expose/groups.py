@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..plan.groups import ChangedGroups
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans
 from ..sql import sql_names
 from ..table.files import ChangedFiles
 from ..table.intervals import interval_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, NetRange
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans
 from ..sql import sql_name, sql_names, unused
 from ..table.files import TableColumn
 from ..table.types import has_floats

@@ -12,7 +12,7 @@ from enum import Enum
 
 from ..explain import source_errors
 from ..plan.ranges import CHANGELOG_NAMES, NetRange
-from ..spark.scans import ExactScans, Rows
+from ..spark.port import ExactScans, Rows
 from ..sql import sql_name, sql_string, unused
 from ..table.files import DataFile, FileDifference, TableColumn
 from ..table.history import TableName

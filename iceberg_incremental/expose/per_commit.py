@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..plan.ranges import CHANGE_TYPE, COMMIT_ORDER, COMMIT_SNAPSHOT, COMMIT_TIME, MAX_ADDITIONS, NetRange, PerCommit
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans
 from ..sql import sql_names, unused
 from .net import change_type_sql, counted_rows_sql, grouped
 from .one_task import in_one_task

@@ -28,7 +28,7 @@ from ..plan.ranges import (
     Whole,
     Windowed,
 )
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans
 from ..table.files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
 from . import net, per_commit

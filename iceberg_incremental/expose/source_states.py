@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..plan.ranges import CHANGE_SIGN, CHANGE_TYPE, Appends, NetChanges, Range, Whole
 from ..query.states import TableStates
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans
 from ..table.commits import total
 from ..table.history import History, TableName
 from .relations import as_of_sql, changelog_sql, empty_sql, signed_sql, uncompared_sql

@@ -19,7 +19,7 @@ from ..capture.reads import capture
 from ..capture.run_plan import Read, RunPlan
 from ..explain import model_errors, range_errors
 from ..plan.ranges import NetChanges, Range
-from ..spark.scans import ExactScans
+from ..spark.port import ExactScans
 from ..sql import sql_name, sql_string
 from ..table.files import ChangedFiles
 from ..table.history import TableName

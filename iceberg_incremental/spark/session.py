@@ -11,8 +11,7 @@ from ..errors import StatementError
 from ..plan.session_settings import SUMMARY_SETTING
 from ..table.history import TableName
 from .java import known_as_one
-from .port import TIME_ZONE
-from .scans import ExactScans
+from .port import TIME_ZONE, ExactScans
 from .table_commits import TableCommits
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..sql import sql_name, sql_string
 from ..table.history import TableName
 from .java import exists, iceberg_table, java_class
-from .scans import Rows
+from .port import Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from ...expose.groups import bounds_of, broadcast, key_bounds, keys_sql, same_gr
 from ...expose.one_task import in_one_task
 from ...expose.same_key import same_key
 from ...plan.groups import ChangedGroups
-from ...spark.scans import ExactScans
+from ...spark.port import ExactScans
 from ...sql import sql_name, sql_names, sql_string, unused
 from ...table.commits import added, is_written_by
 from ...table.files import ChangedFiles, DataFile, FileDifference

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from iceberg_incremental.command.source_files import Omitted
+from iceberg_incremental.command.documents import Omitted
 
 from .lake import Lake
 

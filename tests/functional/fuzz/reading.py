@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from iceberg_incremental.expose import net, parts
 from iceberg_incremental.plan.ranges import NetRange
-from iceberg_incremental.spark.scans import Rows
+from iceberg_incremental.spark.port import Rows
 from iceberg_incremental.spark.staged_scans import CATALOG
 
 from .tally import Tally

@@ -18,7 +18,6 @@ import pytest
 from iceberg_incremental.capture import open, source_policy, versions_run
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
-from iceberg_incremental.plan import per_commit
 from iceberg_incremental.plan.breaks import Break
 from iceberg_incremental.plan.changes import nothing_new
 from iceberg_incremental.publish.publisher import Publisher
@@ -132,8 +131,8 @@ def times_are_those_of_the_commits(monkeypatch):
 
 def commits_are_read_together(monkeypatch):
     """A run reads its commits as one."""
-    units = per_commit.units
-    monkeypatch.setattr(per_commit, "units", lambda commits: [sum(units(commits), ())] if commits else [])
+    units = source_policy.units
+    monkeypatch.setattr(source_policy, "units", lambda commits: [sum(units(commits), ())] if commits else [])
 
 
 def all_columns_are_checked(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from iceberg_incremental.table.types import compares_alike
-from iceberg_incremental.write.columns.assignment import fits
+from iceberg_incremental.write.columns.table_columns import fits
 
 _RANDOM = random.Random(22)
 

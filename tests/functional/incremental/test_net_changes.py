@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from iceberg_incremental.capture.source_policy import by_segments, segments_of
 from iceberg_incremental.errors import MetadataAccessError
 from iceberg_incremental.expose import parts
 from iceberg_incremental.expose import relations as expose
@@ -23,7 +24,6 @@ from iceberg_incremental.plan import net_changes
 from iceberg_incremental.plan.changes import Rewritten, plan_changes
 from iceberg_incremental.plan.net_changes import plan_net
 from iceberg_incremental.plan.ranges import Kind, NetChanges, Nothing, Range, position_at
-from iceberg_incremental.plan.segments import by_segments, segments_of
 from iceberg_incremental.spark import staged_scans
 from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.table.history import TableName

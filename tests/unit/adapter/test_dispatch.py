@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from dbt.adapters.spark_iceberg.project.dispatch import search_adapter
+from dbt.adapters.spark_iceberg.impl import search_adapter
 
 
 def test_the_adapter_is_searched_between_the_project_and_the_package() -> None:

@@ -18,7 +18,7 @@ from iceberg_incremental.plan.changes import Rewritten, plan_changes, plan_whole
 from iceberg_incremental.plan.net_changes import break_of_net, plan_net
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Counts, Kind, Range
-from iceberg_incremental.spark.scans import Rows
+from iceberg_incremental.spark.port import Rows
 from iceberg_incremental.table.commits import keeps_row_ids
 from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h

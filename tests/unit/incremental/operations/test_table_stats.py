@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_iceberg.operations.table_stats import table_stats
+from dbt.adapters.spark_iceberg.operations.documentation import table_stats
 from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.layout import Layout

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from iceberg_incremental.capture.source_policy import commits_of, plan_commits
 from iceberg_incremental.plan.breaks import Break, Reason
-from iceberg_incremental.plan.per_commit import commits_of, plan_commits
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Nothing, PerCommit
 from iceberg_incremental.table.commits import PART_KEY

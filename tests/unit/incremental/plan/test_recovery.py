@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from iceberg_incremental.capture.source_policy import segments_of
 from iceberg_incremental.expose import parts
 from iceberg_incremental.expose.relations import changelog_sql, changes_sql
 from iceberg_incremental.plan.breaks import Break, Obstacle
@@ -15,7 +16,6 @@ from iceberg_incremental.plan.net_changes import break_of_net, plan_net
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Counts, Kind, NetChanges, Range
 from iceberg_incremental.plan.recovery import MOST_FILES, Recovered, completed, plan_recovered, recover
-from iceberg_incremental.plan.segments import segments_of
 from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 

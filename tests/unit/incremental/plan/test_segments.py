@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental.capture.source_policy import by_segments, segments_of
 from iceberg_incremental.plan.changes import Rewritten, plan_changes
 from iceberg_incremental.plan.net_changes import plan_net
 from iceberg_incremental.plan.ranges import MOST_SEGMENTS, NetChanges, Nothing
-from iceberg_incremental.plan.segments import by_segments, segments_of
 from iceberg_incremental.table.files import ChangedFiles, DataFile, FileDifference, TableColumn
 from tests.unit.incremental import histories as h
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.write.columns.assignment import fits, promotes, same_type
+from iceberg_incremental.write.columns.table_columns import fits, promotes, same_type
 
 SAME = [
     ("int", "INTEGER"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.write.strategies.strategy_config import StrategyConfig, compared_columns, strategy_config
+from iceberg_incremental.write.strategies.statement import StrategyConfig, compared_columns, strategy_config
 
 
 @pytest.mark.parametrize(

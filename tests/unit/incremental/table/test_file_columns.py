@@ -1,6 +1,6 @@
 import pytest
 
-from iceberg_incremental.command.source_files import readable_by_name
+from iceberg_incremental.command.documents import readable_by_name
 from iceberg_incremental.table.files import TableColumn
 
 ID, V = TableColumn(1, "id", "long"), TableColumn(2, "v", "string")

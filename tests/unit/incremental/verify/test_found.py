@@ -6,8 +6,17 @@ import json
 
 import pytest
 
-from iceberg_incremental.verify.found import Found, Kind, Permitted, Result, found
-from iceberg_incremental.verify.record import VERIFIED_KEY, Verified, last_verified, to_property
+from iceberg_incremental.verify.found import (
+    VERIFIED_KEY,
+    Found,
+    Kind,
+    Permitted,
+    Result,
+    Verified,
+    found,
+    last_verified,
+    to_property,
+)
 
 TOO_MANY = Permitted(frozenset({Kind.TOO_MANY}), "upserts")
 ALL = Permitted(frozenset(Kind), "ignore")
