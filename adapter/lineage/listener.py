@@ -16,6 +16,8 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import env_secrets, scrub_secrets
 
+from iceberg_incremental import errors
+
 from .facts import Event, Parent, State, Touched
 from .recorder import Look, Recorder
 
@@ -172,10 +174,12 @@ class Listener:
         failure = sender.close(_WAIT_SECONDS) or self._failure
         if failure is not None:
             logger.warning(
-                "OpenLineage: not all events of this command were sent. The run itself is not affected.\n"
-                f"Found: {_without_secrets(failure)}\n"
-                "To fix: check the receiver that OPENLINEAGE_URL or the OpenLineage configuration file names, "
-                "or set OPENLINEAGE_DISABLED=true."
+                errors.message(
+                    "OpenLineage: not all events of this command were sent. The run itself is not affected.",
+                    found=_without_secrets(failure),
+                    fix="check the receiver that OPENLINEAGE_URL or the OpenLineage configuration file names, or set "
+                    "OPENLINEAGE_DISABLED=true.",
+                )
             )
 
     def _of_command(self, state: State) -> Event:

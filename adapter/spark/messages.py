@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from iceberg_incremental.errors import message
+from iceberg_incremental import errors
 from iceberg_incremental.secrets import mask
 
 from .connect import errors as connect_errors
@@ -13,12 +13,12 @@ from .connect import errors as connect_errors
 _CONTINUES = "An iceberg_incremental_snapshot model continues from its last commit: no row is lost or duplicated."
 
 _FULL = re.compile(r"No space left on device|Disk quota exceeded|SQLITE_FULL|database or disk is full|could not extend")
-_MAKE_SPACE = message("The disk or a quota is full.", fix=f"free some space, then run again. {_CONTINUES}")
+_MAKE_SPACE = errors.message("The disk or a quota is full.", fix=f"free some space, then run again. {_CONTINUES}")
 
 _UNKNOWN = re.compile(r"CommitStateUnknownException|Cannot determine whether the commit was successful")
 # Iceberg's advice to check the commit before repeating it. It is removed, because the next run checks the commit.
 _ADVICE = re.compile(r"\s*Cannot determine whether the commit was successful.*?unused manifest lists\.?", re.DOTALL)
-_LOST = message(
+_LOST = errors.message(
     "The catalog's response to a commit was lost or was a server error. It is unknown whether the catalog completed "
     "the commit.",
     fix=f"run again when the catalog responds. {_CONTINUES} If the same server error recurs, the catalog cannot make "
@@ -38,14 +38,14 @@ _CLIENTS = (
     r"|Unable to execute HTTP request|Status Code: 5\d\d"
 )
 _DOWN = re.compile(f"{_NETWORK}|{_CLIENTS}")
-_WAIT = message(
+_WAIT = errors.message(
     "The catalog or the tables' file storage was unreachable, or responded with an error.",
     fix=f"run again when it is available. {_CONTINUES}",
 )
 # A table with a branch, a snapshot or `changes` after its name. Iceberg first tries to load the whole name as a table.
 # It then ignores every error that occurs while it loads the table itself.
 _HIDDEN = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^`]*(?:`[^`]+`\.){3,}`(?:branch_|tag_|snapshot_id_|changes`)")
-_LOOK = message(
+_LOOK = errors.message(
     "Iceberg also reports this error if the catalog did not respond.",
     fix=f"if the table exists, run again. {_CONTINUES}",
 )
@@ -122,9 +122,10 @@ _NO_ALIAS_FIX = (
 
 
 _TARGET = "DBT_INTERNAL_DEST"
-_TARGET_FIX = (
-    "\n  To fix: in incremental_predicates, write DBT_INTERNAL_DEST for the model's table, and DBT_INTERNAL_SOURCE for "
-    "the new rows."
+_TARGET_FIX = errors.message(
+    "",
+    fix="in incremental_predicates, write DBT_INTERNAL_DEST for the model's table, and DBT_INTERNAL_SOURCE for the new "
+    "rows.",
 )
 
 

@@ -6,8 +6,6 @@ from ..errors import ConcurrentRunError, ConfigError, MetadataAccessError, NotIc
 from ..table.history import History, TableName
 from .wording import described
 
-_AGAIN = "call capture again, and write the job's rows to the new branch"
-
 
 def unknown_catalog(catalog: str) -> MetadataAccessError:
     """Neither the arguments nor PyIceberg's configuration have the properties of a catalog."""

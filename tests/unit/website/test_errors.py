@@ -34,6 +34,12 @@ def test_errors_are_created_in_the_modules_of_errors():
     assert found == {path.relative_to(ROOT).as_posix() for path in files if path.stem.endswith("_errors")}
 
 
+def test_one_function_lays_out_messages():
+    files = [path for folder in ("iceberg_incremental", "adapter") for path in (ROOT / folder).rglob("*.py")]
+    found = [path.relative_to(ROOT).as_posix() for path in files if "To fix:" in path.read_text(encoding="utf-8")]
+    assert found == ["iceberg_incremental/errors.py"]
+
+
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_the_last_line_of_an_error_names_an_entry_of_the_index(make):
     error, entry = example(make), make.__name__.replace("_", "-")
