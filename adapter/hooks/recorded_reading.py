@@ -82,7 +82,7 @@ def why_it_differs(found: ModelRun, node: Node) -> str:
         return rebuild_reasons.OTHER_TEXT
     new = [table for table, source in sources.items() if source.planned.start is None]
     if new:
-        return rebuild_reasons.new_sources(new)
+        return f"its SQL did not read {', '.join(map(str, new))} before"
     if plain is not None and plain.reads_others:
         return rebuild_reasons.OTHER_RELATION
     if not found.run.plan.is_as_left:

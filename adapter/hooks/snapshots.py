@@ -61,14 +61,14 @@ class SnapshotHooks(Namespace):
         if model.partial:
             self._require_no_versions_to_end(model, compiled_code)
         macros = getattr(self._adapter.get_macro_resolver(), "macros", {}).values()
-        reason = snapshot_reasons.PARTIAL if model.partial else None
+        reason = "the run has --empty or --sample" if model.partial else None
         reason = reason or snapshot_config.reason_of_config(model.node, macros)
         if reason is None:
             try:
                 self._invocations.renew_cuts(model)
                 plain, source = self._read(compiled_code, model)
             except Refusal as refusal:
-                reason = snapshot_reasons.not_supported(refusal)
+                reason = f"its SQL has {refusal}"
             except IncrementalError as error:
                 reason = _first_line(error)
             else:
@@ -111,7 +111,7 @@ class SnapshotHooks(Namespace):
         if plan is None:
             return "whole"
         if plan.target is None or plan.target.current_snapshot_id is None:
-            self._give_up(found, snapshot_reasons.NO_SNAPSHOT)
+            self._give_up(found, "its table has no commit yet")
             return "whole"
         if plan.reads_all:
             _log_whole(found.name, plan.reason)
@@ -225,7 +225,8 @@ class SnapshotHooks(Namespace):
         require_row_wise(plain.sql)
         tables = [each.relation for each in plain.mentions]
         if len(tables) != 1:
-            raise Refusal(snapshot_reasons.not_one_table(tables))
+            found = " and ".join(map(str, tables)) or "no table"
+            raise Refusal(f"it reads {found}, but must read exactly one table, once")
         return plain, tables[0]
 
     def _planned(self, found: SnapshotRun, target: BaseRelation) -> RunPlan | None:
@@ -235,7 +236,7 @@ class SnapshotHooks(Namespace):
         settings = value_settings(spark, *keys)
         refused = session_settings.refused_in({key: settings[key] for key in keys if key in settings})
         if refused:
-            _log_whole(found.name, snapshot_reasons.settings([each.key for each, _ in refused]))
+            _log_whole(found.name, f"the session sets {', '.join(each.key for each, _ in refused)}")
             return None
         if not is_as_committed(invocation.cuts, found.source):
             _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
@@ -282,7 +283,7 @@ class SnapshotHooks(Namespace):
         if current is not None:
             type_ = next(each.dtype for each in stored if each.name == names["dbt_valid_to"])
             if self._adapter.spark.rows(sql.not_current_sql(str(current), type_))[0][0]:
-                return snapshot_reasons.NOT_CURRENT
+                return "dbt_valid_to_current has a different value after it is stored in the table"
         return writer.reason_to_read_whole() or writer.reason_to_repeat()
 
     def _give_up(self, found: SnapshotRun, reason: str) -> None:

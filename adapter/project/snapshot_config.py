@@ -12,7 +12,6 @@ from typing import Any
 from dbt.adapters.base.column import Column
 
 from iceberg_incremental.explain import model_errors
-from iceberg_incremental.explain import snapshot_reasons as reasons
 from iceberg_incremental.query.row_wise import require_constant
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
@@ -88,26 +87,30 @@ def reason_of_config(node: Node, macros: Iterable[Any]) -> str | None:
     """
     config = node["config"]
     if not _may_be_incremental(node):
-        return reasons.SWITCHED_OFF
-    if config.get("strategy") not in STRATEGIES:
-        return reasons.strategy(config.get("strategy"))
-    if config.get("file_format") not in (None, "iceberg"):
-        return reasons.file_format(config.get("file_format"))
+        return "ip_incremental is false"
+    if (strategy := config.get("strategy")) not in STRATEGIES:
+        return f"its strategy is {strategy!r}"
+    if (file_format := config.get("file_format")) not in (None, "iceberg"):
+        return f"its file_format is {file_format!r}"
     if config.get("sql_header"):
-        return reasons.SQL_HEADER
+        return "it has a sql_header"
     if not unique_key_of(node):
-        return reasons.NO_UNIQUE_KEY
+        return "it has no unique_key"
     for name, value in _named(node):
         if _NAME.fullmatch(value) is None:
-            return reasons.not_a_column(name, value)
+            return _not_a_column(name, value)
     current = config.get("dbt_valid_to_current")
     if current is not None:
         try:
             require_constant(str(current))
         except Refusal as refusal:
-            return reasons.not_constant(refusal)
+            return f"dbt_valid_to_current has {refusal}"
     overridden = {f"{macro.package_name}.{macro.name}" for macro in macros if _is_override(macro)}
-    return reasons.overridden(overridden) if overridden else None
+    return f"dbt's macros for snapshots are overridden by {', '.join(sorted(overridden))}" if overridden else None
+
+
+def _not_a_column(config: str, text: str) -> str:
+    return f"{config} is {text!r}, which is not the name of a column as the query returns it"
 
 
 def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Column], valid_from: str) -> str | None:
@@ -120,20 +123,20 @@ def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Colu
     known = {**types, **{each.name: each.dtype for each in stored}}
     for name in lower:
         if lower.count(name) > 1:
-            return reasons.repeated_column(name)
+            return f"the query returns several columns named {name!r}"
     for config, value in _named(node):
         if plain_name(value) not in types:
-            return reasons.not_a_column(config, value)
+            return _not_a_column(config, value)
     for name in unique_key_of(node):
         if types[name] not in KEY_TYPES and not types[name].startswith("decimal"):
-            return reasons.key_type(name, types[name])
+            return f"the unique_key {name} is of type {types[name]}"
     compared = [(name, name) for name in types]
     compared += [(plain_name(value), valid_from) for config, value in _named(node) if config == "updated_at"]
     for one, other in compared:
         if types[one] != known.get(other):
-            return reasons.other_type(one, types[one], str(known.get(other)))
+            return f"{one} is {types[one]} in the query and {known.get(other)} in the table"
     if records_deletions(node) and known.get(valid_from) == "string":
-        return reasons.TEXT_AS_TIME
+        return "updated_at is text, which dbt converts to timestamps and back because hard_deletes is not ignore"
     return None
 
 

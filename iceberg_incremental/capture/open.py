@@ -134,7 +134,7 @@ def open_run(
     except ViewError:
         return replace(first, reason=rebuild_reasons.REPLACED_BY_A_VIEW)
     except NotIcebergError as error:
-        return replace(first, reason=rebuild_reasons.no_iceberg_table(error))
+        return replace(first, reason=f"first build: {error}")
     if history is None:
         return first
     clone = clone_of(history)
@@ -170,7 +170,7 @@ def _following(
     run, found = _without_snapshots(run, found)
     if found.checkpoint is None:
         if run.policy.on_missing_checkpoint is OnBreak.FULL_REFRESH:
-            return _rebuilt_by_policy(run, rebuild_reasons.no_checkpoint(run.name))
+            return _rebuilt_by_policy(run, f"{run.name} has no current checkpoint.")
         raise target_errors.missing_checkpoint(run.name, run.model, found, older_metadata_files(history.properties))
     if found.checkpoint.model != run.model:
         raise target_errors.other_model(run.name, run.model, found.checkpoint)
@@ -180,7 +180,7 @@ def _following(
     if change is None or run.policy.on_sql_change is not OnSqlChange.FAIL:
         reason = _calls_for_rebuild(checkpoint, cuts, run.policy, parents, run.reads)
         if reason is None and change is not None and run.policy.on_sql_change is OnSqlChange.FULL_REFRESH:
-            reason = rebuild_reasons.logic_changed(change.after)
+            reason = f"its logic has changed since run {change.after}."
         if reason is not None:
             return _rebuilt_by_policy(run, reason)
     require_same_order(run, checkpoint)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..errors import NotIcebergError
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
 from ..table.history import TableName
@@ -22,21 +21,6 @@ OTHER_WRITER = "another writer has changed rows of its table since its last run"
 OTHER_RELATION = "its SQL names a relation whose changes are not captured"
 
 
-def no_iceberg_table(error: NotIcebergError) -> str:
-    """A table with the target's name has another format."""
-    return f"first build: {error}"
-
-
-def no_checkpoint(target: TableName) -> str:
-    """A policy rebuilds a table that has no checkpoint."""
-    return f"{target} has no current checkpoint."
-
-
-def logic_changed(after: int) -> str:
-    """A policy rebuilds a table after a change of the model's logic."""
-    return f"its logic has changed since run {after}."
-
-
 def of_source(source: str, found: Break | Rewritten) -> str:
     """A policy rebuilds the model after a change in a source."""
     if isinstance(found, Break):
@@ -47,11 +31,6 @@ def of_source(source: str, found: Break | Rewritten) -> str:
 def other_definition(view: str) -> str:
     """A view that plain SQL reads was replaced, dropped or created."""
     return f"the definition of the view {view} has changed"
-
-
-def new_sources(sources: Collection[TableName]) -> str:
-    """Plain SQL reads sources that it has not read before."""
-    return f"its SQL did not read {', '.join(map(str, sources))} before"
 
 
 def other_table(altered: Collection[str]) -> str:

@@ -83,7 +83,7 @@ class SnapshotWriter:
         whole = f"select * from {self._source.states('').new}"
         changed = self._query(_rows_sql(inserted_sql(f"({whole})"), State.ADDED))
         alike = self._described(f"({self.query})") == self._described(f"({changed})")
-        return None if alike else snapshot_reasons.READ_DIFFERENTLY
+        return None if alike else "its SQL returns different columns for the changes of its table"
 
     def reason_to_repeat(self, keys: sql.ChangedKeys | None = None) -> str | None:
         """Why the next run must compare whole tables, given the keys of the query's rows. None if it need not.
@@ -150,7 +150,7 @@ class SnapshotWriter:
         (row,) = self._spark.rows(sql.versions_sql(staged, columns, self._view("open"), self.keys))
         found = sql.Versions(*(int(str(value)) for value in row))
         if found.total != found.distinct:
-            return snapshot_reasons.REPEATED_VERSIONS
+            return "two changes are for the same version of a row"
         reason = self.reason_to_repeat(self.keys) if found.known and self._makes_new_ids else None
         if reason is not None:
             return reason
