@@ -15,7 +15,7 @@ from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import RunPlan
-from iceberg_incremental.explain import model_errors, wording
+from iceberg_incremental.explain import model_errors
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.plan.policy import MATERIALIZATION, Policy, Strategy
 from iceberg_incremental.sql import plain_name
@@ -275,7 +275,7 @@ class Invocations:
         event_times = {table: parent["config"].get("event_time") for table, parent in nodes.items()}
         window = self._window()
         if window is not None and not config.get("event_time"):
-            logger.info(wording.not_of_window(model, window))
+            logger.info(f"{model} has no event_time: it continues from its checkpoint and does not reprocess {window}.")
             window = None
         scope, policy = self.jinja_scope(), self.policy(context.node)
         plan = open_run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
@@ -22,7 +22,7 @@ from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
 from ..project import partition_config, project_errors
-from ..project.captured_rows import SIGNED, Captured
+from ..project.captured_rows import SIGNED, Captured, Use
 from ..project.graph import Node
 from ..project.jinja import Macros, same_in_every_run
 from ..project.own_table import reads_itself
@@ -57,18 +57,40 @@ def require_lasting_results(
     if use is None:
         logger.debug(f"sqlglot cannot parse the SQL of {plan.model}, so it is not checked for aggregates of changes")
         return
-    if use.joined:
-        logger.warning(wording.joins_changes(plan.model, list(map(str, use.joined))))
-    if use.limited:
-        logger.warning(wording.limits_changes(plan.model, list(map(str, use.limited))))
-    if use.filters_type and policy.strategy is Strategy.APPLY_CHANGES:
-        logger.warning(wording.keeps_deleted(plan.model))
-    if use.watermark:
-        logger.warning(wording.skips_below_maximum(plan.model))
+    for doubt in _doubtful_uses(plan.model, use, policy.strategy):
+        logger.warning(doubt)
     if use.unsigned:
         raise project_errors.ignored_sign(plan.model, use.unsigned)
     if use.totals and not (may_total or use.reads_own_table):
         raise project_errors.aggregated_changes(plan.model, policy, use.totals)
+
+
+def _doubtful_uses(model: str, use: Use, strategy: Strategy) -> Iterator[str]:
+    """The warnings for SQL that reads only some of the captured changes, or only in some cases all of them."""
+    if use.joined:
+        yield (
+            f"{model} joins {' with '.join(map(str, use.joined))}. A row and its partner must arrive in the same run: "
+            "if one of them arrives later, no run finds both. To join new rows with all rows of the other table, read "
+            "it with ip_as_of(). To follow changes of both tables, use ip_changed_groups() with changes_of, or "
+            "incremental_strategy: auto."
+        )
+    if use.limited:
+        yield (
+            f"{model} has a LIMIT on the rows of {' and '.join(map(str, use.limited))}. No later run reads the other "
+            "rows. To read fewer rows in each run, set max_snapshots_per_run or max_bytes_per_run."
+        )
+    if use.filters_type and strategy is Strategy.APPLY_CHANGES:
+        yield (
+            f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes "
+            "needs all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
+            "incremental_strategy: merge and on_source_rewrite: upserts."
+        )
+    if use.watermark:
+        yield (
+            f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that "
+            "arrive late, with a lower value, are never read. Each run already reads only new rows: remove this "
+            "condition."
+        )
 
 
 def doubtful_result(plan: RunPlan, node: Node) -> str | None:
@@ -82,10 +104,19 @@ def doubtful_result(plan: RunPlan, node: Node) -> str | None:
     if strategy is Strategy.APPEND and plan.reads_whole_tables:
         return wording.appends_whole_tables(plan.model)
     if strategy is Strategy.MERGE and plan.reads_whole_tables:
-        return wording.merges_whole_tables(plan.model)
+        return (
+            f"{plan.model} reads its sources only with ip_as_of(), and incremental_strategy is merge. Rows that are "
+            "deleted in the sources remain in its table. To follow deletions, use incremental_strategy: auto without "
+            "macros, or materialized: table."
+        )
     only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
     if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):
-        return wording.overwrites_by_new_rows(plan.model)
+        return (
+            f"{plan.model} reads its sources only with ip_changes(), and incremental_strategy is insert_overwrite. A "
+            "partition with new rows loses its existing rows. To keep them, use append or merge, or read whole "
+            "partitions with ip_range() and ip_as_of(). If each partition arrives in one run, set "
+            "aggregates_of_changes: allow."
+        )
     return None
 
 
@@ -199,7 +230,11 @@ def _log(plan: RunPlan, node: Node) -> None:
     if (doubt := doubtful_result(plan, node)) is not None:
         logger.warning(doubt)
     if takes_changes_for_rows(str(node.get("raw_code")), plan.policy.strategy):
-        logger.warning(wording.ignores_change_type(plan.model))
+        logger.warning(
+            f"{plan.model} reads ip_changelog(), but its SQL does not use _change_type. Deleted rows and the old "
+            "versions of updated rows count as rows. To mirror the source, return _change_type and set "
+            "incremental_strategy: apply_changes. Otherwise, filter by _change_type."
+        )
     kept = older_metadata_files({} if plan.target is None else plan.target.properties)
     if kept < FEW_METADATA_FILES and not plan.passes_through:
         logger.warning(target_errors.keeps_few_metadata_files(plan.name, plan.model, kept))

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from iceberg_incremental.explain import wording
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.spelling import near_misses
 
@@ -44,7 +43,8 @@ def warnings(nodes: Sequence[Any], macros: Collection[str], own: Collection[str]
     ):
         for config in configs:
             if named := [str(node.unique_id) for node in ignoring if node.config.get(config)]:
-                yield wording.config_without_effect(config, named, reader)
+                more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+                yield f"{config} has no effect on {', '.join(named[:5])}{more}: only {reader} reads it."
 
 
 def _misspelt_configs(node: Any) -> dict[str, str]:

@@ -10,7 +10,8 @@ from typing import Any
 from iceberg_incremental.capture.logic_change import recorded_logic
 from iceberg_incremental.capture.run_plan import sequence_of
 from iceberg_incremental.capture.target_checkpoint import target_checkpoint
-from iceberg_incremental.explain import source_errors, staging_errors, target_errors, wording
+from iceberg_incremental.explain import source_errors, staging_errors, target_errors
+from iceberg_incremental.explain.wording import command, described, short, skips
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy, Strategy
 from iceberg_incremental.plan.ranges import position_at
@@ -71,7 +72,10 @@ def set_checkpoint(
         checkpoint = replace(
             checkpoint, logic=recorded_logic(accepted, None, {} if checkpoint.logic is None else checkpoint.logic.types)
         )
-    said = [wording.checkpoint_set(name, checkpoint)]
+    said = [
+        f"{name} continues as epoch {checkpoint.epoch} of {checkpoint.model}. The next run reads the commits after:"
+    ]
+    said += [f"  {source}: {described(position)}" for source, position in checkpoint.sources.items()]
     if accepted is not None:
         said.append(f"All rows of {name} now count as written by the current logic of {checkpoint.model}.")
     said += _consequences(reader, checkpoint, known, policy.strategy)
@@ -84,16 +88,25 @@ def _consequences(
 ) -> Iterator[str]:
     """What the next run does at the new positions."""
     if strategy is Strategy.AUTO:
-        yield wording.replaces_all_next(checkpoint.model)
+        yield (
+            f"The next run of {short(checkpoint.model)} replaces all rows, since they may not match the new positions."
+        )
         return
     present = known.checkpoint or known.unproven
     for source, before in ({} if present is None else present.sources).items():
         now = checkpoint.sources[source]
         if _is_back(now, before):
             if strategy is Strategy.APPEND:
-                yield wording.reads_again(checkpoint.model, source, before)
+                back = command(
+                    "ip_set_checkpoint", model=short(checkpoint.model), source=source, snapshot_id=before.snapshot_id
+                )
+                yield (
+                    f"This is before {described(before)} of {source}, which the model has already read. The next run "
+                    "reads the rows in between again and appends them, so delete them from the table first. To undo "
+                    f"this: `{back}`"
+                )
         elif now.snapshot_id != before.snapshot_id:
-            yield wording.skips(checkpoint.model, source, before, _skipped(reader, source, before, now))
+            yield skips(checkpoint.model, source, before, _skipped(reader, source, before, now))
 
 
 def _require_sound(target: History, model: str, known: CheckpointState) -> None:

@@ -228,7 +228,11 @@ def _capture(catalogs: JobCatalogs, given: argparse.Namespace) -> dict[str, Any]
     before = () if run.captured_from is None else run.captured_from.sources
     dropped = [] if run.checkpoint is None else [each for each in before if each not in run.checkpoint.sources]
     if dropped:
-        _say(wording.left_out(run.name, dropped))
+        _say(
+            f"The last run of {run.name} also read {', '.join(dropped)}, but this run does not. Its commit removes "
+            "that position, so a later run that reads the source again must rebuild the table. To keep the position, "
+            "abort and capture with all sources."
+        )
     return documents.of_capture(catalogs, request, run, plan, cuts)
 
 

@@ -6,13 +6,11 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..errors import IncrementalError, message
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
-from ..plan.event_window import EventWindow
 from ..plan.ranges import Nothing, Range, Windowed
 from ..quantities import counted, instant, rows_text, size_text
-from ..table.checkpoint import Checkpoint, Position
+from ..table.checkpoint import Position
 from ..table.commits import Effect, added, effect
 from ..table.history import Snapshot, TableName
 from .caller import by_caller, is_dbt
@@ -44,21 +42,6 @@ def captured(ranges: Iterable[Range], readings: Mapping[TableName, str]) -> str:
 def keys_compared(snapshot: str, keys: int) -> str:
     """The log line of a dbt snapshot whose run compares only some keys."""
     return f"{snapshot}: compares the rows of {counted(keys, 'changed key')}"
-
-
-def left_out(name: str, sources: Iterable[str]) -> str:
-    """The warning that a run does not read all sources of the previous run, and drops their positions."""
-    listed = ", ".join(sources)
-    return (
-        f"The last run of {name} also read {listed}, but this run does not. Its commit removes that position, so a "
-        "later run that reads the source again must rebuild the table. To keep the position, abort and capture with "
-        "all sources."
-    )
-
-
-def not_of_window(model: str, window: EventWindow) -> str:
-    """The log line of a model without event_time in an invocation with an event-time window."""
-    return f"{model} has no event_time: it continues from its checkpoint and does not reprocess {window}."
 
 
 def _contents(planned: Range, reading: str | None) -> str:
@@ -163,24 +146,6 @@ def set_checkpoint_ways(condition: str, commands: str) -> list[str]:
     return [f"{condition}: {commands}"] if is_dbt() else []
 
 
-def checkpoint_set(target: TableName, checkpoint: Checkpoint) -> str:
-    """The report of ``ip_set_checkpoint``."""
-    positions = "\n".join(f"  {source}: {described(position)}" for source, position in checkpoint.sources.items())
-    return (
-        f"{target} continues as epoch {checkpoint.epoch} of {checkpoint.model}. The next run reads the commits "
-        f"after:\n{positions}"
-    )
-
-
-def reads_again(model: str, source: str, before: Position) -> str:
-    """The warning that a model without a key was set back, and will append rows that its table already has."""
-    back = command("ip_set_checkpoint", model=short(model), source=source, snapshot_id=before.snapshot_id)
-    return (
-        f"This is before {described(before)} of {source}, which the model has already read. The next run reads the "
-        f"rows in between again and appends them, so delete them from the table first. To undo this: `{back}`"
-    )
-
-
 def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot] | None) -> str:
     """The report of ``ip_set_checkpoint`` for a position that was moved forward.
 
@@ -206,42 +171,6 @@ def skips(model: str, source: str, before: Position, commits: Sequence[Snapshot]
     )
 
 
-def replaces_all_next(model: str) -> str:
-    """The report of ``ip_set_checkpoint`` for a model with the strategy ``auto``."""
-    return f"The next run of {short(model)} replaces all rows, since they may not match the new positions."
-
-
-def hold_failed(source: TableName, model: str, error: IncrementalError) -> str:
-    """The warning that a source's tag could not be created or dropped."""
-    return message(
-        f"{model} does not hold its position in {source}.",
-        expected="a tag in the source, since `hold_source` is set.",
-        found=error.msg.strip(),
-        fix="allow dbt's user to alter this table, or remove `hold_source`. This run continues. Without the tag, an "
-        "expiry of the source's snapshots can remove commits that have not been read yet. The next run then reports "
-        "this.",
-    )
-
-
-def clone_left(clone: TableName, statements: Sequence[str], error: IncrementalError) -> str:
-    """The warning that a failed clone may leave something. ``statements``: those that remove it."""
-    return message(
-        f"The clone {clone} failed, and what it created may remain.",
-        found=error.msg.strip(),
-        fix=f"if {clone} is not complete, run {'; '.join(f'`{each}`' for each in statements)}. Otherwise, files of "
-        "the cloned table are kept until the branch expires.",
-    )
-
-
-def ignores_change_type(model: str) -> str:
-    """The warning that a model ignores _change_type, and treats each row of a changelog as a row of the source."""
-    return (
-        f"{model} reads ip_changelog(), but its SQL does not use _change_type. Deleted rows and the old versions of "
-        "updated rows count as rows. To mirror the source, return _change_type and set incremental_strategy: "
-        "apply_changes. Otherwise, filter by _change_type."
-    )
-
-
 def appends_whole_tables(model: str) -> str:
     """The warning that a model or job appends all rows of its sources in each run."""
     in_job = "as_of(), and appends", "run.changes()", "start it with job.run(full_refresh=True)"
@@ -251,64 +180,6 @@ def appends_whole_tables(model: str) -> str:
         f"{model} reads its sources only with {how}. Each run with new commits appends all rows of the sources again. "
         f"To append only the new rows, read the source with {new}. To replace all rows in each run, {whole}."
     )
-
-
-def joins_changes(model: str, captured: Sequence[str]) -> str:
-    """The warning that a model joins or compares the changes of several tables with each other."""
-    return (
-        f"{model} joins {' with '.join(captured)}. A row and its partner must arrive in the same run: if one of them "
-        "arrives later, no run finds both. To join new rows with all rows of the other table, read it with ip_as_of(). "
-        "To follow changes of both tables, use ip_changed_groups() with changes_of, or incremental_strategy: auto."
-    )
-
-
-def limits_changes(model: str, captured: Sequence[str]) -> str:
-    """The warning that a model reads only some of the rows of a capture."""
-    return (
-        f"{model} has a LIMIT on the rows of {' and '.join(captured)}. No later run reads the other rows. To read "
-        "fewer rows in each run, set max_snapshots_per_run or max_bytes_per_run."
-    )
-
-
-def skips_below_maximum(model: str) -> str:
-    """The warning that a model has a watermark beside a capture."""
-    return (
-        f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that "
-        "arrive late, with a lower value, are never read. Each run already reads only new rows: remove this condition."
-    )
-
-
-def merges_whole_tables(model: str) -> str:
-    """The warning that rows of a model's table remain although they were deleted in its sources."""
-    return (
-        f"{model} reads its sources only with ip_as_of(), and incremental_strategy is merge. Rows that are deleted in "
-        "the sources remain in its table. To follow deletions, use incremental_strategy: auto without macros, or "
-        "materialized: table."
-    )
-
-
-def keeps_deleted(model: str) -> str:
-    """The warning that deletions of a changelog are not applied."""
-    return (
-        f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes "
-        "needs all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
-        "incremental_strategy: merge and on_source_rewrite: upserts."
-    )
-
-
-def overwrites_by_new_rows(model: str) -> str:
-    """The warning that new rows replace whole partitions."""
-    return (
-        f"{model} reads its sources only with ip_changes(), and incremental_strategy is insert_overwrite. A partition "
-        "with new rows loses its existing rows. To keep them, use append or merge, or read whole partitions with "
-        "ip_range() and ip_as_of(). If each partition arrives in one run, set aggregates_of_changes: allow."
-    )
-
-
-def config_without_effect(config: str, models: Sequence[str], reader: str) -> str:
-    """The warning that models set a config that they do not read. ``reader``: the config of the models that read it."""
-    more = f" and {len(models) - 5} more" if len(models) > 5 else ""
-    return f"{config} has no effect on {', '.join(models[:5])}{more}: only {reader} reads it."
 
 
 def reason_text(broken: Break) -> str:

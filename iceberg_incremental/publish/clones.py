@@ -18,8 +18,8 @@ from datetime import timedelta
 from typing import Any
 
 from ..capture.target_checkpoint import target_checkpoint
-from ..errors import CheckpointError, IncrementalError, NotIcebergError, StatementError
-from ..explain import catalog_errors, clone_errors, wording
+from ..errors import CheckpointError, IncrementalError, NotIcebergError, StatementError, message
+from ..explain import catalog_errors, clone_errors
 from ..maintenance.folders import listed_with
 from ..metadata import MetadataReader
 from ..spark.port import Spark
@@ -121,7 +121,14 @@ class CloneMaker:
                 retry_conflicts(self._spark.send, drops[0])
                 del drops[0]
         except IncrementalError as error:
-            logger.warning(wording.clone_left(attempt.clone, drops, error))
+            logger.warning(
+                message(
+                    f"The clone {attempt.clone} failed, and what it created may remain.",
+                    found=error.msg.strip(),
+                    fix=f"if {attempt.clone} is not complete, run {'; '.join(f'`{each}`' for each in drops)}. "
+                    "Otherwise, files of the cloned table are kept until the branch expires.",
+                )
+            )
 
     def _is_listed(self, table: TableName) -> bool:
         return any(str(row[1]).lower() == table.name.lower() for row in self._tables_beside(table))

@@ -12,8 +12,8 @@ from datetime import timedelta
 
 from ..capture.run import Run
 from ..capture.run_plan import Action
-from ..errors import IncrementalError, NotKeptError
-from ..explain import catalog_errors, wording
+from ..errors import IncrementalError, NotKeptError, message
+from ..explain import catalog_errors
 from ..metadata import MetadataReader
 from ..spark.port import Spark
 from ..sql import sql_name
@@ -130,4 +130,13 @@ class SourceHolds:
         except NotKeptError as error:
             logger.warning(error.msg)
         except IncrementalError as error:
-            logger.warning(wording.hold_failed(source, self._run.plan.model, error))
+            logger.warning(
+                message(
+                    f"{self._run.plan.model} does not hold its position in {source}.",
+                    expected="a tag in the source, since `hold_source` is set.",
+                    found=error.msg.strip(),
+                    fix="allow dbt's user to alter this table, or remove `hold_source`. This run continues. Without "
+                    "the tag, an expiry of the source's snapshots can remove commits that have not been read yet. The "
+                    "next run then reports this.",
+                )
+            )
