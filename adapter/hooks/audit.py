@@ -56,10 +56,15 @@ class AuditHooks(Namespace):
             return
         later, tests = built_at_any_time(graph, plan.model, selected), list(generic_tests_of(graph, plan.model))
         if not tests and plan.is_rebuild:
-            logger.warning(hook_errors.nothing_to_audit(plan.model))
+            logger.warning(
+                f"{plan.model} sets audit, but no generic test can run on its rows before they are published. Add "
+                "tests such as unique or not_null to the model's YAML. Singular tests are left to dbt test."
+            )
         for test in tests:
             if (reason := _not_in_a_run(test, graph, later)) is not None:
-                logger.info(hook_errors.left_out(plan.model, test, reason))
+                logger.info(
+                    f"{test.name} is not part of the audit of {plan.model}, because {reason}. dbt test runs it."
+                )
                 continue
             try:
                 arguments = rendered(test, graph, lambda each: self._relation_of(plan, graph, each, selected), render)
@@ -106,7 +111,9 @@ class AuditHooks(Namespace):
                 now = self._adapter.metadata_reader().load(found.run.plan.name)
                 if now is None or now.current_snapshot_id != published.snapshot_id:
                     return None
-                logger.info(hook_errors.known(audit, published.snapshot_id))
+                logger.info(
+                    f"{audit.test.name} already ran on snapshot {published.snapshot_id} in the model's audit: skipped."
+                )
                 return {"failures": audit.failures, "warns": audit.verdict == WARN}
         return None
 
@@ -137,7 +144,10 @@ class AuditHooks(Namespace):
             raise hook_errors.audit_failed(plan.model, failed)
         for audit in found.audits:
             if audit.verdict == WARN:
-                logger.warning(hook_errors.warned(plan.model, audit))
+                logger.warning(
+                    f"The audit of {plan.model} warns: {audit.test.name}: {audit.failures} found, warn_if "
+                    f"{audit.test.warn_if}. The rows are published."
+                )
 
     def _require_own(self, plan: RunPlan, table: TableName) -> None:
         """Raise ConfigError if a table with the name of the audit table was not created by an audit."""

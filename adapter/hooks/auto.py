@@ -312,7 +312,11 @@ class AutoHooks(Namespace):
         if is_read_alike(spark, kept, {} if found.plain is None else found.plain.renamed):
             return True
         if reads_no_others(spark, kept):
-            logger.info(plain_sql_errors.read_differently(model))
+            logger.info(
+                f"{model}: each change of a source replaces all rows, because Spark and sqlglot, the parser of this "
+                "package, interpret its SQL differently. To update only the affected rows: qualify each column with "
+                "the alias of its relation, add an alias to each computed column, and write explicit casts"
+            )
         else:
             self._note(found, plain_sql_errors.reads_others(model, map(str, kept.reading.tables.values())))
         note_no_update_method(found)

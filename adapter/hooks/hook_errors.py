@@ -14,7 +14,9 @@ from ..project.data_tests import Audit, DataTest
 
 def audit_failed(model: str, audits: Sequence[Audit]) -> AuditError:
     """Data tests with severity ``error`` failed on the rows that a run was about to publish."""
-    lines = "".join(f"\n    - {_found(audit)}, error_if {audit.test.error_if}" for audit in audits)
+    lines = "".join(
+        f"\n    - {audit.test.name}: {audit.failures} found, error_if {audit.test.error_if}" for audit in audits
+    )
     return AuditError(
         f"The new rows of {model} were not published: its data tests failed on them.",
         expected="rows that pass the model's generic tests before anyone can read them, since `audit` is true.",
@@ -38,11 +40,6 @@ def audit_test_failed_to_run(model: str, test: DataTest, error: str) -> AuditErr
     ).named("audit-test-failed-to-run")
 
 
-def warned(model: str, audit: Audit) -> str:
-    """The warning for a test that found rows but does not prevent the publication."""
-    return f"The audit of {model} warns: {_found(audit)}, warn_if {audit.test.warn_if}. The rows are published."
-
-
 def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
     """Another table has the name of the table in which the rows of a rebuild are audited."""
     return ConfigError(
@@ -50,28 +47,6 @@ def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
         expected="no table of this name, or the table of an earlier audit of the model.",
         fix="rename that table, or set a different alias for the model.",
     ).named("audit-table-in-the-way")
-
-
-def left_out(model: str, test: DataTest, reason: str) -> str:
-    """The log line for a test that cannot run as part of a model's audit."""
-    return f"{test.name} is not part of the audit of {model}, because {reason}. dbt test runs it."
-
-
-def nothing_to_audit(model: str) -> str:
-    """The warning that no test runs on a model's rows before they are published."""
-    return (
-        f"{model} sets audit, but no generic test can run on its rows before they are published. Add tests such as "
-        "unique or not_null to the model's YAML. Singular tests are left to dbt test."
-    )
-
-
-def known(audit: Audit, snapshot_id: int) -> str:
-    """The log line for a test that does not need to run again."""
-    return f"{audit.test.name} already ran on snapshot {snapshot_id} in the model's audit: skipped."
-
-
-def _found(audit: Audit) -> str:
-    return f"{audit.test.name}: {audit.failures} found"
 
 
 def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigError:

@@ -18,6 +18,7 @@ from iceberg_incremental.metadata.spark_reader import SparkReader
 from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
 from iceberg_incremental.plan.versions_config import HistoryConfig
+from iceberg_incremental.quantities import counted
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.clone import clone_of
 from iceberg_incremental.table.history import History, TableName
@@ -168,7 +169,10 @@ class HistoryHooks(Namespace):
     def _log_dropped(self, model: str, table: TableName) -> None:
         ((versions,),) = self._adapter.spark.rows(f"select count(*) from {table.sql}")
         if versions:
-            logger.warning(history_errors.dropping(model, table, int(versions)))
+            logger.warning(
+                f"{model} is rebuilt without its history: {counted(int(versions), 'version')} of {table} are dropped, "
+                "as requested."
+            )
 
     def _config(self, node: Node) -> HistoryConfig:
         config = self._plan(node).policy.history

@@ -13,7 +13,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.lateness import lateness
 from iceberg_incremental.capture.run_plan import Action
-from iceberg_incremental.explain import column_errors, history_errors, model_errors, target_errors
+from iceberg_incremental.explain import history_errors, model_errors, target_errors
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
@@ -123,7 +123,10 @@ class WriteHooks(Namespace):
             altered: list[Column] = altered_columns(changes, columns)
             replacement_of(plan, altered)
         if changes.passed_over:
-            logger.info(column_errors.passed_over(table, model, changes.passed_over))
+            logger.info(
+                f"{model} returns {', '.join(changes.passed_over)}, which {table} does not have. These values are not "
+                "written, since on_schema_change is 'ignore'. To add new columns, set it to append_new_columns."
+            )
         return changes
 
     def _partition_fields(self, node: Node, target: BaseRelation) -> Sequence[str]:

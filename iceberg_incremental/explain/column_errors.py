@@ -208,14 +208,6 @@ def out_of_sync(
     ).named("out-of-sync")
 
 
-def passed_over(target: TableName, model: str, added: Sequence[str]) -> str:
-    """The log line for columns that the table lacks, under ``on_schema_change: ignore``."""
-    return (
-        f"{model} returns {', '.join(added)}, which {target} does not have. These values are not written, since "
-        "on_schema_change is 'ignore'. To add new columns, set it to append_new_columns."
-    )
-
-
 def _configured(names: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{config} {name}" for config, name in names)
 

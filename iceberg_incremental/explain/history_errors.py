@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import CheckpointError, ConfigError, DuplicateKeyError, SequenceError
-from ..quantities import counted
 from ..table.history import TableName
 from .wording import ANOTHER_HISTORY, command, full_refresh, short
 
@@ -220,10 +219,3 @@ def drops_columns(model: str, columns: Sequence[str]) -> ConfigError:
         fix="set on_schema_change to append_new_columns, which sets the column to NULL in new versions, or drop the "
         "column with ALTER TABLE.",
     ).named("drops-columns")
-
-
-def dropping(model: str, table: TableName, versions: int) -> str:
-    """The warning of a run that drops the existing versions of a history."""
-    return (
-        f"{model} is rebuilt without its history: {counted(versions, 'version')} of {table} are dropped, as requested."
-    )

@@ -74,12 +74,3 @@ def reads_others(model: str, known: Iterable[str]) -> NotIncrementalError:
         "of tables and views; or set on_not_incremental to 'full_refresh', which rebuilds the table when a source has "
         "changed.",
     ).named("reads-others")
-
-
-def read_differently(model: str) -> str:
-    """The log line for SQL that Spark and this package interpret differently, so that all rows are replaced."""
-    return (
-        f"{model}: each change of a source replaces all rows, because Spark and sqlglot, the parser of this package, "
-        "interpret its SQL differently. To update only the affected rows: qualify each column with the alias of its "
-        "relation, add an alias to each computed column, and write explicit casts"
-    )

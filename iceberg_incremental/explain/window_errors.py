@@ -81,14 +81,6 @@ def no_event_time(source: TableName, model: str) -> ConfigError:
     ).named("no-event-time")
 
 
-def outside_window(window: EventWindow, event_time: str) -> str:
-    """The message for a model that returns rows outside the event-time window."""
-    return (
-        f"The model returns rows with {event_time} outside the window {window}, which would replace a whole partition "
-        "with a part of its rows"
-    )
-
-
 def window_is_gone(source: TableName, model: str, position: Position) -> HistoryBreakError:
     """The source snapshot at which the event-time window must be read no longer exists."""
     return HistoryBreakError(

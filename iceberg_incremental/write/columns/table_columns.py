@@ -327,7 +327,10 @@ def overwriting_values(
     if not holds_whole_partitions(window, partition_by, plain_name(event_time)):
         raise window_errors.window_cuts_partitions(window, model, event_time, partition_by)
     values = {column.name: sql_name(column.name) for column in columns}
-    outside = sql_string(window_errors.outside_window(window, event_time))
+    outside = sql_string(
+        f"The model returns rows with {event_time} outside the window {window}, which would replace a whole partition "
+        "with a part of its rows"
+    )
     (name,) = key_columns(columns, event_time, config="event_time")
     inside = inside_sql(window, event_time)
     values[name] = f"case when {inside} then {values[name]} else raise_error({outside}) end as {values[name]}"
