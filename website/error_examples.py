@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from dbt.adapters.spark_iceberg.hooks.reads import READS
-from dbt.adapters.spark_iceberg.project.captured_rows import Captured, Total
+from dbt.adapters.spark_iceberg.project.captured import Captured, Total
 from dbt.adapters.spark_iceberg.project.data_tests import Audit, DataTest
 from dbt.adapters.spark_iceberg.status.ledger import Finding, Line
 from iceberg_incremental import explain

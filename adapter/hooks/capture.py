@@ -17,7 +17,7 @@ from iceberg_incremental.expose.value_range import PARSED, ValueRange
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import PER_COMMIT
 
-from ..project.captured_rows import Captured
+from ..project.captured import Captured
 from ..project.model_config import CONFIGS
 from .invocation import ModelContext, ModelRun, Namespace
 from .reads import ARGUMENTS, READS, relations_in

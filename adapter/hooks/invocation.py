@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from iceberg_incremental.capture.cuts import Cuts
+from iceberg_incremental.capture.dbt_snapshot import CODE
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import RunPlan
@@ -24,7 +26,7 @@ from iceberg_incremental.table.history import TableName
 from iceberg_incremental.write.strategies.statement import Statement
 
 from ..project import graph as project
-from ..project.captured_rows import Captured
+from ..project.captured import Captured
 from ..project.conditional_reads import reads_of
 from ..project.data_tests import Audit
 from ..project.graph import Node
@@ -34,18 +36,10 @@ from ..project.model_logic import logic_of
 from .adapter import Adapter, TablesInUse
 
 if TYPE_CHECKING:
+    from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
+
     from ..project.auto_sql import AutoSql
 
-
-from collections.abc import Collection
-from typing import Any
-
-from dbt.adapters.base import BaseRelation
-
-from iceberg_incremental.capture.dbt_snapshot import CODE
-from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
-
-from ..project.auto_sql import AutoSql
 
 _WITHOUT_RUNS = ("compile", "generate")
 """The commands that compile models without running them."""

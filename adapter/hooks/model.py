@@ -22,7 +22,7 @@ from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
 from ..project import partition_config, project_errors
-from ..project.captured_rows import SIGNED, Captured, Use
+from ..project.captured import SIGNED, Captured, Use
 from ..project.graph import Node
 from ..project.jinja import Macros, same_in_every_run
 from ..project.own_table import reads_itself

@@ -29,7 +29,7 @@ from iceberg_incremental.write.auto.read_alike import value_settings
 from iceberg_incremental.write.versions import dbt_snapshot as sql
 from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 
-from ..project import snapshot_config
+from ..project import snapshot_config, snapshot_logic
 from ..project.auto_sql import AutoSql
 from ..project.graph import Node, parents_of
 from . import report
@@ -72,7 +72,7 @@ class SnapshotHooks(Namespace):
             except IncrementalError as error:
                 reason = _first_line(error)
             else:
-                code = snapshot_config.code_digest(model.node, model.graph, self._invocations.jinja_scope())
+                code = snapshot_logic.code_digest(model.node, model.graph, self._invocations.jinja_scope())
                 self._runs[model.unique_id] = SnapshotRun(model.node, plain, source, compiled_code, names, code)
         if reason is not None:
             _log_whole(model.unique_id, reason)
@@ -253,7 +253,7 @@ class SnapshotHooks(Namespace):
             unique_key=snapshot_config.unique_key_of(found.node),
             invocation_id=invocation.invocation_id,
             source=found.source,
-            logic=snapshot_config.logic_of(found.node, *parts),
+            logic=snapshot_logic.logic_of(found.node, *parts),
         )
 
     def _writer(self, found: SnapshotRun, plan: RunPlan) -> SnapshotWriter:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
+
+from .facts import Parent
 
 if TYPE_CHECKING:
     from ..hooks.adapter import Adapter
@@ -16,11 +19,6 @@ if TYPE_CHECKING:
     from .listener import Listener
     from .recorder import Settings
 
-
-from collections.abc import Mapping
-from importlib.util import find_spec
-
-from .facts import Parent
 
 _FILE = "openlineage.yml"
 _NAMESPACE = "dbt"

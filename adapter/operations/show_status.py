@@ -30,7 +30,7 @@ from ..project.conditional_reads import reads_of
 from ..project.jinja import JinjaScope
 from ..project.model_config import policy_of
 from ..project.model_logic import logic_of
-from ..project.snapshot_config import code_digest
+from ..project.snapshot_logic import code_digest
 from ..status.last_command import FILE, last_command
 from ..status.model_status import ModelStatus, SourceStatus, as_text, source_status, status_of_source
 from ..status.project_status import ProjectStatus, as_json, see

@@ -10,7 +10,7 @@ from iceberg_incremental.explain.wording import argument, calls
 from iceberg_incremental.plan.policy import MATERIALIZATION, Policy, Strategy
 from iceberg_incremental.table.history import TableName
 
-from .captured_rows import Captured, Total
+from .captured import Captured, Total
 
 
 def not_one_model(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.base.column import Column
@@ -17,9 +14,7 @@ from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.write.versions.dbt_snapshot import KEY_TYPES, Columns
 
-from . import model_logic
 from .graph import Node
-from .jinja import JinjaScope
 
 STRATEGIES = ("check", "timestamp")
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
@@ -179,48 +174,3 @@ def _columns(value: object) -> tuple[str, ...]:
 def _is_override(macro: Any) -> bool:
     """Whether a macro of a project or package overrides one of dbt's macros, by its name or by dispatch."""
     return macro.package_name not in _OWN_PACKAGES and macro.name.rpartition("__")[2] in _MACROS
-
-
-_DECIDING = (
-    "strategy", "unique_key", "check_cols", "updated_at", "hard_deletes", "invalidate_hard_deletes",
-    "dbt_valid_to_current", "snapshot_meta_column_names",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class SnapshotLogic:
-    """A fingerprint of everything that determines a snapshot's rows. Implements ``capture.logic_change.Logic``."""
-
-    fingerprint: str
-
-    def encoded(self) -> str | None:
-        """None, because the fingerprint is sufficient."""
-        return None
-
-    def is_comparable(self, fingerprint: str) -> bool:
-        """Always true."""
-        return True
-
-    def differences_since(self, recorded: str | None, fingerprint: str) -> Sequence[str]:
-        """Always empty, because differences are unknown."""
-        return ()
-
-
-def logic_of(node: Node, *parts: str) -> SnapshotLogic:
-    """The logic of a snapshot. ``parts``: its SQL, and the settings and versions that affect its interpretation."""
-    config = {key: _without_nulls(node["config"].get(key)) for key in _DECIDING}
-    text = json.dumps([config, *parts], sort_keys=True, default=str)
-    return SnapshotLogic(hashlib.sha256(text.encode()).hexdigest()[:32])
-
-
-def _without_nulls(value: object) -> object:
-    """A value of a config. dbt omits the nested configs that are not set in some of its commands."""
-    return {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
-
-
-def code_digest(node: Node, graph: Mapping[str, Any], scope: JinjaScope) -> str:
-    """A digest of a snapshot's code with its macros and variables, and of its config. Formatting does not count.
-
-    ``graph``: dbt's graph.
-    """
-    return logic_of(node, model_logic.logic_of(node, graph, scope).fingerprint).fingerprint

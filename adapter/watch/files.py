@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dbt.config.runtime import RuntimeConfig
-
-
 import json
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..project.graph import Node, parent_ids
 from ..project.jinja import JinjaScope
 from ..project.model_logic import logic_of
+
+if TYPE_CHECKING:
+    from dbt.config.runtime import RuntimeConfig
+
 
 Stamps = Mapping[str, tuple[int, int]]
 """The modification time in nanoseconds since 1970, and the size in bytes, by path."""

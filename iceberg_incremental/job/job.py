@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..capture.cuts import Cuts
 from ..capture.next_run import NextRun, next_run
-from ..capture.open import open_run
-from ..capture.run_plan import RunPlan
+from ..capture.open import open_run, require_same_order
+from ..capture.run import Run
+from ..capture.run_plan import Action, RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import IncrementalError
-from ..explain import job_errors
+from ..explain import job_errors, wording
 from ..explain.caller import Caller, called_by
-from ..metadata import MetadataReader
-from ..metadata.open import open_reader
-from ..spark.session import SessionSpark
-from ..table.history import TableName
-from . import options
-from .output import TableOptions
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-import logging
-import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from ..capture.open import require_same_order
-from ..capture.run import Run
-from ..capture.run_plan import Action
-from ..explain import wording
 from ..expose.captures import Captures
 from ..expose.value_range import ValueRange
+from ..metadata import MetadataReader
+from ..metadata.open import open_reader
 from ..plan.policy import Strategy
 from ..plan.ranges import PER_RANGE
 from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
 from ..spark.port import require_settings
+from ..spark.session import SessionSpark
+from ..table.history import TableName
 from ..write.writer import Writer
-from .output import Output
+from . import options
+from .output import Output, TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotIcebergError, ViewError
 from ..explain import metadata_errors
 from ..table.history import TableName
+from .files import exists, local_path, read_bytes
+from .table_metadata import parse
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -17,12 +21,6 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.view import View
 
-
-import re
-from pathlib import Path
-
-from .files import exists, local_path, read_bytes
-from .table_metadata import parse
 
 _HEADS = {"snapshot-loading-mode": "refs"}
 """Makes a REST catalog return only the snapshots of branches and tags. Other types of catalogs ignore it."""

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..table.history import TableName
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def java_class(session: SparkSession, name: str) -> Any:

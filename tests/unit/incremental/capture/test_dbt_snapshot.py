@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.snapshot_config import SnapshotLogic
+from dbt.adapters.spark_iceberg.project.snapshot_logic import SnapshotLogic
 from iceberg_incremental.capture.cuts import Cuts
 from iceberg_incremental.capture.dbt_snapshot import (
     CODE,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.captured_rows import Captured, use_of
+from dbt.adapters.spark_iceberg.project.captured import Captured
+from dbt.adapters.spark_iceberg.project.captured_rows import use_of
 from iceberg_incremental.table.history import TableName
 
 EVENTS, PLANS, OWN = (TableName("lake", "ops", name) for name in ("events", "plans", "sums"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from dbt.adapters.spark_iceberg.project import snapshot_config as config
-from dbt.adapters.spark_iceberg.project.snapshot_config import logic_of
+from dbt.adapters.spark_iceberg.project.snapshot_logic import logic_of
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergColumn
 
 
