@@ -241,6 +241,7 @@ class PlainPipeline:
             statements = [f"rename column {old} to {new}" for old, new in renames]
         elif columns and len(found) > 1:
             name, type_ = chance.choice(columns)
+            type_ = "timestamp_ltz" if type_ == "timestamp" else type_  # with spark.sql.timestampType: TIMESTAMP_NTZ
             statements = [f"drop column `{name}`", f"add column `{name}` {type_}"]
         else:
             return
