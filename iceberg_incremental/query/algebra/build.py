@@ -374,7 +374,8 @@ class Builder(Expressions):
             without = {each.name.lower() for each in star.args.get("except_") or ()}
             return [(name, value.copy()) for name, value in visible if name.lower() not in without]
         inner = node.unalias()
-        name = node.alias or (inner.name if isinstance(inner, exp.Column) else "")
+        named = inner.unnest()
+        name = node.alias or (named.name if isinstance(named, exp.Column) else "")
         if isinstance(inner, exp.Dot) and not node.alias:
             name = inner.expression.name
         return [(name or f"_col_{number}", self._value(inner, scope))]

@@ -43,6 +43,9 @@ def test_only_queries_with_qualify_are_written_again() -> None:
 
 
 QUALIFIED = {
+    "select distinct (k) from db.a order by k": (
+        "select distinct (`ip_t0`.`k`) as `k` from `lake`.`db`.`a` as `ip_t0` order by `k`"
+    ),
     "select k from db.a join db.b using (k)": (
         "select `ip_t0`.`k` from `lake`.`db`.`a` as `ip_t0` join `lake`.`db`.`b` as `ip_t1` on "
         "`ip_t0`.`k` = `ip_t1`.`k`"
