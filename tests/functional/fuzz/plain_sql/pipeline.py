@@ -408,18 +408,19 @@ class PlainPipeline:
 
 
 class _Settings:
-    """Settings of the session in which steps and comparisons run."""
+    """Settings of the session in which steps and comparisons run. The profile's own values are restored at the end."""
 
     def __init__(self, shop: Shop, values: Mapping[str, str]) -> None:
         self.shop, self.values = shop, values
+        self._before = {key: shop.session.conf.get(key, None) for key in values}
 
     def __enter__(self) -> None:
         for key, value in self.values.items():
             self.shop.sql(f"set {key} = {value}")
 
     def __exit__(self, *_: object) -> None:
-        for key in self.values:
-            self.shop.sql(f"reset {key}")
+        for key, value in self._before.items():
+            self.shop.sql(f"reset {key}" if value is None else f"set {key} = {value}")
 
 
 def reason_of(message: str) -> str:
