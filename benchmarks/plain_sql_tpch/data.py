@@ -17,7 +17,7 @@ from ..lake import CATALOG, RAW, Lake
 from ..merged import by_hand
 from ..merged.cases import DEFAULT_LAYOUT, properties
 
-_QUERIES = Path(__file__).parent / "queries"
+QUERIES = Path(__file__).parent / "queries"
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,7 @@ _ORDERS, _LINES = f"{CATALOG}.{RAW}.orders", f"{CATALOG}.{RAW}.lineitem"
 def queries() -> dict[str, str]:
     """The SQL of the models, by the names of the queries."""
     relations = {name: f"{{{{ source('{RAW}', '{name}') }}}}" for name in TABLES}
-    return {
-        path.stem: path.read_text(encoding="utf-8").format_map(relations) for path in sorted(_QUERIES.glob("*.sql"))
-    }
+    return {path.stem: path.read_text(encoding="utf-8").format_map(relations) for path in sorted(QUERIES.glob("*.sql"))}
 
 
 def load(lake: Lake, scale: float, folder: Path) -> None:

@@ -46,13 +46,13 @@ _TYPES = {
 Row = tuple[Any, ...]
 
 
-class _Read(Spark):
+class Read(Spark):
     class Tokenizer(Spark.Tokenizer):
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012
 
 
 def _duck(sql: str) -> str:
-    return sqlglot.transpile(sql, read=_Read, write="duckdb")[0]
+    return sqlglot.transpile(sql, read=Read, write="duckdb")[0]
 
 
 def _same(value: Any) -> Any:
@@ -70,6 +70,9 @@ class Tables:
     """
 
     supersets = True
+    schema: Mapping[str, Mapping[str, str]] = SCHEMA
+    types: Mapping[str, str] = _TYPES
+    """The types in Spark by those in DuckDB."""
 
     def __init__(self, seed: int, rows: int = 9) -> None:
         self.rng = random.Random(seed)
@@ -78,21 +81,26 @@ class Tables:
         self.db.execute("set threads = 1")
         # DuckDB 2.0.0 reads wrong columns of FULL JOINs that it shares between the branches of UNION ALL
         self.db.execute("set disabled_optimizers = 'common_subplan'")
-        self.rows = {name: [self._row(name) for _ in range(rows)] for name in SCHEMA}
+        self.rows = {name: [self._row(name) for _ in range(rows)] for name in self.schema}
         self.old = {name: list(found) for name, found in self.rows.items()}
         self.clock = ClockStates(self._clock())
         self.growing: set[str] = set()
         self._publish()
+
+    @property
+    def columns(self) -> dict[TableName, Mapping[str, str]]:
+        """The columns of the tables with their types in Spark."""
+        return {TableName("lake", "db", name): columns for name, columns in self.schema.items()}
 
     def _clock(self) -> Clock:
         """Midnight of one of the first days of 1970, so that ``unix_date(current_date)`` is a number in the tables."""
         return Clock(self.rng.randrange(5) * 86_400_000_000, "UTC")
 
     def _row(self, name: str) -> Row:
-        return tuple(self._value(name, column) for column in SCHEMA[name])
+        return tuple(self._value(name, column) for column in self.schema[name])
 
     def _value(self, name: str, column: str) -> Any:
-        return self.rng.choice(_NUMBERS if column == "num" else _VALUES[SCHEMA[name][column]])
+        return self.rng.choice(_NUMBERS if column == "num" else _VALUES[self.schema[name][column]])
 
     def change(self) -> None:
         """Change some tables with random updates, deletes, inserts and exact duplicates. Sometimes delete all rows.
@@ -131,11 +139,11 @@ class Tables:
 
     def _edited(self, name: str, row: Row) -> Row:
         new, at = list(row), self.rng.randrange(len(row))
-        new[at] = self._value(name, list(SCHEMA[name])[at])
+        new[at] = self._value(name, list(self.schema[name])[at])
         return tuple(new)
 
     def _publish(self) -> None:
-        for name in SCHEMA:
+        for name in self.schema:
             gone = Counter(map(repr, self.old[name])) - Counter(map(repr, self.rows[name]))
             added = Counter(map(repr, self.rows[name])) - Counter(map(repr, self.old[name]))
             changes = [(*row, "DELETE") for row in _taken(self.old[name], gone)]
@@ -150,7 +158,7 @@ class Tables:
 
     def _put(self, table: str, name: str, rows: Sequence[Row], more: str = "") -> None:
         columns = ", ".join(
-            f"{column} {'varchar' if type_ == 'string' else type_}" for column, type_ in SCHEMA[name].items()
+            f"{column} {'varchar' if type_ == 'string' else type_}" for column, type_ in self.schema[name].items()
         )
         self.db.execute(f"create or replace table {table} ({columns}{more})")
         if rows:
@@ -163,7 +171,7 @@ class Tables:
             changes = f"{name}_changes" if is_changed else None
             return TableStates(f"{name}_new", f"{name}_old", changes, is_changed and name in self.growing)
 
-        return {table: of(table.name) for table in COLUMNS}
+        return {table: of(table.name) for table in self.columns}
 
     @property
     def changed(self) -> dict[TableName, bool]:
@@ -188,13 +196,13 @@ class Tables:
     def kept(self, sql: str, unique_key: Sequence[str] = ()) -> IncrementalQuery:
         """The incremental query for some SQL, with the types of its result in DuckDB."""
         types = self._described(self.clock.sql(with_marks(sql)))
-        return incremental_query(with_marks(sql), COLUMNS, "lake", types, unique_key, self._described)
+        return incremental_query(with_marks(sql), self.columns, "lake", types, unique_key, self._described)
 
     def _described(self, sql: str) -> dict[str, str]:
         found = mentions(sql, "lake")
         text = replaced(sql, found, [f"(select * from {each.relation.name}_new)" for each in found])
-        described = self.db.execute(f"describe {_duck(text)}").fetchall()
-        return {name: _TYPES.get(type_, type_.lower()) for name, type_, *_ in described}
+        described = self.db.execute(f"describe {self.statement(text)}").fetchall()
+        return {name: self.types.get(type_, type_.lower()) for name, type_, *_ in described}
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, in which the rows of the affected keys are replaced."""
