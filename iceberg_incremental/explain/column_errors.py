@@ -152,7 +152,7 @@ def compared_columns_missing(target: TableName, model: str, absent: Sequence[tup
         f"{target} does not have all columns by which {model} compares new rows with existing rows. Existing rows "
         "would not be found, and would be duplicated.",
         expected="these columns in the table, with values in its rows.",
-        found=f"no column for {_configured(absent)}.",
+        found=f"no column for {', '.join(f'{config} {name}' for config, name in absent)}.",
         state="Nothing was written.",
         fix=[
             f"rebuild the table: {full_refresh(model)}",
@@ -206,10 +206,6 @@ def out_of_sync(
             ANOTHER_HISTORY if keeps_history else f"rebuild the table: {full_refresh(model)}",
         ],
     ).named("out-of-sync")
-
-
-def _configured(names: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{config} {name}" for config, name in names)
 
 
 def _listed(types: Sequence[tuple[str, str, str]]) -> str:

@@ -117,7 +117,12 @@ def history_break(
         )
         ways.append(f"to rebuild automatically in such cases, set {policy}")
     if broken.cause is Cause.EXPIRED:
-        ways.append(f"to prevent this, {_to_keep(broken)}")
+        keep = by_caller(
+            "set hold_source, for example to '14 days': a tag then keeps the snapshot of the checkpoint",
+            "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the checkpoint",
+            "keep the snapshots of the source for longer than the time between two runs",
+        )
+        ways.append(f"to prevent this, {_to_keep(broken, keep)}")
     return HistoryBreakError(
         f"The history of {source} does not lead from the checkpoint of {model} to the source's current snapshot "
         f"({broken.cause.value}).",
@@ -133,20 +138,18 @@ def _reason(broken: Break) -> str:
     return reason_text(broken)
 
 
-def _to_keep(broken: Break) -> str:
-    """The advice to keep the snapshots that the next run needs."""
-    if broken.history.lacks_past:
-        return catalog_errors.other_catalog(broken.history)
-    return by_caller(
-        "set hold_source, for example to '14 days': a tag then keeps the snapshot of the checkpoint",
-        "set hold_source, for example to timedelta(days=14): a tag then keeps the snapshot of the checkpoint",
-        "keep the snapshots of the source for longer than the time between two runs",
-    )
+def _to_keep(broken: Break, otherwise: str) -> str:
+    """The advice to keep the snapshots that the next run needs. ``otherwise``: for catalogs that return all of them."""
+    return catalog_errors.other_catalog(broken.history) if broken.history.lacks_past else otherwise
 
 
 def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:
     """Snapshots that are needed to read the changes of each commit have expired."""
     known = "" if broken.oldest is None else f"; the oldest commit that can still be read is {described(broken.oldest)}"
+    keep = (
+        "keep the snapshots of the source for longer than the time between two runs, and set hold_source, for example "
+        "to '14 days', so that a tag keeps the snapshot of the checkpoint"
+    )
     return HistoryBreakError(
         f"The changes of each commit to {source} since {model} last read it are no longer known.",
         expected=f"{described(broken.position)} and all snapshots after it.",
@@ -155,18 +158,9 @@ def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild
             "to process all commits since the checkpoint as one commit, with their net changes, set per='range' in "
             "ip_changelog() for the next run. This needs the snapshot of the checkpoint",
             full_refresh_way(short(model), may_rebuild),
-            f"to prevent this, {_to_keep_commits(broken)}",
+            f"to prevent this, {_to_keep(broken, keep)}",
         ],
     ).named("commits-expired")
-
-
-def _to_keep_commits(broken: Break) -> str:
-    if broken.history.lacks_past:
-        return catalog_errors.other_catalog(broken.history)
-    return (
-        "keep the snapshots of the source for longer than the time between two runs, and set hold_source, for example "
-        "to '14 days', so that a tag keeps the snapshot of the checkpoint"
-    )
 
 
 def rewritten(found: Rewritten, source: TableName, model: str, *, may_rebuild: bool) -> RewriteError:

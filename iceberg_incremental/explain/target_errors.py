@@ -67,9 +67,13 @@ def missing_checkpoint(
                 "example by dbt clone or CREATE OR REPLACE TABLE, or it has the properties of another table"
             )
         else:
-            found += f"the snapshots that would prove it have expired{_few_metadata_files(keeps_metadata)}"
-        if not state.has_whole_history:
             adopt = _commands_for(name, unproven) or adopt
+            found += "the snapshots that would prove it have expired"
+            if keeps_metadata < FEW_METADATA_FILES:
+                found += (
+                    ", and the older metadata files that would also prove it are no longer in the metadata log, since "
+                    f"{PREVIOUS_VERSIONS} is {keeps_metadata}"
+                )
     return CheckpointError(
         f"{target} exists, but it has no checkpoint that records how far {model} has read its sources.",
         expected=f"a table that this {by_caller('model', 'job', 'job')} built, with its checkpoint.",
@@ -86,16 +90,6 @@ def _commands_for(name: str, checkpoint: Checkpoint) -> str:
     """The commands that set a model to the positions of a checkpoint. Empty if no source has a snapshot there."""
     positions = ((source, position.snapshot_id) for source, position in checkpoint.sources.items())
     return " and ".join(set_checkpoint_command(name, source, id_) for source, id_ in positions if id_ is not None)
-
-
-def _few_metadata_files(keeps_metadata: int) -> str:
-    """The reason why older metadata files do not prove a checkpoint. Empty if the table keeps enough of them."""
-    if keeps_metadata >= FEW_METADATA_FILES:
-        return ""
-    return (
-        ", and the older metadata files that would also prove it are no longer in the metadata log, since "
-        f"{PREVIOUS_VERSIONS} is {keeps_metadata}"
-    )
 
 
 def proof_lost(target: TableName, model: str, checkpoint: Checkpoint, keeps_metadata: int) -> CheckpointError:
