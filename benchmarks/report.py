@@ -1,42 +1,76 @@
-"""Generates docs/benchmarks.md from benchmarks/results/*.json: ``python -m benchmarks.report``."""
+"""Generates docs/benchmarks.md from benchmarks/results/*.json.
+
+``python -m benchmarks.report`` writes the page. ``python -m benchmarks.report merged`` prints all tables of a result.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from . import results
 from .results import Result, Table
+from .sections import SECTIONS, Shown, answers
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 MOST_COLUMNS = 10
 """Tables with more columns are shown collapsed."""
+_AIM = re.compile(r" \(≤[^)]*\)")
 
 _INTRODUCTION = """\
 # Benchmarks
-
-This page compares the cost of the package with that of hand-written statements and common alternatives. `make bench`
-measures everything in about three hours and generates this page from `benchmarks/results/*.json`. Methods that are
-compared run in pairs, one directly after the other and in alternating order. Unless a section states otherwise, both
-run in the same process and the same Spark application. A ratio is the median of the ratios of all pairs.
-
-This project sets its own aims, such as `≤ 0.35` or `≥ 5 times faster`. `missed` marks a figure that does not meet such
-an aim.
+"""
+_SECTIONS = """\
+A ratio is the cost of a run divided by the cost that it is compared with, as the median over pairs of runs. `whole CPU`
+is the CPU time of dbt's process and Spark's JVM, including planning and compilation. `executor` columns cover Spark's
+tasks only. `make bench` measures everything in about three hours. `python -m benchmarks.report NAME` prints all tables
+of a section, also those that this page leaves out.
 """
 
 
 def page(found: Iterable[Result]) -> str:
     """The text of the page."""
+    found = [*found]
+    named = {result.name: result for result in found}
     parts = [_INTRODUCTION]
+    if SECTIONS.keys() <= named.keys():
+        parts.append("\n".join(["## When a run pays\n", *(f"{n}. {line}" for n, line in _numbered(named)), ""]))
+    parts.append(f"## What is measured\n\n{_SECTIONS}")
+    usual = _where(found[0]) if found else ""
+    parts.append(usual + "\n")
     for result in found:
-        parts.append(f"## {result.name}\n\n{_where(result)}\n")
+        section = SECTIONS.get(result.name)
+        lines = [f"## {result.name}", *([section.text] if section else []), _busy(result)]
+        lines += [] if _where(result) == usual else [_where(result)]
+        parts.append("\n\n".join(line for line in lines if line) + "\n")
         parts += [f"![{plot.shows}]({results.PLOTS.name}/{plot.name})\n" for plot in result.plots]
-        parts += [_shown(table) + "\n" for table in result.tables]
+        tables = [(each, True) for each in result.tables] if section is None else _chosen(result, section.tables)
+        parts += [_shown(table, with_note) + "\n" for table, with_note in tables]
     return "\n".join(parts)
 
 
-def _shown(table: Table) -> str:
-    text = results.render(table)
+def _numbered(named: Mapping[str, Result]) -> Iterable[tuple[int, str]]:
+    return enumerate(answers(named), start=1)
+
+
+def _chosen(result: Result, shown: Iterable[Shown]) -> Iterable[tuple[Table, bool]]:
+    """The chosen tables with the chosen columns, without the aims in their cells."""
+    for each in shown:
+        table = result.tables[each.table]
+        columns = each.columns or range(len(table.header))
+        rows = [
+            [_AIM.sub("", row[column]) for column in columns]
+            for row in table.rows
+            if each.rows is None or row[0] in each.rows
+        ]
+        yield replace(table, header=[table.header[column] for column in columns], rows=rows), False
+
+
+def _shown(table: Table, with_note: bool) -> str:
+    text = results.render(table if with_note else replace(table, note=""))
     if len(table.header) <= MOST_COLUMNS:
         return text
     title, _, rest = text.partition("\n")
@@ -46,16 +80,11 @@ def _shown(table: Table) -> str:
 def _where(result: Result) -> str:
     machine = result.machine
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    busy = "" if result.load_before <= results.QUIET else " **The machine was busy with other work.**"
-    return (
-        f"Machine: {machine['cores']} cores, {machine['memory']}, {machine['system']}. Versions: {versions}. "
-        f"Load per core before and after: {result.load_before}, {result.load_after}.{busy}{_cpu(result)}"
-    )
+    return f"Machine: {machine['cores']} cores, {machine['memory']}, {machine['system']}. Versions: {versions}."
 
 
-def _cpu(result: Result) -> str:
-    seconds = result.cpu_seconds
-    return "" if seconds is None else f" Total CPU time of all processes: {seconds:,.0f} s."
+def _busy(result: Result) -> str:
+    return "" if result.load_before <= results.QUIET else "**The machine was busy with other work.**"
 
 
 def write() -> None:
@@ -66,4 +95,7 @@ def write() -> None:
 
 
 if __name__ == "__main__":
-    write()
+    for name in sys.argv[1:]:
+        results.read(results.FOLDER / f"{name}.json").show()
+    if not sys.argv[1:]:
+        write()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 from benchmarks import report, results
 from benchmarks.model_run import kind
 from benchmarks.results import Result, Table
+from benchmarks.sections import SECTIONS, answers
 
 
 @pytest.mark.parametrize(
@@ -93,3 +95,24 @@ def test_each_plot_of_a_result_exists():
     saved = [results.read(path) for path in sorted(results.FOLDER.glob("*.json"))]
     plots = {plot.name for result in saved for plot in result.plots}
     assert plots == {path.name for path in results.PLOTS.iterdir()}
+
+
+def test_ten_lines_tell_when_a_run_pays():
+    """What each line claims agrees with its figures, which are shares of a rebuild's cost."""
+    lines = [*answers({name: results.read(results.FOLDER / f"{name}.json") for name in SECTIONS})]
+    assert len(lines) == 10
+    shares = [[float(each) for each in re.findall(r"(?<![\d,.])\d+\.\d\d\b(?! s)", line)] for line in lines]
+    new, changed, by_share, layout, groups, auto, many, copied, late, snapshot = shares
+    assert max(new) < 1  # "always"
+    assert changed[0] > 1 > changed[1]  # "from about a million rows"
+    assert max(by_share) < 1 and by_share == sorted(by_share)
+    assert layout[1] < layout[0] < 1
+    assert groups[0] > 1 > groups[2] and groups[3] < 1  # "from several million rows, or if a group is expensive"
+    assert auto[1] < 1 and max(auto) < 1.5
+    assert min(many) > 1  # "rebuild them"
+    assert copied[0] > 1 > copied[1]
+    assert max(*late, *snapshot) < 1
+
+
+def test_each_result_has_a_section():
+    assert SECTIONS.keys() == {path.stem for path in results.FOLDER.glob("*.json")}

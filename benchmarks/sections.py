@@ -1,0 +1,210 @@
+"""What docs/benchmarks.md shows of each result: an introduction, and some columns of some tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .results import Result, Table
+
+_MIRROR = "`ip_changelog`, apply_changes"
+_UPSERTS = "`ip_changes` with `upserts`, merge"
+_GROUPS = "`ip_changed_groups`: count and sum, merge"
+_DISTINCT = "`ip_changed_groups`: distinct count, merge"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table by its place in the result. ``columns``: by place, all by default. ``rows``: by their first cell."""
+
+    table: int
+    columns: Sequence[int] | None = None
+    rows: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """The introduction of a result, and its tables on the page."""
+
+    text: str
+    tables: Sequence[Shown] = ()
+
+
+SECTIONS: Mapping[str, Section] = {
+    "audit": Section(
+        "A `dbt build` of a model with four data tests. With `audit: true`, the tests run before the rows are "
+        "published, and the test nodes reuse their results.",
+        [Shown(0, (0, 1, 6, 7, 8, 9))],
+    ),
+    "capture": Section("Planning what a model reads from one source, from metadata alone.", [Shown(0, (0, 2, 3, 6))]),
+    "cold_start": Section(
+        "A project of 20 models in an embedded lakehouse, in a new process. The floor is the start of a bare "
+        "SparkSession with the same jars, and `dbt parse`.",
+        [
+            Shown(
+                0,
+                None,
+                (
+                    "`dbt run` until the first model's first statement",
+                    "of which: Spark's JVM and context",
+                    "of which: session and catalog",
+                    "the floor in total",
+                ),
+            )
+        ],
+    ),
+    "files_read": Section("Each run reads exactly the files that were committed in its range.", [Shown(0)]),
+    "listing": Section(
+        "",
+        [
+            Shown(0, None, ("listing", "whole `dbt run` of one view")),
+            Shown(1, None, ("listing, for dbt's cache", "catalog", "whole `dbt docs generate`")),
+        ],
+    ),
+    "maintenance": Section(
+        "Three stages, day by day, with 2,000 new events and about 50 late corrections per day. A writer expires all "
+        "snapshots of the source that Iceberg can expire. `first` and `last` are means of 10 days. Without "
+        "`hold_source`, the first expiry breaks the pipeline.",
+        [
+            Shown(
+                0,
+                (0, 1, 2),
+                (
+                    "files, first",
+                    "files, last",
+                    "duration of the models, first",
+                    "duration of the models, last",
+                    "duration of `ip_maintain`, last",
+                ),
+            )
+        ],
+    ),
+    "merged": Section(
+        "A source of 4,000,000 rows in 64 files, some of which are updated, deleted and inserted in each round, either "
+        "scattered over the table or in one range of keys. Rebuilds are in seconds of executor CPU time. The other "
+        "figures are shares of the rebuild of the same table. After each case, all tables equal their rebuilds, except "
+        "that `upserts` and `updated_at` do not see deletes. Through a server, `ip_changed_groups` costs about 1.5 "
+        "times as much, and the other methods up to twice as much. A compaction of the source in every range makes "
+        "little difference.",
+        [Shown(0, (0, 1, 2, 3, 7)), Shown(1, (0, 1, 2, 3, 6))],
+    ),
+    "model_run": Section("", [Shown(0, (0, 1, 3, 4, 5, 6))]),
+    "net_changes": Section(
+        "Each cell has three figures. `12 of 12; 912` means that 12 files differ between both ends of the range, that "
+        "`method: session` reads 12 files, and that the scans on other connections plan 912 files.",
+        [
+            Shown(
+                0,
+                None,
+                (
+                    "partitioned by day, whole days; v3, merge-on-read",
+                    "sorted by day, neighboring files; v3, merge-on-read",
+                    "sorted by day, files far apart; v3, merge-on-read",
+                    "sorted by day, files far apart; v2, copy-on-write",
+                ),
+            )
+        ],
+    ),
+    "nothing_new": Section(
+        "The `incremental` models append with `where id > (select max(id) from this)`.",
+        [Shown(0, None, ("all models", "whole `dbt run`", "statements that dbt sent for the models"))],
+    ),
+    "plain_sql_pipeline": Section(
+        "One row in twenty arrives up to two weeks late. After each day, all tables equal their rebuilds.",
+        [Shown(0, (0, 1, 2, 3)), Shown(1, (0, 1, 8)), Shown(2, (0, 1, 4))],
+    ),
+    "plain_sql_tpch": Section(
+        "TPC-H at scale 1 with `incremental_strategy='auto'`, compared with `materialized='table'`. The changes are "
+        "spread over all files. After each round, all tables equal their rebuilds.",
+        [Shown(0, (0, 2, 8)), Shown(2, (0, 2, 8))],
+    ),
+    "playback": Section(
+        "2,000,000 events land each day, 3% of them up to 13 days late. Each stage is compared with a lookback of 14 "
+        "days that computes the same rows. Figures are means of 3 daily runs. At the end, every "
+        "table except the watermark's equals the table of the lookback.",
+        [Shown(table, (0, 1, 2, 6, 11)) for table in range(4)],
+    ),
+    "seeds": Section("", [Shown(0)]),
+    "small_runs": Section(
+        "Ratios are relative to a `table` model of the same rows. The feed is a source that only receives new rows.",
+        [Shown(0, (0, 1, 2)), Shown(1, (0, 1, 2)), Shown(2, (0, 1, 2, 3, 5, 6))],
+    ),
+    "snapshots": Section(
+        "`dbt snapshot` of one table, and `dbt run` of a `history` model. CPU is that of all processes.",
+        [Shown(0, (0, 1, 2, 3, 5))],
+    ),
+    "verify": Section(
+        "`rows` copies a table, and `groups` aggregates it. A sample has 5% of the keys.",
+        [Shown(0, (0, 1, 10, 11, 12))],
+    ),
+    "watch": Section("Commits of one row arrive 5 to 25 s apart.", [Shown(0), Shown(1)]),
+}
+"""By the name of the result. A result without an entry is shown in full."""
+
+
+def answers(found: Mapping[str, Result]) -> Iterator[str]:
+    """From which size and share of changes a run pays, in one line each, with the measured figures."""
+    small, large, many = found["small_runs"].tables
+    layout, share = found["merged"].tables[:2]
+    scattered, adjacent = found["merged"].tables[-2:]
+    events, days, titles, _ = (found["playback"].tables[place] for place in range(4))
+    pipeline, changed = found["plain_sql_pipeline"].tables[0], found["plain_sql_tpch"].tables[0]
+    nothing, snapshots = found["nothing_new"].tables[0], found["snapshots"].tables[0]
+    append, auto, mirror = "`ip_changes`, append", "plain SQL, auto", f"mirror: {_MIRROR}"
+    rebuilt = [float(row[8]) for row in changed.rows if row[2] == "rebuild"]
+    yield (
+        f"**New rows only: always.** A run costs {_of(small, append, 2)} of a rebuild with 20,000 rows in the table, "
+        f"and {_of(large, append, 2)} with 1,500,000 (1% new)."
+    )
+    yield (
+        f"**Updates and deletes: from about a million rows.** A mirror costs {_of(small, mirror, 2)} of a rebuild with "
+        f"20,000 rows, and {_of(large, mirror, 2)} with 1,500,000 (1% changed)."
+    )
+    yield (
+        "**Up to a few percent of changed rows.** With 4,000,000 rows and changes in all files, a mirror takes "
+        f"{_of(share, _MIRROR, 1)}, {_of(share, _MIRROR, 2)} and {_of(share, _MIRROR, 3)} of a rebuild's executor CPU "
+        "if 0.1%, 0.5% and 5% change."
+    )
+    yield (
+        f"**More if the changes are adjacent.** At 0.5%, the whole CPU is {_of(scattered, _MIRROR, 14)} of a rebuild "
+        f"with scattered keys, and {_of(adjacent, _MIRROR, 14)} with adjacent keys."
+    )
+    yield (
+        "**Groups: from several million rows, or if a group is expensive.** `ip_changed_groups` costs "
+        f"{_of(large, '`ip_changed_groups`, merge', 2)} with 1,500,000 rows. With 4,000,000, a sum costs "
+        f"{_of(scattered, _GROUPS, 14)} (scattered) or {_of(adjacent, _GROUPS, 14)} (adjacent), and a distinct count "
+        f"{_of(scattered, _DISTINCT, 14)}."
+    )
+    yield (
+        f"**`auto` replaces all rows where that is cheaper.** It costs {_of(small, auto, 2)} of `table` with 20,000 "
+        f"rows. A pipeline of 12 models on 20,000,000 rows, 0.2% changed, costs {_of(pipeline, 'whole CPU', 3)}. "
+        f"TPC-H with changes in all files costs {min(rebuilt):.2f} to {max(rebuilt):.2f}."
+    )
+    yield (
+        f"**Many tiny models: rebuild them.** 50 models of 20,000 rows cost {_of(many, 'whole CPU', 3)} of their "
+        f"rebuilds with macros, and {_of(many, 'whole CPU', 6)} with `auto`."
+    )
+    yield (
+        "**Copy-on-write sources of format v2: never with scattered changes.** A mirror costs "
+        f"{_of(layout, _MIRROR, 7)} of a rebuild, and {_of(layout, _MIRROR, 1)} from a v3 merge-on-read source."
+    )
+    yield (
+        "**Late rows.** At 2,000,000 events a day, a run takes "
+        f"{_of(events, append, 2)} (rows), {_of(days, '`ip_changed_groups`, merge', 2)} (sums) or "
+        f"{_of(titles, '`ip_changed_groups`, merge', 2)} (distinct counts) of the executor time of a 14-day lookback."
+    )
+    yield (
+        f"**No new commits.** 100 models take {_cell(nothing, 'all models', 1)}, and "
+        f"{_cell(nothing, 'all models', 2)} with dbt-spark's `incremental`. A dbt snapshot of 5,000,000 rows, 0.5% "
+        f"changed, costs {_of(snapshots, 'check', 3)} of a comparison of whole tables."
+    )
+
+
+def _of(table: Table, row: str, column: int) -> str:
+    """A ratio, without its aim."""
+    return _cell(table, row, column).partition(" ")[0]
+
+
+def _cell(table: Table, row: str, column: int) -> str:
+    (found,) = [each for each in table.rows if each[0].partition(";")[0] == row]
+    return found[column]
