@@ -1,7 +1,7 @@
 """Counts the results of dbt's conformance suite by topic, for this adapter and for plain dbt-spark.
 
 Both use the same Spark and lakehouse. With dbt-spark, models, seeds and snapshots have `file_format: iceberg`, in
-Spark's default catalog. Prints the table for docs/conformance.md.
+Spark's default catalog. Prints the table for docs/evidence.md.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import results
 from .results import Result, Table
-from .sections import SECTIONS, Shown, answers
+from .sections import HIDDEN, SECTIONS, Shown, answers
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 MOST_COLUMNS = 10
@@ -27,7 +27,7 @@ _SECTIONS = """\
 A ratio is the cost of a run divided by the cost that it is compared with, as the median over pairs of runs. `whole CPU`
 is the CPU time of dbt's process and Spark's JVM, including planning and compilation. `executor` columns cover Spark's
 tasks only. `make bench` measures everything in about three hours. `python -m benchmarks.report NAME` prints all tables
-of a section, also those that this page leaves out.
+of a result, also those that this page leaves out, and the results {hidden}.
 """
 
 
@@ -38,10 +38,10 @@ def page(found: Iterable[Result]) -> str:
     parts = [_INTRODUCTION]
     if SECTIONS.keys() <= named.keys():
         parts.append("\n".join(["## When a run pays\n", *(f"{n}. {line}" for n, line in _numbered(named)), ""]))
-    parts.append(f"## What is measured\n\n{_SECTIONS}")
+    parts.append(f"## What is measured\n\n{_SECTIONS.format(hidden=', '.join(f'`{name}`' for name in HIDDEN))}")
     usual = _where(found[0]) if found else ""
     parts.append(usual + "\n")
-    for result in found:
+    for result in (each for each in found if each.name not in HIDDEN):
         section = SECTIONS.get(result.name)
         lines = [f"## {result.name}", *([section.text] if section else []), _busy(result)]
         lines += [] if _where(result) == usual else [_where(result)]
@@ -60,6 +60,9 @@ def _chosen(result: Result, shown: Iterable[Shown]) -> Iterable[tuple[Table, boo
     """The chosen tables with the chosen columns, without the aims in their cells."""
     for each in shown:
         table = result.tables[each.table]
+        if each.by_method is not None:
+            yield _by_method(table, *each.by_method), False
+            continue
         columns = each.columns or range(len(table.header))
         rows = [
             [_AIM.sub("", row[column]) for column in columns]
@@ -67,6 +70,16 @@ def _chosen(result: Result, shown: Iterable[Shown]) -> Iterable[tuple[Table, boo
             if each.rows is None or row[0] in each.rows
         ]
         yield replace(table, header=[table.header[column] for column in columns], rows=rows), False
+
+
+def _by_method(table: Table, method: int, ratio: int) -> Table:
+    """A table with one row for each method: how many rows have the method, and the range of their ratios."""
+    found: dict[str, list[float]] = {}
+    for row in table.rows:
+        if row[method]:
+            found.setdefault(row[method], []).append(float(row[ratio]))
+    rows = [[name, str(len(ratios)), f"{min(ratios):.2f}", f"{max(ratios):.2f}"] for name, ratios in found.items()]
+    return replace(table, header=["method", "models", "lowest ratio", "highest ratio"], rows=rows)
 
 
 def _shown(table: Table, with_note: bool) -> str:

@@ -38,19 +38,16 @@ _NONE_OR_COLUMNS = "none; a column, or a list of columns"
 CONFIGS = {
     "incremental_strategy": Config(
         _either(*(strategy.value for strategy in Strategy)),
-        "how rows are written to the table. `auto` keeps the table equal to plain SQL without macros "
-        "([rules](plain-sql.md)). `append` adds the rows. `merge` replaces rows with the same `unique_key`. "
-        "`insert_overwrite` replaces the partitions that contain the rows, as defined by `partition_by`. "
-        "`apply_changes` applies an `ip_changelog`, including deletions. The model's SQL must return `_change_type`, "
-        "which is not stored. A changed row that no longer passes the SQL's filters is deleted. `history` keeps all "
-        "versions of each row of an `ip_changelog` or of a log of events, like dbt snapshots ([guide](history.md)). "
-        "See the [comparison](behavior.md#strategies)",
+        "how rows are written to the table ([comparison](guarantees.md#strategies)). `auto` keeps the table equal to "
+        "[plain SQL](plain-sql.md). `append` adds the rows. `merge` replaces rows with the same `unique_key`. "
+        "`insert_overwrite` replaces whole partitions. `apply_changes` applies an `ip_changelog`, including deletions; "
+        "the SQL must return `_change_type`, which is not stored. `history` keeps all versions of each row "
+        "([guide](history.md))",
     ),
     "unique_key": Config(
         _NONE_OR_COLUMNS,
-        "identifies the rows of the table. Required by `merge`, `apply_changes` and `history`. Refused with "
-        "`append`, which never replaces a row. Optional with `auto`, where it sets the columns by which rows are "
-        "replaced ([rules](plain-sql.md#unique_key))",
+        "identifies the rows of the table. Required by `merge`, `apply_changes` and `history`, refused with `append`, "
+        "and [optional with `auto`](plain-sql.md#unique_key)",
     ),
     "on_not_incremental": Config(
         _either(*(choice.value for choice in OnNotIncremental)),
@@ -59,9 +56,8 @@ CONFIGS = {
     ),
     "rebuild_above": Config(
         "none; a number from 0 to 1",
-        "the share of affected keys above which `auto` replaces all rows. With `0`, it always replaces all rows. With "
-        "`1`, it does so only if [necessary](plain-sql.md#when-all-rows-are-replaced). By default, the run compares "
-        "estimated costs ([rules](plain-sql.md#how-a-run-chooses))",
+        "the share of affected keys above which `auto` replaces all rows. By default, the run compares estimated costs "
+        "([rules](plain-sql.md#how-a-run-chooses))",
     ),
     "deterministic_functions": Config(
         "none; a function, or a list of functions",
@@ -70,48 +66,43 @@ CONFIGS = {
     ),
     "check_cols": Config(
         "`all`; a list of columns",
-        "the columns whose changes create a new version in a `history`. Other columns are "
+        "the columns whose changes create a new version in a history table. Other columns are "
         "updated in place in the valid version ([guide](history.md#options))",
     ),
     "hard_deletes": Config(
         _either(*(choice.value for choice in HardDeletes)),
-        "what a deletion does to the valid version in a `history`. `invalidate` ends it. `ignore` leaves it valid. "
-        "`new_record` ends it and adds a version that marks the row as deleted ([guide](history.md#deletions))",
+        "what a deletion does to the valid version in a history table ([guide](history.md#deletions))",
     ),
     "dbt_valid_to_current": Config(
         "none; a SQL expression",
-        "the `dbt_valid_to` of valid versions in a `history`, such as `to_date('9999-12-31')`; NULL by default",
+        "the `dbt_valid_to` of valid versions in a history table, such as `to_date('9999-12-31')`; NULL by default",
     ),
     "snapshot_meta_column_names": Config(
         "none; a mapping",
         "other names for `dbt_valid_from`, `dbt_valid_to`, `dbt_scd_id`, `dbt_updated_at` and `dbt_is_deleted` in a "
-        "`history`",
+        "history table",
     ),
     "sequence_by": Config(
         _NONE_OR_COLUMNS,
-        "determines which of several rows with the same `unique_key` is the newest. `merge` and `apply_changes` keep "
-        "that row instead of failing, and late rows and deletions do not replace newer rows "
-        "([rules](patterns.md#late-and-out-of-order-rows)). A `history` accepts one column, which contains the start "
-        "time of each version in a log ([guide](history.md#from-a-log-of-events))",
+        "determines which of several rows with the same `unique_key` is the newest "
+        "([rules](patterns.md#late-and-out-of-order-rows)). A history table that reads a log accepts one column, "
+        "which contains the start of each version ([guide](history.md#from-a-log-of-events))",
     ),
     "on_source_rewrite": Config(
         _either(*(choice.value for choice in OnRewrite)),
-        "what `ip_changes` does when commits changed or deleted rows of the source. `fail` still accepts changes and "
-        "deletions of rows that were added since the last run "
-        "([rules](behavior.md#rows-that-a-range-adds-and-changes)). `upserts` returns each new or changed row once, as "
-        "it is at the end of the range, and omits deleted rows; use it with `merge`, because `append` keeps the old "
-        "version too. `ignore` reads only appended rows",
+        "what `ip_changes` does when commits changed or deleted rows of the source "
+        "([rules](guarantees.md#commits-of-a-source)). `upserts` returns each new or changed row once, without deleted "
+        "rows; use it with `merge`, because `append` keeps the old version too. `ignore` reads only appended rows",
     ),
     "aggregates_of_changes": Config(
         _either(*(choice.value for choice in OnAggregates)),
-        "what to do when the SQL aggregates captured changes and does not add the results to the table's existing "
-        "rows. With `append`, such SQL is always allowed. `allow` is correct only if no group has rows in more than "
-        "one run ([rules](patterns.md#aggregates-of-the-changes-alone))",
+        "what to do when the SQL aggregates captured changes. `allow` is correct only if no group has rows in more "
+        "than one run ([rules](patterns.md#aggregates-of-the-changes-alone))",
     ),
     "on_history_break": Config(
         f"`{{{_ON_BREAK}}}`",
         "what to do when the source's history does not lead from the checkpoint to its current snapshot "
-        "([causes](behavior.md#breaks-in-a-sources-history)). Set one value for all causes, or a mapping by cause. "
+        "([causes](guarantees.md#breaks-in-a-sources-history)). Set one value for all causes, or a mapping by cause. "
         f"Possible values: {_either(*(choice.value for choice in OnBreak))}",
     ),
     "on_missing_checkpoint": Config(
@@ -120,22 +111,18 @@ CONFIGS = {
     ),
     "on_sql_change": Config(
         _either(*(choice.value for choice in OnSqlChange)),
-        "what to do when the model's SQL, or a macro, variable or config that determines its rows, has changed since "
-        "the table was built. `warn` logs the difference and applies the new SQL to new rows only "
-        "([rules](behavior.md#edited-models)). `auto` accepts only `full_refresh`, its default, and `fail`",
+        "what to do when the logic of the model has changed since the table was built "
+        "([rules](guarantees.md#edited-models)). `warn` applies the new SQL to new rows only. `auto` accepts only "
+        "`full_refresh`, its default, and `fail`",
     ),
     "on_schema_change": Config(
         _either(*ON_SCHEMA_CHANGE),
-        "as in dbt's `incremental`, with these differences. With `ignore`, a column that the model's SQL no longer "
-        "returns is an error. With every value, a column whose type cannot represent every value of the model's type "
-        "is an error, unless `sync_all_columns` can widen it. The columns by which rows are compared (`unique_key`, "
-        "`sequence_by`, `merge_fixed_columns`, and the partition columns of `insert_overwrite`) keep their types, "
-        "but numbers may change in size, for example from `int` to `bigint`",
+        "as in dbt's `incremental`, except that differences that would lose values are "
+        "[errors](guarantees.md#the-target). With `ignore`, a column that the SQL no longer returns is an error",
     ),
     "max_snapshots_per_run": Config(
         "none; a whole number above 0",
-        "limits the number of commits of each source that an incremental run reads. Later runs read the rest, and the "
-        "log reports how much is left",
+        "limits the number of commits of each source that an incremental run reads. Later runs read the rest",
     ),
     "max_bytes_per_run": Config(
         "none; a whole number above 0",
@@ -143,14 +130,12 @@ CONFIGS = {
     ),
     "hold_source": Config(
         "none; a duration, such as `14 days` or `36h`",
-        "tags the snapshot from which the model continues, in each source whose changes the model reads, so that "
-        "`expire_snapshots` does not remove unread rows. After each run, the tag remains for at least three "
-        "quarters of the duration ([rules](behavior.md#held-positions))",
+        "tags the snapshot from which the model continues, in each source whose changes it reads, so that "
+        "`expire_snapshots` does not remove unread rows ([rules](guarantees.md#held-positions))",
     ),
     "audit": Config(
         "`false`, `true`",
-        "runs the model's generic data tests on the table with the new rows before readers can see them. A failure of "
-        "severity `error` publishes nothing ([rules](behavior.md#audits))",
+        "runs the model's generic data tests before readers can see the new rows ([rules](guarantees.md#audits))",
     ),
     "merge_fixed_columns": Config(
         _NONE_OR_COLUMNS,
@@ -159,8 +144,7 @@ CONFIGS = {
     ),
     "merge_update_columns": Config(
         _NONE_OR_COLUMNS,
-        "the columns that an update sets, as in dbt. All rows are then written by one MERGE statement. An empty list "
-        "is an error, because dbt would update all columns",
+        "the columns that an update sets, as in dbt. All rows are then written by one MERGE statement",
     ),
     "merge_exclude_columns": Config(
         _NONE_OR_COLUMNS,
@@ -183,7 +167,7 @@ CONFIGS = {
     "full_refresh": Config("none; `true`, `false`", "as in dbt. With `false`, policies never rebuild the model"),
     "catalog_name": Config(
         "none; a name",
-        "a catalog in [catalogs.yml](features.md#catalogsyml). The model is built in its Spark catalog",
+        "a catalog in [catalogs.yml](production.md#catalogsyml). The model is built in its Spark catalog",
     ),
     "file_format": Config("`iceberg`", "can be omitted, because every table is an Iceberg table"),
 }
@@ -200,7 +184,7 @@ FURTHER = {
     "ip_incremental": Config(
         "`true`, `false`",
         "for dbt snapshots. With `false`, each run compares whole tables instead of the changed keys "
-        "([rules](snapshots.md))",
+        "([rules](history.md#dbt-snapshots))",
     ),
     "clone_as": Config(
         "`clone`, `table`, `view`",

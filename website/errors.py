@@ -18,9 +18,9 @@ _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
 """The part of a docstring that describes the function's parameters."""
 _LINK = re.compile(r"\[(?P<text>[^]]+)\]\((?P<file>[^)]+)\)")
 _MORE = {
-    "history-break": "[Breaks in a source's history](behavior.md#breaks-in-a-sources-history) lists the recoverable "
+    "history-break": "[Breaks in a source's history](guarantees.md#breaks-in-a-sources-history) lists the recoverable "
     "breaks.",
-    "rewritten": "[Commits of a source](behavior.md#commits-of-a-source) describes each policy. "
+    "rewritten": "[Commits of a source](guarantees.md#commits-of-a-source) describes each policy. "
     "[Patterns](patterns.md#which-pattern-for-a-source-that-is-merged-into) shows which one to choose.",
     "missing-checkpoint": "[Migration](migration.md#keep-the-table) shows how to take over a table.",
     "not-built-by": "[Migration](migration.md#keep-the-table) shows how to take over a table.",
@@ -31,7 +31,7 @@ _MORE = {
     "duplicate-keys": "With `sequence_by`, the newest row of each key is kept: "
     "[late and out-of-order rows](patterns.md#late-and-out-of-order-rows).",
     "key-taken": "[A. Process the changes](patterns.md#a-process-the-changes) lists the rules of mirrors.",
-    "refused-settings": "[Settings of the Spark session](behavior.md#settings-of-the-spark-session) lists all settings "
+    "refused-settings": "[Settings of the Spark session](limits.md#settings-of-the-spark-session) lists all settings "
     "that are refused.",
     "unchanged-groups": "[Whole groups](patterns.md#b-the-changes-as-a-filter-recompute-whole-groups) lists the rules.",
     "aggregated-changes": "[Aggregates of the changes alone](patterns.md#aggregates-of-the-changes-alone) lists the "

@@ -31,8 +31,8 @@ Unless its entry states otherwise, a macro is for models with `materialized='ice
 [Patterns](patterns.md) shows when to use each macro.
 
 - `relation` is a `ref()` or a `source()`, so dbt's lineage is complete.
-- Call the macros in every run, not only under `is_incremental()`. In a first build, they return the whole relation and
-  record where the next run continues.
+- Call the macros after FROM or JOIN, in every run, and not only under `is_incremental()`. In a first build or full
+  refresh, they return the whole relation, pinned at the captured snapshot.
 - To qualify columns, add an alias: `from {{ ip_changes(ref('a')) }} as a`.
 - With `--empty` or `--sample`, and in unit tests, the macros return the relation as dbt does. In a unit test,
   `ip_range` is empty, so override it in the test.
@@ -57,13 +57,13 @@ _FURTHER = """The following configs are not limited to this materialization:
 """
 _AS_IN_DBT = """Contracts, grants, `persist_docs`, hooks, `sql_header`, `alias`, `schema`, `tags` and `meta` work as in
 dbt's `incremental`, except that `history` does not support contracts. Open-source Spark [does not support
-grants](conformance.md#what-differs-from-other-databases).
+grants](limits.md#what-differs-from-other-databases).
 """
 _SQL = """## SQL of auto
 
 This table shows which rows a change of the sources affects if a model has `incremental_strategy='auto'`
-([guide](plain-sql.md#supported-sql)). In a query with several of these constructs, each of them is updated in its own
-way. A *part* of a query is a CTE or a derived table.
+([guide](plain-sql.md#supported-sql)). In a query with several of these constructs, each is updated in its own way. A
+*part* of a query is a CTE or a derived table.
 """
 _PROFILE = """## Profile
 
@@ -92,7 +92,7 @@ def page() -> str:
             *_configs(FURTHER),
             _AS_IN_DBT,
             _SQL,
-            *_table(("SQL", "example", "affected rows"), supported_sql.rows()),
+            *_table(("affected rows", "SQL"), supported_sql.rows()),
             _PROFILE,
             *_table(("field", "meaning"), ((f"`{name}`", meaning) for name, meaning in FIELDS.items())),
             f"These fields work as in dbt-spark: {', '.join(f'`{name}`' for name in OF_DBT_SPARK)}.\n",

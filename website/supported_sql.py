@@ -1,4 +1,4 @@
-"""Generates the table of the SQL that ``auto`` supports: examples, and what the code says about each of them."""
+"""Generates the table of the SQL that ``auto`` supports, from what the code says about an example of each construct."""
 
 from __future__ import annotations
 
@@ -77,20 +77,18 @@ EXAMPLES: Mapping[str, Example] = {
         "select k, x, count(*) over (partition by k) as n, count(*) over (partition by x) as m from db.a",
         _ints("k x n m"),
     ),
-    "a total in a part of the query": Example(
-        "select k, n from db.a cross join (select count(*) as n from db.b) t", _ints("k n")
-    ),
-    "a window without PARTITION BY in a part of the query": Example(
+    "a total in a part": Example("select k, n from db.a cross join (select count(*) as n from db.b) t", _ints("k n")),
+    "a window without PARTITION BY in a part": Example(
         "select t.k, r, y from (select k, rank() over (order by k) as r from db.a) t join db.b on b.k = t.k",
         _ints("k r y"),
     ),
-    "LIMIT and OFFSET in a part of the query": Example(
+    "LIMIT and OFFSET in a part": Example(
         "select t.k, y from (select k from db.a order by k limit 3) t join db.b on b.k = t.k", _ints("k y")
     ),
-    "PIVOT in a part of the query": Example(
+    "PIVOT in a part": Example(
         f"select t.k, t.p, y from ({_PIVOTED}) t join db.b on b.k = t.k", _ints("k p y"), {"k": "int", "p": "bigint"}
     ),
-    "UNPIVOT in a part of the query": Example(
+    "UNPIVOT in a part": Example(
         "select t.k, v, y from (select k, n, v from (select k, x, k + x as z from db.a) unpivot (v for n in (x, z))) t "
         "join db.b on b.k = t.k",
         _ints("k v y"),
@@ -102,7 +100,7 @@ EXAMPLES: Mapping[str, Example] = {
         _ints("k n y"),
         _ints("k n"),
     ),
-    "one of the last six that returns a map or a floating-point number": Example(
+    "a part with one of these constructs, if it returns a map or a floating-point number": Example(
         "select t.k, y from (select k, avg(k) over () as r from db.a order by k limit 3) t join db.b on b.k = t.k",
         _ints("k y"),
     ),
@@ -134,6 +132,9 @@ def affected_rows(example: Example) -> str:
     return _MEANING[max(found, key=_IN_ORDER.index)]
 
 
-def rows() -> Iterator[tuple[str, str, str]]:
-    """The rows of the table: what SQL, an example, and the affected rows."""
-    return ((name, f"`{example.sql}`", affected_rows(example)) for name, example in EXAMPLES.items())
+def rows() -> Iterator[tuple[str, str]]:
+    """The rows of the table: the affected rows, and the SQL in which a change affects these."""
+    by_effect: dict[str, list[str]] = {}
+    for name, example in EXAMPLES.items():
+        by_effect.setdefault(affected_rows(example), []).append(name)
+    return ((effect, "; ".join(names)) for effect, names in by_effect.items())

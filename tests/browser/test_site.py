@@ -13,7 +13,7 @@ from .conftest import Browser, Screen
 pytestmark = pytest.mark.core
 
 SCREENS = [Screen(1280, "light"), Screen(390, "light")]
-TABLES = ("reference.html", "index.html", "behavior.html", "compatibility.html")
+TABLES = ("reference.html", "index.html", "guarantees.html", "compatibility.html")
 
 HIDDEN_CELLS = """
     return [...document.querySelectorAll(".md-content table:not([class]) td")]

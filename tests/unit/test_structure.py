@@ -105,7 +105,7 @@ def test_layers_have_no_exceptions():
     assert "ignore_imports" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_contributing_md_lists_every_folder():
+def test_development_md_lists_every_folder():
     folders = [file.parent for package in PACKAGES for file in (ROOT / package).glob("*/__init__.py")]
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "DEVELOPMENT.md").read_text(encoding="utf-8")
     assert [folder for folder in folders if f"`{folder.relative_to(ROOT)}/`" not in text] == []

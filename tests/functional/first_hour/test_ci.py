@@ -15,8 +15,9 @@ import yaml
 
 from tests.functional.first_hour.project import dbt, write
 
-PAGE = (Path(__file__).parents[3] / "docs" / "ci.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PAGE = (Path(__file__).parents[3] / "docs" / "clones.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("\n## Test a pull request\n")[2]
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
 (COMMANDS,) = [text for language, text in BLOCKS if language == "bash"]
 PROFILES, WORKFLOW = (
     yaml.safe_load(text.replace("…", "warehouse: lakehouse")) for language, text in BLOCKS if language == "yaml"

@@ -1,4 +1,4 @@
-"""Every kind of commit under every policy, and every policy under every strategy: the cells of docs/behavior.md."""
+"""Every kind of commit under every policy, and every policy under every strategy: the cells of docs/guarantees.md."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_what_a_run_does_and_what_is_said_of_it(shop):
     for name in ("changed", "gained"):
         shop.insert(project.tables[name], "(9, 'x')")
     settings = quiet | dict.fromkeys(("gained_copy", "affected", "by_cost"), ("apply", "replace_all"))
-    # metadata does not show the session settings of a snapshot's last run, as docs/snapshots.md states
+    # metadata does not show the session settings of a snapshot's last run, as docs/history.md states
     whole = {name: ("apply", "whole tables") for name in quiet if name.endswith("_s")}
     require_agreement(shop, settings, settings | whole)
 

@@ -1,4 +1,4 @@
-"""Each base class of dbt-tests-adapter is subclassed, or docs/conformance.md states why not."""
+"""Each base class of dbt-tests-adapter is subclassed, or the README.md beside the tests states why not."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def ours() -> set[type]:
 
 
 def listed() -> set[str]:
-    """The classes and tests in the first column of the table "What cannot apply" of docs/conformance.md."""
-    page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    """The classes and tests in the first column of the table "What cannot apply" of the README.md beside the tests."""
+    page = (ROOT / SUBCLASSES / "README.md").read_text(encoding="utf-8")
     table = page.partition("## What cannot apply")[2].partition("\n## ")[0]
     return {name for row in table.splitlines() for name in NAMED.findall(row.split("|")[1] if "|" in row else "")}
 

@@ -38,7 +38,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_built(site):
     pages = {path.with_suffix(".html").name for path in (ROOT / "docs").glob("*.md")}
-    assert pages | {"index.html", "changelog.html", "contributing.html"} <= {path.name for path in site.glob("*.html")}
+    assert pages | {"index.html", "changelog.html", "contributing.html", "development.html", "security.html"} <= {
+        path.name for path in site.glob("*.html")
+    }
 
 
 def test_links_to_examples_point_to_pages(site):

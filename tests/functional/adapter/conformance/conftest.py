@@ -1,6 +1,6 @@
 """dbt's conformance suite: the base classes of dbt-tests-adapter, on Iceberg tables in a three-level catalog.
 
-A class overrides fixtures that are written in another database's SQL, but never a test. docs/conformance.md lists the
+A class overrides fixtures that are written in another database's SQL, but never a test. README.md lists the
 classes that cannot apply.
 """
 

@@ -13,7 +13,7 @@ from iceberg_incremental.write.auto.read_alike import PREFIXES, RECORDED
 from tests.session_settings import HOLDS, HOLDS_UNDER_ANSI, SET
 
 _FOLDER = Path(__file__).parents[4] / "docs"
-DOCS = (_FOLDER / "behavior.md").read_text(encoding="utf-8")
+DOCS = (_FOLDER / "limits.md").read_text(encoding="utf-8")
 PLAIN_SQL = (_FOLDER / "plain-sql.md").read_text(encoding="utf-8")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 
