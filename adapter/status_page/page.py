@@ -9,21 +9,10 @@ from uuid import uuid4
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from iceberg_incremental.errors import ConfigError
-
 from ..status.live import Live
 from ..status.project_status import ProjectStatus
+from . import page_errors
 from .view import view_of
-
-
-def page_not_written(output: Path, error: OSError) -> ConfigError:
-    """The file of the status page cannot be written."""
-    return ConfigError(
-        f"{output} was not written: {error}.",
-        expected="a path in an existing, writable folder.",
-        fix="create the folder, or choose another path.",
-    ).named("page-not-written")
-
 
 _HERE = Path(__file__).parent
 
@@ -42,7 +31,7 @@ def write_page(status: ProjectStatus, output: Path, *, refresh: int | None = Non
     except OSError as error:
         with suppress(OSError):
             written.unlink(missing_ok=True)
-        raise page_not_written(output, error) from error
+        raise page_errors.page_not_written(output, error) from error
 
 
 def page(status: ProjectStatus, *, refresh: int | None = None, live: Live | None = None) -> str:
