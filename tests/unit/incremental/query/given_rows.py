@@ -237,7 +237,7 @@ class GivenRows:
         """Insert, update and delete a few rows of each table, or of one table."""
         for name in self.rows if only is None else (only,):
             rows = self.rows[name]
-            few = max(2, len(rows) // 100)
+            few = max(2, len(rows) // 40)
             for at in sorted(self.rng.sample(range(len(rows)), few + 1), reverse=True):
                 if self.rng.random() < 0.4 and len(rows) > _FEWEST // 2:
                     del rows[at]

@@ -33,7 +33,7 @@ from .test_summary_delta import continued
 FOLDER, DATA = (os.environ.get(name) for name in ("QUERY_FOLDER", "QUERY_DATA"))
 PLAIN = {name: name for name in data.TABLES}
 SEED = int(os.environ.get("QUERY_SEED", "0"))
-ROUNDS = int(os.environ.get("QUERY_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("QUERY_ROUNDS", "2"))
 ROWS = int(os.environ.get("QUERY_ROWS", "1000"))
 AT_ONCE = 10
 """The number of queries for which the rows are made."""
