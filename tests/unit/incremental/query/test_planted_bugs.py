@@ -37,7 +37,7 @@ def continued_groups() -> Iterator[Check]:
 
 SHOWN_BY: dict[Callable[[Any], None], Callable[[], Iterator[Check]]] = {
     holes.optional_sides_are_not_followed: joins,
-    holes.subqueries_are_not_followed: joins,
+    holes.subqueries_are_not_followed: partial(query, "not in, with nulls"),
     holes.nulls_in_a_list_do_not_count: partial(query, "not in, with nulls"),
     holes.conditions_below_not_are_part_of_where: partial(query, "in below not"),
     holes.groups_are_made_of_changed_rows: partial(query, "groups of groups"),
