@@ -276,7 +276,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "other_event_times": {"others": ("lake.ops.flights: dep_time",)},
     "other_groups": {
         "before": ChangedGroups(_KEYS, (), frozenset({FLIGHTS})),
-        "found": ChangedGroups(_KEYS, (), frozenset({WEATHER})),
+        "found": ChangedGroups(("carrier",), (), frozenset({WEATHER})),
     },
     "other_key_types": {"types": {"lake.ops.flights": ("string", "date"), str(TARGET): ("string", "timestamp")}},
     "other_model": {"checkpoint": _checkpoint("model.shop.delays")},

@@ -14,6 +14,8 @@ from iceberg_incremental.errors import message
 from .error_examples import Made, example, makers, modules
 
 _WIDTH = 90
+_REFERRING = ("choose another column.", "correct it.", "correct the name.", "correct the option.", "remove them.")
+"""The fixes that refer to what was expected."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
 """The part of a docstring that describes the function's parameters."""
 _LINK = re.compile(r"\[(?P<text>[^]]+)\]\((?P<file>[^)]+)\)")
@@ -55,8 +57,8 @@ When an error is raised, the run has published neither rows nor a checkpoint, wi
   next run continues from the last commit.
 
 The last line of a message names the error, for example `More: dbt-spark-iceberg explain lost-race`. This command prints
-the meaning of the error and an example, without network access. The pages of this index show how to fix each error.
-They are generated from the code, for a sample project about flights.
+the meaning of the error and an example, without network access. The pages of this index show how to fix each error, in
+a sample project about flights.
 """
 MADE: dict[str, Made] = {
     error.name: make for module in modules() for make in makers(module) if (error := example(make)).name
@@ -70,9 +72,13 @@ def index() -> str:
 
 
 def page(name: str) -> str:
-    """The page of an error as Markdown: an example without what was expected and found, and links."""
+    """The page of an error as Markdown: an example, and links.
+
+    The example has no line with what was found, and none with what was expected unless the fix refers to it.
+    """
     error = example(MADE[name])
-    shown = _wrapped(message(error.what, state=error.state, fix=error.fix))
+    expected = error.expected if error.fix in _REFERRING else ""
+    shown = _wrapped(message(error.what, expected=expected, state=error.state, fix=error.fix))
     more = f"\n{_MORE[name].replace('](', '](../')}\n" if name in _MORE else ""
     return f"# {name}\n\n{textwrap.indent(shown, '    ')}\n{more}"
 

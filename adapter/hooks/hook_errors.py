@@ -54,7 +54,7 @@ def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigEr
     return ConfigError(
         f"clone_as of {node} is {found!r}.",
         expected=f"{', '.join(map(repr, known))}. The default is {known[0]!r}.",
-        fix="set one of these.",
+        fix=f"set it to one of {', '.join(map(repr, known))}.",
     ).named("unknown-clone-as")
 
 
@@ -63,5 +63,5 @@ def unknown_retention(node: str, found: object) -> ConfigError:
     return ConfigError(
         f"clone_retention of {node} is {found!r}.",
         expected=f"a duration above 0, {EXAMPLES}. The default is '7 days'.",
-        fix="set a duration.",
+        fix="set a duration such as '7 days'.",
     ).named("unknown-retention")

@@ -166,7 +166,7 @@ def not_a_position(snapshot_id: int, source: History, chain: Sequence[Snapshot],
     return CheckpointError(
         f"Snapshot {snapshot_id} of {source.table} cannot be a position: it is {where}.",
         expected=f"{described(chain[0]) if len(chain) == 1 else several}.",
-        fix=f"choose one; this query lists them: select * from {source.table.sql}.snapshots",
+        fix=f"choose another snapshot; this query lists them: select * from {source.table.sql}.snapshots",
     ).named("not-a-position")
 
 
@@ -180,7 +180,7 @@ def before_the_history(timestamp: str, source: TableName, oldest: Snapshot) -> C
 
 
 def maintenance_failed(failed: Sequence[tuple[str, str]]) -> MaintenanceError:
-    """The maintenance of some tables failed. The maintenance of the other tables is complete."""
+    """The maintenance of some tables failed. That of the other tables is complete."""
     listed = "\n".join(f"    {table}: {error.splitlines()[0]}" for table, error in failed)
     return MaintenanceError(
         f"ip_maintain failed for {counted(len(failed), 'table')}:\n{listed}",
@@ -203,7 +203,7 @@ def unknown_epoch(target: TableName, epoch: int, known: Sequence[int]) -> Config
     return ConfigError(
         f"{target} has no commit of epoch {epoch} in its history.",
         expected=f"an epoch from {known[0]} to {known[-1]}, as listed by ip_ledger.",
-        fix="choose one of these.",
+        fix=f"choose an epoch from {known[0]} to {known[-1]}.",
     ).named("unknown-epoch")
 
 

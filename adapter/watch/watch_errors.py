@@ -33,7 +33,7 @@ def metrics_not_served(address: str, port: int, cause: str) -> ConfigError:
 
 
 def metrics_not_written(file: Path, cause: str) -> ConfigError:
-    """``watch`` cannot write its metrics file when it starts. Later failures do not stop ``watch``."""
+    """``watch`` cannot write its metrics file when it starts."""
     return ConfigError(
         f"The metrics were not written to {file}: {cause}.",
         expected="a file in an existing folder that this user can write to, on a disk with free space.",

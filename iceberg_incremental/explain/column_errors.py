@@ -158,7 +158,7 @@ def compared_columns_missing(target: TableName, model: str, absent: Sequence[tup
             f"rebuild the table: {full_refresh(model)}",
             f"add the columns to the table with ALTER TABLE {target.sql} ADD COLUMN, and set them in all rows with "
             "UPDATE",
-            "set these configs to columns that the table has",
+            f"set {' and '.join(dict.fromkeys(config for config, _ in absent))} to columns that the table has",
         ],
     ).named("compared-columns-missing")
 
@@ -213,7 +213,7 @@ def _listed(types: Sequence[tuple[str, str, str]]) -> str:
 
 
 def no_end(model: str, config: str, found: str) -> ConfigError:
-    """The config ``dbt_valid_to_current`` of a history or a dbt snapshot is not the SQL of a time."""
+    """The config ``dbt_valid_to_current`` of a history table or dbt snapshot is not the SQL of a time."""
     return ConfigError(
         f"{model}: dbt_valid_to_current is {config}, which is not a time.",
         expected="a SQL expression of a date or a timestamp, as a text in the YAML or Jinja of the config.",
@@ -229,6 +229,6 @@ def no_time_of_deletion(model: str, column: str, type_: str, hard_deletes: str) 
         expected=f"a date, a timestamp or text, because hard_deletes: {hard_deletes} writes the current time to the "
         "columns that contain the values of updated_at.",
         found=f"{type_}. Spark does not combine it with a timestamp, so each run after the first would fail.",
-        fix="convert it in the snapshot's SQL, for example timestamp_seconds(updated_at) as updated_at, or set "
+        fix="convert it in the dbt snapshot's SQL, for example timestamp_seconds(updated_at) as updated_at, or set "
         "hard_deletes: ignore.",
     ).named("no-time-of-deletion")

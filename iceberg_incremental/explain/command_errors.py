@@ -12,7 +12,8 @@ def unknown_catalog(catalog: str) -> MetadataAccessError:
     return MetadataAccessError(
         f"PyIceberg has no configuration for catalog {catalog}.",
         expected="its properties in .pyiceberg.yaml, in environment variables PYICEBERG_CATALOG__…, or as arguments.",
-        fix=f"pass them, for example --catalog-property {catalog}.type=rest --catalog-property {catalog}.uri=https://…",
+        fix=f"pass its properties, for example --catalog-property {catalog}.type=rest --catalog-property "
+        f"{catalog}.uri=https://…",
     ).named("unknown-catalog")
 
 

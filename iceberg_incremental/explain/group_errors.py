@@ -27,8 +27,9 @@ def groups_need_merge(model: str, policy: Policy, keys: Sequence[str]) -> Config
         "rows of a group in the table), and no merge_update_columns, merge_exclude_columns, incremental_predicates or "
         "sequence_by.",
         found=f"{'; '.join(found)}.",
-        fix="set incremental_strategy and unique_key as expected, remove the other configs, and keep the relation's "
-        "names for the columns of the groups in the model's SQL.",
+        fix=f"set incremental_strategy='merge' and a unique_key that includes {', '.join(keys)}; do not rename these "
+        "columns in the model's SQL; and remove merge_update_columns, merge_exclude_columns, incremental_predicates "
+        "and sequence_by.",
     ).named("groups-need-merge")
 
 

@@ -20,9 +20,9 @@ def _from_the_log(model: str) -> str:
 
 
 def not_one_changelog(model: str, found: Sequence[str]) -> ConfigError:
-    """The SQL of a history model does not read the changelog of one source."""
+    """The SQL of a history table does not read the changelog of one source."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL does not read exactly one changelog.",
+        f"{model} is a history table, but its SQL does not read exactly one changelog.",
         expected="ip_changelog() of one relation, and no other changes. Read other relations with ip_as_of() or "
         "without a macro.",
         found=f"{', '.join(found) or 'no relation'}, read with ip_changelog() or another macro.",
@@ -32,9 +32,9 @@ def not_one_changelog(model: str, found: Sequence[str]) -> ConfigError:
 
 
 def not_a_log(model: str, found: Sequence[str]) -> ConfigError:
-    """The SQL of a history model with ``sequence_by`` does not read a log of events."""
+    """The SQL of a history table with ``sequence_by`` does not read a log of events."""
     return ConfigError(
-        f"{model} keeps the history of a log with sequence_by, but its SQL does not read exactly one log.",
+        f"{model} is a history table with sequence_by, but its SQL does not read exactly one log.",
         expected="ip_changes() of the log, and no other changes. Read other relations with ip_as_of() or without a "
         "macro.",
         found=f"{', '.join(found) or 'no relation'}, read with ip_changes() or another macro.",
@@ -60,7 +60,7 @@ def tied_events(model: str, keys: Sequence[str], sequence: Sequence[str], found:
 
 
 def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bool = True) -> CheckpointError:
-    """A rebuild of a history would lose versions whose events may no longer be in the log.
+    """A rebuild of a history table would lose versions whose events may no longer be in the log.
 
     ``can_continue``: whether the versions come from a log, so that later events can be added to them.
     """
@@ -81,9 +81,9 @@ def log_incomplete(table: TableName, model: str, found: str, *, can_continue: bo
 
 
 def not_from_a_log(table: TableName, model: str) -> CheckpointError:
-    """A history with ``sequence_by`` would continue versions that were not created from a log."""
+    """A history table with ``sequence_by`` would continue versions that were not created from a log."""
     return CheckpointError(
-        f"{model} keeps the history of a log, but the versions in {table} were not created from a log.",
+        f"{model} reads a log, but the versions in {table} were not created from a log.",
         expected="a table that this model has built, with a record of the events that no version shows, such as "
         "deletions. Without it, a new event would change or extend versions that have ended.",
         found="a checkpoint that was set by hand, without this record.",
@@ -92,9 +92,9 @@ def not_from_a_log(table: TableName, model: str) -> CheckpointError:
 
 
 def several_at_once(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """The history has two versions of a key that start at the same time."""
+    """A history table has two versions of a key that start at the same time."""
     return DuplicateKeyError(
-        f"The history of {model} has several versions of a key ({', '.join(keys)}) that start at the same time.",
+        f"The history table {model} has several versions of a key ({', '.join(keys)}) that start at the same time.",
         expected="a different start for each version of a key.",
         found=f"{found}.",
         fix="delete all but one of them from the table.",
@@ -102,9 +102,9 @@ def several_at_once(model: str, keys: Sequence[str], found: str) -> DuplicateKey
 
 
 def no_commit_order(model: str, columns: Sequence[str]) -> ConfigError:
-    """The SQL of a history model does not return ``_commit_order``."""
+    """The SQL of a history table does not return ``_commit_order``."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL does not return _commit_order.",
+        f"{model} is a history table, but its SQL does not return _commit_order.",
         expected="_change_type and _commit_order, as ip_changelog() returns them.",
         found=f"{', '.join(columns)}.",
         fix="add _commit_order to the select list.",
@@ -112,18 +112,18 @@ def no_commit_order(model: str, columns: Sequence[str]) -> ConfigError:
 
 
 def own_columns(model: str, columns: Sequence[str]) -> ConfigError:
-    """The SQL of a history model returns a column that the history adds."""
+    """The SQL of a history table returns a column that the strategy adds."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL returns {', '.join(columns)}, which the history adds.",
-        expected="no column with a name that the history uses.",
-        fix="rename the column in the SQL, or rename the history's column with snapshot_meta_column_names.",
+        f"The SQL of {model} returns {', '.join(columns)}, which the strategy 'history' adds.",
+        expected="no column with a name that the strategy uses.",
+        fix="rename the column in the SQL, or rename the added column with snapshot_meta_column_names.",
     ).named("own-columns")
 
 
 def other_history(
     table: TableName, model: str, differing: Mapping[str, tuple[str, str]], *, from_log: bool = False
 ) -> ConfigError:
-    """The table's history was built with different configs."""
+    """A history table was built with different configs."""
     found = "; ".join(f"{name} is {now}, but was {was}" for name, (was, now) in differing.items())
     ways = ["set the config back to what it was"]
     if from_log:
@@ -134,11 +134,11 @@ def other_history(
             f"{full_refresh(model)}"
         )
     ways += [
-        "keep the table, and start another history in a model with another name",
+        "keep the table, and start another history table in a model with another name",
         f"start again without the existing versions: {drops_history(model)}",
     ]
     return ConfigError(
-        f"The configs of {model} differ from those with which the history in {table} was built.",
+        f"The configs of {model} differ from those with which the history table {table} was built.",
         expected="the configs with which the existing versions were built.",
         found=f"{found}.",
         fix=ways,
@@ -146,15 +146,15 @@ def other_history(
 
 
 def would_drop_history(table: TableName, model: str, found: str, command: str = "run") -> ConfigError:
-    """A model of another kind would replace the versions of a history."""
+    """A model of another kind would replace the versions of a history table."""
     expected = (
         "materialized: iceberg_incremental_snapshot with incremental_strategy: history, as when the table was built"
     )
-    keeps = "set these configs again"
+    keeps = "set materialized='iceberg_incremental_snapshot' and incremental_strategy='history' again"
     if command == "clone":
         expected, keeps = "a table that is itself a clone, or no table", "omit --full-refresh, which keeps the table"
     return ConfigError(
-        f"{table} holds a history, and {model} would replace its versions or add other rows to them.",
+        f"{table} is a history table, and {model} would replace its versions or add other rows to them.",
         expected=f"{expected}.",
         found=f"{found}.",
         fix=[keeps, "rename the model, or set an alias", f"drop the versions: {drops_history(model, command)}"],
@@ -162,9 +162,9 @@ def would_drop_history(table: TableName, model: str, found: str, command: str = 
 
 
 def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> ConfigError:
-    """The existing table is not a history."""
+    """The existing table is not a history table."""
     return ConfigError(
-        f"{table} exists, but is not a history that {model} can continue.",
+        f"{table} exists, but is not a history table that {model} can continue.",
         expected=f"a table with {', '.join(missing)}, like a table of a dbt snapshot.",
         found=f"a table without {'it' if len(missing) == 1 else 'them'}.",
         fix=["rename the model, or set an alias", f"drop the table: {drops_history(model)}"],
@@ -172,9 +172,9 @@ def not_a_history(table: TableName, model: str, missing: Sequence[str]) -> Confi
 
 
 def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyError:
-    """The history has more than one valid version of a key."""
+    """A history table has more than one valid version of a key."""
     return DuplicateKeyError(
-        f"The history of {model} has more than one valid version of a key ({', '.join(keys)}).",
+        f"The history table {model} has more than one valid version of a key ({', '.join(keys)}).",
         expected="at most one version without an end.",
         found=f"{found}.",
         fix="end all but one of them with an UPDATE of the table.",
@@ -182,9 +182,9 @@ def several_valid(model: str, keys: Sequence[str], found: str) -> DuplicateKeyEr
 
 
 def ids_repeated(model: str, column: str) -> DuplicateKeyError:
-    """Two valid versions of a key in a history have the same id."""
+    """Two valid versions of a key in a history table have the same id."""
     return DuplicateKeyError(
-        f"The history of {model} has two valid versions with the same {column} and the same key.",
+        f"The history table {model} has two valid versions with the same {column} and the same key.",
         expected=f"each valid version has its own {column}.",
         found="the number of rows that the run deleted differs from the number of versions that change.",
         fix="end all but one of these versions with an UPDATE of the table, or delete them.",
@@ -192,12 +192,12 @@ def ids_repeated(model: str, column: str) -> DuplicateKeyError:
 
 
 def needs_same_changes(model: str) -> ConfigError:
-    """The SQL of a history model is not deterministic."""
+    """The SQL of a history table is not deterministic."""
     return ConfigError(
-        f"{model} keeps a history, but its SQL is not deterministic.",
+        f"{model} is a history table, but its SQL is not deterministic.",
         expected="SQL that returns the same rows each time Spark computes them, which may be several times in a run.",
         found="a function such as rand(), uuid() or an aggregate that depends on the order of rows.",
-        fix="compute these values in the source, or in a view of the history.",
+        fix="compute these values in the source, or in a view of the history table.",
     ).named("needs-same-changes")
 
 
@@ -207,7 +207,7 @@ def ends_unread_versions(table: TableName, model: str) -> ConfigError:
         f"{model} reads only a part of its rows under --empty or --sample, and would record all others as deleted.",
         expected="all rows, because hard_deletes is not ignore.",
         found=f"versions of rows in {table}.",
-        fix=f"leave the snapshot out (--exclude {short(model)}), or use a target whose schema does not have it yet.",
+        fix=f"leave the dbt snapshot out (--exclude {short(model)}), or use a target whose schema does not have it.",
     ).named("ends-unread-versions")
 
 

@@ -62,7 +62,7 @@ def nothing_captured(job: str) -> ConfigError:
         f"The run of {job} writes rows, but has captured no source.",
         expected="at least one of changes, changelog, signed_changes, changed_groups, as_of and value_range, called "
         "on the run.",
-        fix="read the sources with these methods of the run.",
+        fix="read the sources with a method of the run, such as run.changes('…').",
     ).named("nothing-captured")
 
 
@@ -108,5 +108,5 @@ def key_without_groups(job: str, key: Sequence[str], groups: Sequence[str]) -> C
         f"{job} reads the changed groups of {', '.join(groups)}, but "
         f"{'merges by the key ' + ', '.join(key) if key else 'does not merge its rows'}.",
         expected="merge(…, key=…) with a key that contains these columns, which replaces whole groups.",
-        fix="merge, and add these columns to the key.",
+        fix=f"call merge, and add {', '.join(groups)} to the key.",
     ).named("key-without-groups")

@@ -17,7 +17,7 @@ def unknown_reader(mode: str, modes: Sequence[str]) -> ConfigError:
     return ConfigError(
         f"metadata_reader is {mode!r}.",
         expected=f"{', '.join(modes)}.",
-        fix="set one of these.",
+        fix=f"set it to one of {', '.join(modes)}.",
     ).named("unknown-reader")
 
 

@@ -31,7 +31,7 @@ def wrong_materialization(macro: str, model: str, materialized: str) -> ConfigEr
     return ConfigError(
         f"{macro}() was called in {model}, which is materialized as '{materialized}'.",
         expected=f"materialized='{MATERIALIZATION}', since only these models have a checkpoint to continue from.",
-        fix=f"set this materialization, or call ref() or source() without {macro}().",
+        fix=f"set materialized='{MATERIALIZATION}', or call ref() or source() without {macro}().",
     ).named("wrong-materialization")
 
 

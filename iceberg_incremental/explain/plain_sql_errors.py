@@ -60,7 +60,7 @@ def unknown_time_zone(zone: str) -> ConfigError:
         "The SQL reads the clock in a time zone that Python does not know.",
         expected="a time zone such as Europe/Berlin or +01:00 in spark.sql.session.timeZone.",
         found=f"{zone}.",
-        fix="set spark.sql.session.timeZone to such a name, or install the package tzdata.",
+        fix="set spark.sql.session.timeZone to a name such as Europe/Berlin, or install the package tzdata.",
     ).named("unknown-time-zone")
 
 

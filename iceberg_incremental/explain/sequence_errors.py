@@ -115,7 +115,7 @@ def no_order(model: str, found: Sequence[tuple[str, str]]) -> ConfigError:
         f"sequence_by of {model} names columns that cannot be ordered.",
         expected="columns such as timestamps, numbers or text.",
         found=f"{', '.join(f'{name} of type {type_}' for name, type_ in found)}.",
-        fix="set sequence_by to other columns, or return a field of this column as a separate column and name that "
+        fix=f"set sequence_by to other columns, or return a field of {found[0][0]} as a separate column and name that "
         "column.",
     ).named("no-order")
 
@@ -190,7 +190,7 @@ def deletions_lost(model: str, deletions: Deletions, found: str) -> CheckpointEr
         expected=f"the table {deletions.table} at snapshot {deletions.snapshot_id}, which records these deletions. "
         "Without them, a late row could restore a row that was deleted.",
         found=f"{found}.",
-        fix=f"rebuild the model: {full_refresh(model)}. Make sure that nobody drops or rolls back that table.",
+        fix=f"rebuild the model: {full_refresh(model)}. Make sure that nobody drops or rolls back {deletions.table}.",
     ).named("deletions-lost")
 
 

@@ -205,7 +205,7 @@ def incomparable(found: Incomparable, source: TableName, model: str) -> RewriteE
         f"{source} was rewritten since {model} last read it, and its net changes cannot be computed.",
         expected="columns with comparable types, and without names that the changelog or Iceberg reserves.",
         found=f"{said[found.why]}.",
-        fix=f"{rebuild(model)}, or read the changes of a table without these columns.",
+        fix=f"{rebuild(model)}, or read the changes of a table without {names}.",
     ).named("incomparable")
 
 

@@ -23,7 +23,7 @@ def nothing_to_compare(model: str, table: TableName, found: str) -> Incomparable
 
 
 def events_incomplete(model: str) -> IncomparableError:
-    """The log of a history may lack events from which versions in the table were created."""
+    """The log of a history table may lack events from which versions in the table were created."""
     return IncomparableError(
         f"{model} cannot be compared with its rebuild: its log may no longer have all events.",
         expected="a history whose runs have read each commit of the log since all versions were last built.",

@@ -11,15 +11,17 @@ from ..table.checkpoint import Position
 from ..table.history import TableName
 from .wording import described, full_refresh, short
 
+_OPTIONS = "--event-time-start and --event-time-end"
+
 
 def no_window(model: str, policy: Policy, *, full_refresh: bool) -> ConfigError:
     """A run with an event-time window cannot reprocess it."""
     if full_refresh:
-        found, way = "--full-refresh, which builds the whole table", "omit these options, or --full-refresh"
+        found, way = "--full-refresh, which builds the whole table", f"omit {_OPTIONS}, or --full-refresh"
     elif policy.strategy is Strategy.AUTO:
-        found, way = "incremental_strategy 'auto'", "omit these options, since each run keeps all rows equal to the SQL"
+        found, way = "incremental_strategy 'auto'", f"omit {_OPTIONS}, since each run keeps all rows equal to the SQL"
     else:
-        found, way = f"incremental_strategy '{policy.strategy.value}'", "omit these options, or change the strategy"
+        found, way = f"incremental_strategy '{policy.strategy.value}'", f"omit {_OPTIONS}, or change the strategy"
     return ConfigError(
         f"{model} cannot reprocess an event-time window.",
         expected="--event-time-start and --event-time-end with incremental_strategy 'merge' or 'insert_overwrite', "
@@ -58,7 +60,7 @@ def other_event_times(model: str, event_time: str, others: Iterable[str]) -> Con
         expected="with insert_overwrite, each source with an event_time has the same event_time as the model, "
         f"{event_time}, so that all rows of a partition are read again.",
         found=f"{', '.join(sorted(others))}.",
-        fix="set the same event_time, or use incremental_strategy 'merge'.",
+        fix="set the same event_time on the model and its sources, or use incremental_strategy 'merge'.",
     ).named("other-event-times")
 
 

@@ -95,7 +95,7 @@ def full_refresh(model: str) -> str:
     )
 
 
-ANOTHER_HISTORY = "keep the table, and start another history in a model with another name"
+ANOTHER_HISTORY = "keep the table, and start another history table in a model with another name"
 
 
 def rebuild(model: str) -> str:

@@ -514,7 +514,7 @@ def test_a_table_that_is_not_a_history_is_refused(shop):
     shop.sql(f"create schema if not exists {shop.catalog}.`{shop.schema}`")
     shop.sql(f"create table {shop.built('kept')} using iceberg as select 1 as id, 'a' as v")
     shop.model("kept", SOURCE, **HISTORY, on_missing_checkpoint="full_refresh", on_schema_change="append_new_columns")
-    assert "is not a history that" in shop.fails()
+    assert "is not a history table that" in shop.fails()
     assert shop.frame(f"select * from {shop.built('kept')}").columns == ["id", "v"]
 
 

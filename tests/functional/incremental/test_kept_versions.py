@@ -31,10 +31,10 @@ def test_another_materialization(shop, kept, materialized):
     shop.model("kept", ROWS, materialized=materialized)
     for options in [(), ("--full-refresh",)]:
         said = shop.fails(*options)
-        assert "holds a history" in said
+        assert "is a history table, and" in said
         assert f"Found: materialized: {materialized}" in said
     if materialized == "incremental":  # it would add its rows to the versions
-        assert "holds a history" in shop.fails(*DROP)
+        assert "is a history table, and" in shop.fails(*DROP)
     assert shop.rows(kept, "id, v") == VERSIONS
     found = shop.run("--full-refresh", *DROP)
     assert "3 versions of" in found.printed
@@ -54,7 +54,7 @@ def test_a_seed(shop, kept):
     (shop.folder / "models" / "kept.sql").unlink()
     shop.write("seeds/kept.csv", "id,v\n9,z\n")
     found = shop.dbt("seed")
-    assert "holds a history" in found.message("kept")
+    assert "is a history table, and" in found.message("kept")
     assert "`dbt seed --full-refresh --select kept --vars" in found.message("kept")
     assert shop.rows(kept, "id, v") == VERSIONS
     found = shop.dbt("seed", *DROP)
@@ -68,7 +68,7 @@ def test_an_expired_checkpoint_is_found_in_older_metadata(shop, kept):
     shop.sql(f"delete from {kept} where id = 2")
     shop.sql(f"call {shop.catalog}.system.expire_snapshots('{shop.schema}.kept', timestamp '2999-01-01', 1)")
     shop.model("kept", ROWS, materialized="table")
-    assert "holds a history" in shop.fails()
+    assert "is a history table, and" in shop.fails()
 
 
 def test_a_clone_replaces_a_clone_but_no_history(shop, kept, tmp_path):
@@ -80,7 +80,7 @@ def test_a_clone_replaces_a_clone_but_no_history(shop, kept, tmp_path):
     assert dev.dbt("run").success  # creates this environment's own history
     dev.clone()
     found = dev.dbt("clone", "--full-refresh", "--state", dev.state)
-    assert "holds a history" in found.message("kept")
+    assert "is a history table, and" in found.message("kept")
     assert "`dbt clone --full-refresh --select kept --vars" in found.message("kept")
     assert "2 versions of" in dev.clone("--full-refresh", *DROP).printed
     assert shop.rows(dev.table("kept"), "id, v") == VERSIONS

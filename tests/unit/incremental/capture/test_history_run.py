@@ -172,8 +172,8 @@ def test_a_rebuild_under_sample_does_not_replace_a_history():
 
 def test_another_strategy_does_not_replace_a_history():
     target = hist(TARGET, carrying(100, None, kept()))
-    with pytest.raises(ConfigError, match="holds a history"):
+    with pytest.raises(ConfigError, match="is a history table, and"):
         opened(target, Policy(), full_refresh=True)
-    with pytest.raises(ConfigError, match="holds a history"):
+    with pytest.raises(ConfigError, match="is a history table, and"):
         opened(target, Policy())
     assert opened(target, Policy(), full_refresh=True, drops_history=True).is_rebuild
