@@ -144,11 +144,11 @@ CONFIGS = {
     ),
     "merge_update_columns": Config(
         _NONE_OR_COLUMNS,
-        "the columns that an update sets, as in dbt. All rows are then written by one MERGE statement",
+        "the columns that an update sets, as in dbt. One MERGE statement then writes all rows",
     ),
     "merge_exclude_columns": Config(
         _NONE_OR_COLUMNS,
-        "the columns that an update leaves unchanged, as in dbt. All rows are then written by one MERGE statement",
+        "the columns that an update leaves unchanged, as in dbt. One MERGE statement then writes all rows",
     ),
     "incremental_predicates": Config(
         "none; a condition, or a list of conditions",

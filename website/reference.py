@@ -36,13 +36,26 @@ Unless its entry states otherwise, a macro is for models with `materialized='ice
 - To qualify columns, add an alias: `from {{ ip_changes(ref('a')) }} as a`.
 - With `--empty` or `--sample`, and in unit tests, the macros return the relation as dbt does. In a unit test,
   `ip_range` is empty, so override it in the test.
-- In a [Python model](python-models.md), the macros are methods of `dbt`, except for `ip_history_as_of`, which is only
-  for SQL, and `is_incremental`, which is an attribute.
+- In a [Python model](python-models.md#read-changes), most macros are methods of `dbt`.
 """
 _OPERATIONS = """## Operations
 
-Run an operation with `dbt run-operation <name> --args '{…}'`. [Operations](operations.md) shows the output.
+Run an operation with `dbt run-operation <name> --args '{…}'`. [Operations](operations.md) shows the output. If an
+operation has these arguments and does not describe them, they have this meaning:
+
+- `model` is the name or unique id of one model. By default, an operation covers all models.
+- `select` names models in the syntax of dbt's `--select`: names or unique ids with wildcards, `tag:…` and `path:…`. A
+  space means union, and a comma means intersection.
+- `format` is `'text'` or `'json'`.
 """
+_STATED = {
+    "The name or unique id of one model. By default, all models.",
+    "Models, as for ip_status.",
+    "Models, in the syntax of dbt's --select: names or unique ids with wildcards, tag:… and path:…. A space means "
+    "union, and a comma means intersection.",
+    "'text' or 'json'.",
+}
+"""The descriptions of arguments that the text above contains."""
 _TESTS = """## Data tests
 
 Add these generic tests to a model under `data_tests` in its properties.
@@ -110,13 +123,14 @@ def macros() -> list[dict[str, Any]]:
 def _macro(macro: Mapping[str, Any]) -> str:
     name, arguments = macro["name"].removeprefix(_TEST), macro.get("arguments", [])
     description = _with_code(macro["description"].removeprefix(_OPERATION).strip())
-    rows = ((f"`{each['name']}`", _with_code(each["description"].strip())) for each in arguments)
+    described = ((each["name"], each["description"].strip()) for each in arguments)
+    rows = [(f"`{argument}`", _with_code(text)) for argument, text in described if text not in _STATED]
     return "\n".join(
         [
             f"### {name}\n",
             f"```text\n{name}({_signature(name)})\n```\n",
             f"{description}\n",
-            *(_table(("argument", "meaning"), rows) if arguments else ()),
+            *(_table(("argument", "meaning"), rows) if rows else ()),
         ]
     )
 

@@ -100,7 +100,7 @@ EXAMPLES: Mapping[str, Example] = {
         _ints("k n y"),
         _ints("k n"),
     ),
-    "a part with one of these constructs, if it returns a map or a floating-point number": Example(
+    "a part with a construct of the previous row, if it returns a map or a floating-point number": Example(
         "select t.k, y from (select k, avg(k) over () as r from db.a order by k limit 3) t join db.b on b.k = t.k",
         _ints("k y"),
     ),

@@ -46,7 +46,10 @@ def test_generated_files_are_up_to_date(file):
 def test_the_reference_lists_each_macro_with_its_arguments(macro):
     section = re.search(rf"^### {macro}$(.*?)(?=^##)", REFERENCE, re.MULTILINE | re.DOTALL)
     assert section, f"{macro} is missing"
-    assert re.findall(r"^\| `(\w+)` \|", section[1], re.MULTILINE) == list(ARGUMENTS.get(macro, ()))
+    arguments, described = ARGUMENTS.get(macro, ()), re.findall(r"^\| `(\w+)` \|", section[1], re.MULTILINE)
+    assert described == [each for each in arguments if each in described or each not in {"format", "model", "select"}]
+    signature = re.search(r"```text\n(.*?)```", section[1], re.DOTALL)
+    assert signature and re.findall(r"(\w+)(?:=[^,)]+)?(?=,|\s*\))", signature[1]) == list(arguments)
 
 
 @pytest.mark.parametrize("name", [*CONFIGS, *FURTHER, *FIELDS])
