@@ -188,7 +188,7 @@ def unknown_columns(macro: str, unknown: Sequence[str], expected: str, source: T
 
 
 def not_columns(macro: str, value: object, model: str) -> ConfigError:
-    """A macro was called with a value that is not a column name or a list of column names."""
+    """A macro was called with a value that is not a list of column names."""
     return ConfigError(
         f"{macro}() was called in {model} with {argument(value)} instead of columns.",
         expected="a column name, or a list of column names.",

@@ -55,7 +55,7 @@ def reads_own_table(model: str) -> ConfigError:
 
 
 def unknown_time_zone(zone: str) -> ConfigError:
-    """Python does not know the time zone of the session, in which plain SQL reads the clock."""
+    """Python does not know the time zone of the session."""
     return ConfigError(
         "The SQL reads the clock in a time zone that Python does not know.",
         expected="a time zone such as Europe/Berlin or +01:00 in spark.sql.session.timeZone.",

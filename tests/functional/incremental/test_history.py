@@ -432,7 +432,7 @@ def test_versions_of_rows_that_the_sql_leaves_out_end(shop, customers):
             "does not return _commit_order",
         ),
         ("select id, v from {{ ip_changelog(source('raw', 'customers')) }}", "_change_type"),
-        (SOURCE.replace("*", "*, 1 as dbt_valid_to"), "returns dbt_valid_to, which the history adds"),
+        (SOURCE.replace("*", "*, 1 as dbt_valid_to"), "returns dbt_valid_to, which the strategy 'history' adds"),
         (
             "select *, 'INSERT' as _change_type, 0 as _commit_order from {{ ip_changes(source('raw', 'customers')) }}",
             "does not read exactly one changelog",
