@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -78,6 +79,7 @@ def embedded_target(warehouse: Path) -> dict[str, Any]:
 @pytest.fixture(scope="class")
 def dbt_profile_target(embedded_target: dict[str, Any]) -> dict[str, Any]:
     """The profile for the `project` fixture of dbt-tests-adapter."""
+    reset_adapters()  # the fixture would use the adapter of an earlier test, with the catalog of its profile
     return dict(embedded_target)
 
 
