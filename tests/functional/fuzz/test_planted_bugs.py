@@ -1,7 +1,7 @@
 """Planted bugs that fixed histories must find, as a test of the fuzz itself.
 
 A bug is planted in this process, in which dbt also runs. ``number`` is a history that is known to find it.
-``make test-ci`` plants some of them, ``make fuzz`` all.
+``make test-all`` plants all of them.
 """
 
 from __future__ import annotations
