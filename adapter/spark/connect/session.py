@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ...profile.credentials import SparkIcebergCredentials
-    from ...progress import Work
 
 _lock = threading.Lock()
 _USER_AGENT = f"dbt-spark-iceberg/{version}"
