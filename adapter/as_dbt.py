@@ -1,4 +1,4 @@
-"""The errors of dbt: converted from errors of the engine, or created from the parts of a message."""
+"""The engine's errors and log records as those of dbt, and dbt's errors from the parts of a message."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _ToDbt(logging.Handler):
         getattr(self._logger, record.levelname.lower())(record.getMessage())
 
 
-def forward_log() -> None:
+def forward_engine_log() -> None:
     """Let dbt log the engine's records in this process. Later calls have no effect."""
     logger = logging.getLogger(ENGINE)
     if not any(isinstance(each, _ToDbt) for each in logger.handlers):

@@ -114,9 +114,9 @@ class SparkIcebergAdapter(SparkAdapter):
         self._docs = DocsCatalog(self, self._relations.lookup, self.access.metadata_reader, documentation)
         self._hooks = Hooks(self)
         self._lineage = listen(self, self._hooks.invocations, self.access.settings, version)
-        as_dbt.forward_log()
+        as_dbt.forward_engine_log()
         interrupt.listen()
-        interrupt.end_quickly()
+        interrupt.skip_last_collection()
 
     @property
     def credentials(self) -> SparkIcebergCredentials:

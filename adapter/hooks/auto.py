@@ -49,39 +49,9 @@ from .audit import AuditHooks
 from .invocation import Invocations, ModelContext, ModelRun, Namespace
 from .recorded_reading import compared_otherwise, note_no_update_method, note_update_method, reading_of, why_it_differs
 
-
-def view_by_spark(spark: Spark, name: TableName) -> View:
-    """The current definition of a view. Raises Refusal if Spark does not show it, and the errors of Spark."""
-    described = describe(spark.rows(f"describe table extended {name.sql}"))
-    if "View Text" in described.details:
-        instead = "create the view in an Iceberg catalog"
-        raise Refusal(f"the view {name}, which Spark evaluates with the settings of its creation", None, instead)
-    found = view_shown(described, str(spark.rows(f"show create table {name.sql}")[0][0]))
-    if found is None:
-        raise Refusal(f"the view {name}, which has a property with a line AS", None, "remove the property")
-    return found
-
-
-_VIEW = "ip_analyzed"
-_UNKNOWN_NAMES = ("TABLE_OR_VIEW_NOT_FOUND", "UNRESOLVED_ROUTINE")
-"""Spark's errors for the name of a relation or function that does not exist."""
-
-
-def require_valid_sql(adapter: Adapter, sql: str, node: Node) -> None:
-    """Raise Spark's error for SQL that Spark does not accept as a query. The query is only analyzed.
-
-    A name that Spark does not know is no error if the model has a hook or a header, which may define it later.
-    """
-    config = node["config"]
-    defines_names = bool(config.get("pre-hook") or config.get("sql_header"))
-    try:
-        adapter.execute(f"create or replace temporary view {sql_name(_VIEW)} as\n{sql}")
-    except DbtDatabaseError as error:
-        if not (defines_names and any(name in str(error) for name in _UNKNOWN_NAMES)):
-            raise
-
-
 logger = AdapterLogger("SparkIceberg")
+
+
 _ORDINALS = "spark.sql.orderByOrdinal"
 """The setting without which a LIMIT cannot be ordered by all columns."""
 
@@ -409,3 +379,34 @@ class AutoHooks(Namespace):
             lambda rows: f"select {listed} from {rows} as model_subq",
             found.plain.clock,
         )
+
+
+def view_by_spark(spark: Spark, name: TableName) -> View:
+    """The current definition of a view. Raises Refusal if Spark does not show it, and the errors of Spark."""
+    described = describe(spark.rows(f"describe table extended {name.sql}"))
+    if "View Text" in described.details:
+        instead = "create the view in an Iceberg catalog"
+        raise Refusal(f"the view {name}, which Spark evaluates with the settings of its creation", None, instead)
+    found = view_shown(described, str(spark.rows(f"show create table {name.sql}")[0][0]))
+    if found is None:
+        raise Refusal(f"the view {name}, which has a property with a line AS", None, "remove the property")
+    return found
+
+
+_VIEW = "ip_analyzed"
+_UNKNOWN_NAMES = ("TABLE_OR_VIEW_NOT_FOUND", "UNRESOLVED_ROUTINE")
+"""Spark's errors for the name of a relation or function that does not exist."""
+
+
+def require_valid_sql(adapter: Adapter, sql: str, node: Node) -> None:
+    """Raise Spark's error for SQL that Spark does not accept as a query. The query is only analyzed.
+
+    A name that Spark does not know is no error if the model has a hook or a header, which may define it later.
+    """
+    config = node["config"]
+    defines_names = bool(config.get("pre-hook") or config.get("sql_header"))
+    try:
+        adapter.execute(f"create or replace temporary view {sql_name(_VIEW)} as\n{sql}")
+    except DbtDatabaseError as error:
+        if not (defines_names and any(name in str(error) for name in _UNKNOWN_NAMES)):
+            raise

@@ -1,4 +1,4 @@
-"""Methods for dbt's own materializations: settings, execution and results."""
+"""Methods for dbt's own materializations (settings, execution and results), and for clones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from . import hook_errors, report
 from .invocation import Namespace
 
 logger = AdapterLogger("SparkIceberg")
-
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
 """The types of values that Spark does not combine with a timestamp in one column."""
 
@@ -76,7 +75,7 @@ class DbtModelHooks(Namespace):
             return
         if history is not None and history.current_snapshot_id is not None:
             specs = self._adapter.metadata_reader().live_specs(history, history.current_snapshot_id)
-            if layout.has_older(specs):
+            if layout.has_older_specs(specs):
                 raise target_errors.other_specs(name, node["unique_id"], specs)
 
     def run_strategy(self, relation: BaseRelation, sql: object, strategy: str) -> AdapterResponse:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from ..project.auto_sql import AutoSql
 
-
+logger = AdapterLogger("SparkIceberg")
 _WITHOUT_RUNS = ("compile", "generate")
 """The commands that compile models without running them."""
 
@@ -109,9 +109,6 @@ class SnapshotRun:
     def definitions(self) -> Mapping[str, str]:
         """What the checkpoint records, so that ``ip_status`` detects changes."""
         return {**self.plain.definitions, CODE: self.code}
-
-
-logger = AdapterLogger("SparkIceberg")
 
 
 @dataclass

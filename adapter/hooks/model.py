@@ -1,4 +1,4 @@
-"""The methods that the materialization calls before it writes a model: ``adapter.ip.model``."""
+"""Methods that are called before a model is written, with warnings about its SQL: ``adapter.ip.model``."""
 
 from __future__ import annotations
 
@@ -28,104 +28,6 @@ from ..project.jinja import Macros, same_in_every_run
 from ..project.own_table import reads_itself
 from .invocation import Namespace
 from .reads import READS
-
-
-def require_lasting_results(
-    plan: RunPlan, node: Node, given: Mapping[str, Collection[Captured]], macros: Macros
-) -> None:
-    """Raise ConfigError if a model's compiled SQL loses or duplicates rows in later runs.
-
-    A first build is checked if later runs have the same SQL. ``given``: the captures of the macros, by the text that
-    they add to the SQL. ``macros``: the project's macros. Python code, and SQL that sqlglot cannot parse, is not
-    checked.
-    """
-    policy = plan.policy
-    may_total = policy.strategy is Strategy.APPEND or policy.on_aggregates is OnAggregates.ALLOW
-    captures = {each for captured in given.values() for each in captured}
-    is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in captures)
-    is_judged = is_judged or len({each.table for each in captures if each.is_changes}) > 1
-    compiled = str(node.get("compiled_code")).lower()
-    is_judged = is_judged or "limit" in compiled or ("max(" in compiled and reads_itself(node, plan.name))
-    is_judged = is_judged or (policy.strategy is Strategy.APPLY_CHANGES and CHANGE_TYPE in compiled)
-    if not is_judged or node.get("language") == "python":
-        return
-    if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
-        return
-    from ..project.captured_rows import use_of  # importing sqlglot takes a tenth of a second
-
-    use = use_of(str(node.get("compiled_code")), given, plan.name)
-    if use is None:
-        logger.debug(f"sqlglot cannot parse the SQL of {plan.model}, so it is not checked for aggregates of changes")
-        return
-    for doubt in _doubtful_uses(plan.model, use, policy.strategy):
-        logger.warning(doubt)
-    if use.unsigned:
-        raise project_errors.ignored_sign(plan.model, use.unsigned)
-    if use.totals and not (may_total or use.reads_own_table):
-        raise project_errors.aggregated_changes(plan.model, policy, use.totals)
-
-
-def _doubtful_uses(model: str, use: Use, strategy: Strategy) -> Iterator[str]:
-    """The warnings for SQL that reads only some of the captured changes, or only in some cases all of them."""
-    if use.joined:
-        yield (
-            f"{model} joins {' with '.join(map(str, use.joined))}. A row and its partner must arrive in the same run: "
-            "if one of them arrives later, no run finds both. To join new rows with all rows of the other table, read "
-            "it with ip_as_of(). To follow changes of both tables, use ip_changed_groups() with changes_of, or "
-            "incremental_strategy: auto."
-        )
-    if use.limited:
-        yield (
-            f"{model} has a LIMIT on the rows of {' and '.join(map(str, use.limited))}. No later run reads the other "
-            "rows. To read fewer rows in each run, set max_snapshots_per_run or max_bytes_per_run."
-        )
-    if use.filters_type and strategy is Strategy.APPLY_CHANGES:
-        yield (
-            f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes "
-            "needs all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
-            "incremental_strategy: merge and on_source_rewrite: upserts."
-        )
-    if use.watermark:
-        yield (
-            f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that "
-            "arrive late, with a lower value, are never read. Each run already reads only new rows: remove this "
-            "condition."
-        )
-
-
-def doubtful_result(plan: RunPlan, node: Node) -> str | None:
-    """The warning for a model that appends or merges whole tables in each run, or replaces partitions with new rows.
-
-    None if none applies. Each is correct in some models, which metadata cannot distinguish.
-    """
-    if plan.passes_through or reads_itself(node, plan.name):
-        return None
-    strategy, captured = plan.policy.strategy, plan.captured.keys()
-    if strategy is Strategy.APPEND and plan.reads_whole_tables:
-        return wording.appends_whole_tables(plan.model)
-    if strategy is Strategy.MERGE and plan.reads_whole_tables:
-        return (
-            f"{plan.model} reads its sources only with ip_as_of(), and incremental_strategy is merge. Rows that are "
-            "deleted in the sources remain in its table. To follow deletions, use incremental_strategy: auto without "
-            "macros, or materialized: table."
-        )
-    only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
-    if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):
-        return (
-            f"{plan.model} reads its sources only with ip_changes(), and incremental_strategy is insert_overwrite. A "
-            "partition with new rows loses its existing rows. To keep them, use append or merge, or read whole "
-            "partitions with ip_range() and ip_as_of(). If each partition arrives in one run, set "
-            "aggregates_of_changes: allow."
-        )
-    return None
-
-
-def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:
-    """Whether a model's SQL reads a changelog without using its change type."""
-    if strategy.takes_changelog or "ip_changelog" not in sql:
-        return False
-    return "_change_type" not in sql.lower() and "*" not in sql
-
 
 logger = AdapterLogger("SparkIceberg")
 
@@ -247,3 +149,100 @@ def _log(plan: RunPlan, node: Node) -> None:
         logger.warning(
             logic_errors.logic_changed_warning(plan.model, change.after, change.differences, is_new=change.is_new)
         )
+
+
+def require_lasting_results(
+    plan: RunPlan, node: Node, given: Mapping[str, Collection[Captured]], macros: Macros
+) -> None:
+    """Raise ConfigError if a model's compiled SQL loses or duplicates rows in later runs.
+
+    A first build is checked if later runs have the same SQL. ``given``: the captures of the macros, by the text that
+    they add to the SQL. ``macros``: the project's macros. Python code, and SQL that sqlglot cannot parse, is not
+    checked.
+    """
+    policy = plan.policy
+    may_total = policy.strategy is Strategy.APPEND or policy.on_aggregates is OnAggregates.ALLOW
+    captures = {each for captured in given.values() for each in captured}
+    is_judged = any(each.macro == SIGNED or (each.is_changes and not may_total) for each in captures)
+    is_judged = is_judged or len({each.table for each in captures if each.is_changes}) > 1
+    compiled = str(node.get("compiled_code")).lower()
+    is_judged = is_judged or "limit" in compiled or ("max(" in compiled and reads_itself(node, plan.name))
+    is_judged = is_judged or (policy.strategy is Strategy.APPLY_CHANGES and CHANGE_TYPE in compiled)
+    if not is_judged or node.get("language") == "python":
+        return
+    if plan.is_rebuild and not same_in_every_run(str(node.get("raw_code")), macros):
+        return
+    from ..project.captured_rows import use_of  # importing sqlglot takes a tenth of a second
+
+    use = use_of(str(node.get("compiled_code")), given, plan.name)
+    if use is None:
+        logger.debug(f"sqlglot cannot parse the SQL of {plan.model}, so it is not checked for aggregates of changes")
+        return
+    for doubt in _doubtful_uses(plan.model, use, policy.strategy):
+        logger.warning(doubt)
+    if use.unsigned:
+        raise project_errors.ignored_sign(plan.model, use.unsigned)
+    if use.totals and not (may_total or use.reads_own_table):
+        raise project_errors.aggregated_changes(plan.model, policy, use.totals)
+
+
+def _doubtful_uses(model: str, use: Use, strategy: Strategy) -> Iterator[str]:
+    """The warnings for SQL that reads only some of the captured changes, or only in some cases all of them."""
+    if use.joined:
+        yield (
+            f"{model} joins {' with '.join(map(str, use.joined))}. A row and its partner must arrive in the same run: "
+            "if one of them arrives later, no run finds both. To join new rows with all rows of the other table, read "
+            "it with ip_as_of(). To follow changes of both tables, use ip_changed_groups() with changes_of, or "
+            "incremental_strategy: auto."
+        )
+    if use.limited:
+        yield (
+            f"{model} has a LIMIT on the rows of {' and '.join(map(str, use.limited))}. No later run reads the other "
+            "rows. To read fewer rows in each run, set max_snapshots_per_run or max_bytes_per_run."
+        )
+    if use.filters_type and strategy is Strategy.APPLY_CHANGES:
+        yield (
+            f"{model} filters its changelog by _change_type, so that deleted rows remain in its table. apply_changes "
+            "needs all changes: remove this condition. To keep deleted rows on purpose, use ip_changes() with "
+            "incremental_strategy: merge and on_source_rewrite: upserts."
+        )
+    if use.watermark:
+        yield (
+            f"{model} reads only those of the captured changes that are above a maximum in its own table. Rows that "
+            "arrive late, with a lower value, are never read. Each run already reads only new rows: remove this "
+            "condition."
+        )
+
+
+def doubtful_result(plan: RunPlan, node: Node) -> str | None:
+    """The warning for a model that appends or merges whole tables in each run, or replaces partitions with new rows.
+
+    None if none applies. Each is correct in some models, which metadata cannot distinguish.
+    """
+    if plan.passes_through or reads_itself(node, plan.name):
+        return None
+    strategy, captured = plan.policy.strategy, plan.captured.keys()
+    if strategy is Strategy.APPEND and plan.reads_whole_tables:
+        return wording.appends_whole_tables(plan.model)
+    if strategy is Strategy.MERGE and plan.reads_whole_tables:
+        return (
+            f"{plan.model} reads its sources only with ip_as_of(), and incremental_strategy is merge. Rows that are "
+            "deleted in the sources remain in its table. To follow deletions, use incremental_strategy: auto without "
+            "macros, or materialized: table."
+        )
+    only_new = captured == plan.read_as(Read.CHANGES).keys() and plan.policy.on_aggregates is OnAggregates.FAIL
+    if strategy is Strategy.INSERT_OVERWRITE and only_new and not plan.read_as(Read.AS_OF):
+        return (
+            f"{plan.model} reads its sources only with ip_changes(), and incremental_strategy is insert_overwrite. A "
+            "partition with new rows loses its existing rows. To keep them, use append or merge, or read whole "
+            "partitions with ip_range() and ip_as_of(). If each partition arrives in one run, set "
+            "aggregates_of_changes: allow."
+        )
+    return None
+
+
+def takes_changes_for_rows(sql: str, strategy: Strategy) -> bool:
+    """Whether a model's SQL reads a changelog without using its change type."""
+    if strategy.takes_changelog or "ip_changelog" not in sql:
+        return False
+    return "_change_type" not in sql.lower() and "*" not in sql

@@ -52,13 +52,8 @@ if TYPE_CHECKING:
     from .auto import AutoHooks
 
 logger = AdapterLogger("SparkIceberg")
-
 _METADATA_COLUMN = re.compile(rf"(?<!\w)({'|'.join(METADATA_COLUMNS)})(?!\w)")
 _REPLACING = tuple(strategy.value for strategy in Strategy if strategy.replaces_rows)
-
-
-def _replaces_rows(node: Node) -> bool:
-    return strategy_config(node["config"]).name in _REPLACING
 
 
 class WriteHooks(Namespace):
@@ -149,8 +144,8 @@ class WriteHooks(Namespace):
             return ()
         name, model = self._adapter.lookup.table_name(target), node["unique_id"]
         fields = self._adapter.lookup.description(target, extended=False).partition_fields
-        configured = layout.configured(partition_config.fields(node["config"].get("partition_by"), model))
-        found = layout.configured(fields)
+        configured = layout.normal_fields(partition_config.fields(node["config"].get("partition_by"), model))
+        found = layout.normal_fields(fields)
         if configured and set(configured) != set(found):
             raise target_errors.other_partitioning(name, model, configured, found)
         return fields
@@ -242,3 +237,7 @@ class WriteHooks(Namespace):
         applied = published is not None and plan.action is Action.APPLY
         late = lateness(plan, self._invocations.current().cuts) if applied else {}
         return report.response(plan, published, found.audits, late, found.run.state.way)
+
+
+def _replaces_rows(node: Node) -> bool:
+    return strategy_config(node["config"]).name in _REPLACING

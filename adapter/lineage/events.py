@@ -42,6 +42,7 @@ from iceberg_incremental.table.history import TableName
 
 from .facts import Dataset, Event, Parent, Touched
 
+logger = AdapterLogger("SparkIceberg")
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>.*)", re.DOTALL)
 _OBJECT_STORES = {
     **dict.fromkeys(("s3", "s3a", "s3n"), "s3"),
@@ -159,9 +160,6 @@ class _Origins:
             else:
                 self._known[name] = self.of(self.flow.inputs(column))
         return self._known[name]
-
-
-logger = AdapterLogger("SparkIceberg")
 
 
 class Events:

@@ -21,6 +21,7 @@ from iceberg_incremental import errors
 from .facts import Event, Parent, State, Touched
 from .recorder import Look, Recorder
 
+logger = AdapterLogger("SparkIceberg")
 _CLIENT = "openlineage"
 """The name of the client's Python logger."""
 
@@ -63,8 +64,6 @@ class Sender:
         except Exception as error:  # noqa: BLE001 (no error may affect the run)
             self._failure = f"{type(error).__name__}: {error}"
 
-
-logger = AdapterLogger("SparkIceberg")
 
 _WITHOUT_TABLE = ("view", "ephemeral")
 _JOB_TYPES = {"model": "MODEL", "seed": "SEED", "snapshot": "SNAPSHOT"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .listener import Listener
     from .recorder import Settings
 
-
+logger = AdapterLogger("SparkIceberg")
 _FILE = "openlineage.yml"
 _NAMESPACE = "dbt"
 """The default namespace of jobs, as in OpenLineage's own dbt integration."""
@@ -77,8 +77,6 @@ def _run(text: str, root: Parent | None = None) -> Parent | None:
     namespace, job, run_id = parts
     return Parent(namespace, job, run_id, root)
 
-
-logger = AdapterLogger("SparkIceberg")
 
 _BUILDING = frozenset(("build", "retry", "run", "seed", "snapshot"))
 """dbt's names of the commands that build tables."""

@@ -17,6 +17,7 @@ from iceberg_incremental.table.row_counts import RowCount, rows_at
 
 from ..hooks import report
 
+logger = AdapterLogger("SparkIceberg")
 _TOTALS = {
     "files": ("Data Files", "total-data-files", "Data files of the current snapshot"),
     "delete_files": (
@@ -26,6 +27,42 @@ _TOTALS = {
     ),
     "bytes": ("Size in Bytes", "total-files-size", "Bytes of the current snapshot's data and delete files"),
 }
+
+
+def documentation(reader: MetadataReader, table: TableName) -> tuple[Description | None, Stats]:
+    """A table's columns and comments, and its statistics with the current checkpoint, from its metadata.
+
+    The description is None if the metadata lacks it or cannot be read.
+    """
+    try:
+        found = reader.load_with_layout(table)
+    except IncrementalError as error:
+        logger.debug(f"The columns of {table} are read from Spark instead of metadata: {error}")
+        return None, {}
+    if found is None:
+        return None, {}
+    history, layout = found
+    stats = {**table_stats(history, layout), **_checkpoint_stats(history, reader)}
+    return None if layout is None else _described(layout, history), stats
+
+
+def _checkpoint_stats(history: History, reader: MetadataReader) -> Stats:
+    if KEY not in history.properties:
+        return {}
+    try:
+        checkpoint = target_checkpoint(history, reader).checkpoint
+    except IncrementalError as error:
+        logger.debug(f"The documentation omits the checkpoint of {history.table}: {error}")
+        return {}
+    return {} if checkpoint is None else report.stats(checkpoint)
+
+
+def _described(layout: Layout, history: History) -> Description:
+    details = {"Comment": "comment", "Owner": "owner"}
+    return Description(
+        layout.columns,
+        {name: history.properties[key] for name, key in details.items() if key in history.properties},
+    )
 
 
 def table_stats(history: History, layout: Layout | None) -> Stats:
@@ -96,42 +133,3 @@ def _when(change: Snapshot | LastChangeExpired | None) -> str:
     if isinstance(change, Snapshot):
         return instant(change.timestamp_ms)
     return "unknown" if change.known is None else f"before {instant(change.known.timestamp_ms)}"
-
-
-logger = AdapterLogger("SparkIceberg")
-
-
-def documentation(reader: MetadataReader, table: TableName) -> tuple[Description | None, Stats]:
-    """A table's columns and comments, and its statistics with the current checkpoint, from its metadata.
-
-    The description is None if the metadata lacks it or cannot be read.
-    """
-    try:
-        found = reader.load_with_layout(table)
-    except IncrementalError as error:
-        logger.debug(f"The columns of {table} are read from Spark instead of metadata: {error}")
-        return None, {}
-    if found is None:
-        return None, {}
-    history, layout = found
-    stats = {**table_stats(history, layout), **_checkpoint_stats(history, reader)}
-    return None if layout is None else _described(layout, history), stats
-
-
-def _checkpoint_stats(history: History, reader: MetadataReader) -> Stats:
-    if KEY not in history.properties:
-        return {}
-    try:
-        checkpoint = target_checkpoint(history, reader).checkpoint
-    except IncrementalError as error:
-        logger.debug(f"The documentation omits the checkpoint of {history.table}: {error}")
-        return {}
-    return {} if checkpoint is None else report.stats(checkpoint)
-
-
-def _described(layout: Layout, history: History) -> Description:
-    details = {"Comment": "comment", "Owner": "owner"}
-    return Description(
-        layout.columns,
-        {name: history.properties[key] for name, key in details.items() if key in history.properties},
-    )

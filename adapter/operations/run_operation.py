@@ -1,4 +1,4 @@
-"""The methods for ``dbt run-operation``: ``adapter.ip.operations``."""
+"""The methods for ``dbt run-operation``, and the clone of a source: ``adapter.ip.operations``."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from ..project import graph as project
 from . import maintain, operation_errors, set_checkpoint, show_ledger, show_status
 from .arguments import flag, time_span
 from .maintain_report import Report
+
+logger = AdapterLogger("SparkIceberg")
 
 
 def clone_source(
@@ -65,8 +67,6 @@ def _exists(spark: Spark, table: TableName) -> bool:
     listed = spark.rows(f"SHOW TABLES IN {sql_name(table.catalog)}.{sql_name(table.namespace)}")
     return any(str(row[1]) == table.name for row in listed)
 
-
-logger = AdapterLogger("SparkIceberg")
 
 _ORPHANS = "orphan_file_location"
 """The result column of ``remove_orphan_files``, which lists the removed files."""

@@ -23,7 +23,7 @@ class Stage:
     bytes: int = 0
 
 
-def work_of(context: SparkContext, group: str) -> Work | None:
+def work_of_group(context: SparkContext, group: str) -> Work | None:
     """The work of the group's active jobs; None without active jobs, or if the driver has ended."""
     from py4j.protocol import Py4JError
 

@@ -18,7 +18,7 @@ from jinja2 import nodes
 from iceberg_incremental.plan.conditional_reads import ConditionalReads, Reads
 from iceberg_incremental.table.history import TableName
 
-from .jinja import Macros, Reference, changing, known, name_of, parsed, references_in, relations
+from .jinja import Macros, Reference, changed_relations, literals_in, name_of, parsed, references_in, relations_in
 from .python_calls import PythonCall, calls_in
 
 _ROW_CHANGES = frozenset({"ip_changes"})
@@ -94,15 +94,15 @@ def written_in(raw_sql: str, macros: Macros) -> Reads[Reference]:
         if not call.conditional:
             found = replace(found, always=found.always | call.certain, whole=found.whole | call.whole)
             if call.name in _ROW_CHANGES:
-                found = replace(found, always_rows=found.always_rows | known(call.references))
+                found = replace(found, always_rows=found.always_rows | literals_in(call.references))
         if call.name not in CHANGES:
             inner = reach.of(call.name)
             if inner.conditional or (inner.reads and call.conditional):
                 # which of its arguments a macro reads is not analyzed
-                read = found.changes | inner.references | known(call.references)
+                read = found.changes | inner.references | literals_in(call.references)
                 found = replace(found, every=True, changes=read)
         else:
-            read = known(call.references) - (frozenset() if call.conditional else call.certain)
+            read = literals_in(call.references) - (frozenset() if call.conditional else call.certain)
             kind = "changes" if call.name in _ROW_CHANGES else "net_changes"
             found = replace(found, **{kind: getattr(found, kind) | read})
             if call.conditional:
@@ -181,7 +181,7 @@ class _ProjectMacros:
                     found = _MacroReads(reads=True, conditional=True)
                     continue
                 inner = _MacroReads(reads=True) if call.name in CHANGES else self.of(call.name)
-                named = known(call.references) if inner.reads else frozenset()
+                named = literals_in(call.references) if inner.reads else frozenset()
                 found = _MacroReads(
                     found.reads or inner.reads,
                     found.conditional or inner.conditional or (inner.reads and call.conditional),
@@ -221,13 +221,13 @@ def _call(name: str, node: nodes.Call, place: _Branch, assigned: Mapping[str, Se
     call = _JinjaCall(name, place.conditional, place.incremental)
     once = {variable: given for variable, given in assigned.items() if len(given) == 1}
     if name in CHANGES:
-        read = tuple(changing(name, node, assigned, certain=False))
-        call = replace(call, references=read, certain=known(changing(name, node, once, certain=True)))
+        read = tuple(changed_relations(name, node, assigned, certain=False))
+        call = replace(call, references=read, certain=literals_in(changed_relations(name, node, once, certain=True)))
     else:
         given = [*node.args, *(each.value for each in node.kwargs)]
         call = replace(call, references=tuple(chain(*(references_in(each, assigned, certain=False) for each in given))))
     if name in _WHOLE:
-        call = replace(call, whole=known(relations(node, once, certain=True)))
+        call = replace(call, whole=literals_in(relations_in(node, once, certain=True)))
     return call
 
 

@@ -58,20 +58,20 @@ def name_of(call: nodes.Call) -> str | None:
     return None
 
 
-def known(references: Iterable[Reference | None]) -> frozenset[Reference]:
+def literals_in(references: Iterable[Reference | None]) -> frozenset[Reference]:
     """The references that are literals."""
     return frozenset(reference for reference in references if reference is not None)
 
 
-def changing(
+def changed_relations(
     macro: str, call: nodes.Call, assigned: Mapping[str, Sequence[nodes.Node]], *, certain: bool
 ) -> Iterator[Reference | None]:
     """The relations whose changes a call reads, from its arguments. ``certain``: as in ``references_in``."""
     others = _argument_node(call, "changes_of", 2) if macro == "ip_changed_groups" else None
-    yield from relations(call, assigned, others, certain=certain)
+    yield from relations_in(call, assigned, others, certain=certain)
 
 
-def relations(
+def relations_in(
     call: nodes.Call,
     assigned: Mapping[str, Sequence[nodes.Node]],
     instead: nodes.Node | None = None,

@@ -1,4 +1,4 @@
-"""How a model's table is created: its properties, location and partitions."""
+"""How a model's table is created: its properties, location and partitions. Also dbt's functions and grants."""
 
 from __future__ import annotations
 

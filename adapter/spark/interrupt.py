@@ -1,4 +1,4 @@
-"""The handling of Ctrl-C by an error that is both a KeyboardInterrupt and a dbt error.
+"""The end of a process: Ctrl-C as an error that is both a KeyboardInterrupt and a dbt error, and a quick exit.
 
 dbt shows a plain KeyboardInterrupt with a stack trace, and a dbt error in one line.
 """
@@ -49,7 +49,7 @@ _COMMANDS = ("dbt", "dbt-spark-iceberg")
 
 
 @cache
-def end_quickly() -> None:
+def skip_last_collection() -> None:
     """Exclude all objects from the search when this process ends. Programs that call dbt are left as they are."""
     if Path(sys.argv[0]).stem in _COMMANDS:
         atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""The drawing of the graph: boxes and curves in pixels, for wide and for narrow screens. Pure functions."""
+"""The drawing of the graph: its layers, and boxes and curves for wide and for narrow screens. Pure functions."""
 
 from __future__ import annotations
 

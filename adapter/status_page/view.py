@@ -66,7 +66,7 @@ def _result(found: NodeResult) -> ResultView:
     )
 
 
-def last_run(model: ModelView, command: LastCommand | None) -> str:
+def last_run_text(model: ModelView, command: LastCommand | None) -> str:
     """The last run of a model that committed: its rows and, if it was a part of the last command, its duration."""
     run = next((each for each in reversed(model.runs) if each.committed_at_ms is not None), None)
     if run is None:
@@ -77,7 +77,7 @@ def last_run(model: ModelView, command: LastCommand | None) -> str:
     return f"run {run.epoch} of {when} added {counted(run.rows_added, 'row')} and removed {run.rows_removed:,}{took}"
 
 
-def updates(model: ModelView) -> str:
+def updates_text(model: ModelView) -> str:
     """How the known runs after the first build updated a model. Empty for a model without a method."""
     if model.update_method is None:
         return ""
@@ -299,8 +299,8 @@ def _card(
         words=words if changed is None else f"{words}; {changed_since(changed)}",
         lag=lag if state != "rebuild" else "",
         versions="" if model.status.versions is None else versions_text(model.status.versions),
-        last_run=last_run(model, project.last_command),
-        updates=updates(model),
+        last_run=last_run_text(model, project.last_command),
+        updates=updates_text(model),
         is_open=not folded or state == "fails",
         failing="" if failure is None else _failing(failure, now_ms),
         readings=[_reading(source, now_ms) for source in model.status.sources],

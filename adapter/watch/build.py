@@ -1,4 +1,4 @@
-"""``dbt build`` in this process, so that Spark continues to run between builds."""
+"""``dbt build`` in this process, so that Spark continues to run between builds, and its outcome."""
 
 from __future__ import annotations
 

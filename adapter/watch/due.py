@@ -1,4 +1,4 @@
-"""The due models and their downstream nodes. Pure functions."""
+"""The due models and their downstream nodes, and the delays after failures and for batches. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that dbt parses for a project, and their modification times."""
+"""The files that dbt parses for a project, their modification times, and the definitions that changed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def definitions(graph: Mapping[str, Any], names: Collection[str], scope: JinjaSc
     return {name: _definition(nodes[name], graph, scope, stamps) for name in names if name in nodes}
 
 
-def changed(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
+def changed_definitions(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
     """Return the nodes that are new, or whose digests differ."""
     return frozenset(name for name, digest in after.items() if before.get(name) != digest)
 

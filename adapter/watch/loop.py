@@ -17,7 +17,7 @@ from ..status.live import RunInProgress
 from ..status.model_status import ModelStatus
 from .build import Outcome
 from .due import Backoff, Batching, Dag, Failures, Reach
-from .files import changed
+from .files import changed_definitions
 from .log import Log
 from .metrics import Metrics
 from .report import Reporter, Situation
@@ -132,7 +132,7 @@ class Loop:
 
     def _take_over(self, before: Version, version: Version) -> None:
         """Switch to a new version of the project: build the nodes that have changed, and retry failed nodes."""
-        new = changed(before.definitions, version.definitions) & version.dag.selected
+        new = changed_definitions(before.definitions, version.definitions) & version.dag.selected
         models = sorted(version.watched.models)
         self._log.event(
             "ProjectReloaded",

@@ -1,4 +1,4 @@
-"""The output of the command, as JSON objects."""
+"""The output of the command as JSON objects, which list the files of a range if a reader can use them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,105 @@ from .run_file import VERSION, CapturedRun
 NAME_MAPPING = "schema.name-mapping.default"
 """The property with names by field id, as JSON, for files without field ids, such as those of add_files."""
 _BASIC_PLANE = 0xFFFF
+
+
+_SQL: Mapping[str, Callable[[Range], str]] = {
+    "changes": changes_sql,
+    "changelog": changelog_sql,
+    "changelog_per_commit": per_commit_sql,
+    "as_of": as_of_sql,
+}
+
+
+def of_capture(catalogs: JobCatalogs, request: Request, run: CapturedRun, plan: RunPlan, cuts: Cuts) -> dict[str, Any]:
+    """The result of ``capture``: the run, with the rows to read. Raises MetadataAccessError as the reader does."""
+    sources = [_source(catalogs, plan, cuts, table, read) for table, read in dict.fromkeys(request.sources)]
+    return {**run.to_document(), "reason": plan.reason, "sources": sources}
+
+
+def of_commit(run: CapturedRun, committed: Committed | None) -> dict[str, Any]:
+    """The result of ``commit``."""
+    if committed is None:
+        return {"version": VERSION, "action": "nothing", "name": run.name, "target": str(run.target)}
+    return {
+        "version": VERSION,
+        "action": "committed",
+        "name": run.name,
+        "target": str(run.target),
+        "epoch": committed.checkpoint.epoch,
+        "snapshot_id": committed.snapshot_id,
+        "already_committed": committed.already,
+    }
+
+
+def of_abort(run: CapturedRun, *, dropped: bool) -> dict[str, Any]:
+    """The result of ``abort``."""
+    return {
+        "version": VERSION,
+        "action": "aborted",
+        "name": run.name,
+        "target": str(run.target),
+        "branch_dropped": dropped,
+    }
+
+
+def of_status(found: NextRun) -> dict[str, Any]:
+    """The result of ``status``: the plan of the next run."""
+    plan, checkpoint = found.plan, found.plan.checkpoint
+    return {
+        "version": VERSION,
+        "action": found.action,
+        "name": plan.model,
+        "target": str(plan.name),
+        "reason": plan.reason,
+        "epoch": plan.last_epoch,
+        "checkpoint": None if checkpoint is None else json.loads(checkpoint.to_json()),
+        "sources": [_next(table, read) for table, read in found.sources.items()],
+    }
+
+
+def _source(catalogs: JobCatalogs, plan: RunPlan, cuts: Cuts, table: TableName, read: str) -> dict[str, Any]:
+    planned = plan.captures[Read(read), table].planned
+    found: dict[str, Any] = {
+        "table": str(table),
+        "read": read,
+        **_range(planned),
+        "sql": f"select * from {_SQL[read](planned)}",
+    }
+    if plan.action in (Action.REBUILD, Action.APPLY):
+        is_changelog = read.startswith("changelog")
+        listed = Listed(None, omitted=Omitted.CHANGELOG) if is_changelog else files_of(catalogs.reader, cuts, planned)
+        found |= {"columns": list(listed.columns), **_files(listed)}
+    return found
+
+
+def _files(listed: Listed) -> dict[str, Any]:
+    if listed.files is None:
+        return {"files": None, "files_omitted": None if listed.omitted is None else listed.omitted.value}
+    files = [{"path": file.path, "records": file.records, "bytes": file.size} for file in listed.files]
+    return {"files": files, "files_omitted": None}
+
+
+def _range(planned: Range) -> dict[str, Any]:
+    counts = planned.counts
+    return {
+        "kind": planned.kind.value,
+        "has_rows": planned.brings_rows,
+        "from_snapshot_id": None if planned.start is None else planned.start.snapshot_id,
+        "to_snapshot_id": None if planned.end is None else planned.end.snapshot_id,
+        "to_timestamp_ms": None if planned.end is None else planned.end.timestamp_ms,
+        "snapshots": counts.snapshots,
+        "data_files": counts.files,
+        "records": counts.records,
+        "bytes": counts.size,
+        "at_most": counts.at_most,
+        "waiting_snapshots": planned.waiting,
+    }
+
+
+def _next(table: TableName, read: SourceRead) -> dict[str, Any]:
+    found = _range(read.found) if isinstance(read.found, Range) else {}
+    return {"table": str(table), **found, "error": None if read.error is None else str(read.error)}
 
 
 def readable_by_name(
@@ -179,102 +278,3 @@ def _are_written(planned: Whole | Appends | NetChanges, history: History) -> boo
         return not may_repeat_files(history, planned.end.snapshot_id)
     commits = [history.snapshots.get(each) for each in planned.brought_by]
     return all(commit is not None and writes_new_files(commit) for commit in commits)
-
-
-_SQL: Mapping[str, Callable[[Range], str]] = {
-    "changes": changes_sql,
-    "changelog": changelog_sql,
-    "changelog_per_commit": per_commit_sql,
-    "as_of": as_of_sql,
-}
-
-
-def of_capture(catalogs: JobCatalogs, request: Request, run: CapturedRun, plan: RunPlan, cuts: Cuts) -> dict[str, Any]:
-    """The result of ``capture``: the run, with the rows to read. Raises MetadataAccessError as the reader does."""
-    sources = [_source(catalogs, plan, cuts, table, read) for table, read in dict.fromkeys(request.sources)]
-    return {**run.to_document(), "reason": plan.reason, "sources": sources}
-
-
-def of_commit(run: CapturedRun, committed: Committed | None) -> dict[str, Any]:
-    """The result of ``commit``."""
-    if committed is None:
-        return {"version": VERSION, "action": "nothing", "name": run.name, "target": str(run.target)}
-    return {
-        "version": VERSION,
-        "action": "committed",
-        "name": run.name,
-        "target": str(run.target),
-        "epoch": committed.checkpoint.epoch,
-        "snapshot_id": committed.snapshot_id,
-        "already_committed": committed.already,
-    }
-
-
-def of_abort(run: CapturedRun, *, dropped: bool) -> dict[str, Any]:
-    """The result of ``abort``."""
-    return {
-        "version": VERSION,
-        "action": "aborted",
-        "name": run.name,
-        "target": str(run.target),
-        "branch_dropped": dropped,
-    }
-
-
-def of_status(found: NextRun) -> dict[str, Any]:
-    """The result of ``status``: the plan of the next run."""
-    plan, checkpoint = found.plan, found.plan.checkpoint
-    return {
-        "version": VERSION,
-        "action": found.action,
-        "name": plan.model,
-        "target": str(plan.name),
-        "reason": plan.reason,
-        "epoch": plan.last_epoch,
-        "checkpoint": None if checkpoint is None else json.loads(checkpoint.to_json()),
-        "sources": [_next(table, read) for table, read in found.sources.items()],
-    }
-
-
-def _source(catalogs: JobCatalogs, plan: RunPlan, cuts: Cuts, table: TableName, read: str) -> dict[str, Any]:
-    planned = plan.captures[Read(read), table].planned
-    found: dict[str, Any] = {
-        "table": str(table),
-        "read": read,
-        **_range(planned),
-        "sql": f"select * from {_SQL[read](planned)}",
-    }
-    if plan.action in (Action.REBUILD, Action.APPLY):
-        is_changelog = read.startswith("changelog")
-        listed = Listed(None, omitted=Omitted.CHANGELOG) if is_changelog else files_of(catalogs.reader, cuts, planned)
-        found |= {"columns": list(listed.columns), **_files(listed)}
-    return found
-
-
-def _files(listed: Listed) -> dict[str, Any]:
-    if listed.files is None:
-        return {"files": None, "files_omitted": None if listed.omitted is None else listed.omitted.value}
-    files = [{"path": file.path, "records": file.records, "bytes": file.size} for file in listed.files]
-    return {"files": files, "files_omitted": None}
-
-
-def _range(planned: Range) -> dict[str, Any]:
-    counts = planned.counts
-    return {
-        "kind": planned.kind.value,
-        "has_rows": planned.brings_rows,
-        "from_snapshot_id": None if planned.start is None else planned.start.snapshot_id,
-        "to_snapshot_id": None if planned.end is None else planned.end.snapshot_id,
-        "to_timestamp_ms": None if planned.end is None else planned.end.timestamp_ms,
-        "snapshots": counts.snapshots,
-        "data_files": counts.files,
-        "records": counts.records,
-        "bytes": counts.size,
-        "at_most": counts.at_most,
-        "waiting_snapshots": planned.waiting,
-    }
-
-
-def _next(table: TableName, read: SourceRead) -> dict[str, Any]:
-    found = _range(read.found) if isinstance(read.found, Range) else {}
-    return {"table": str(table), **found, "error": None if read.error is None else str(read.error)}

@@ -11,7 +11,7 @@ from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, CheckpointF
 from ..table.checkpoint_state import CheckpointState
 from ..table.clone import still_forbidden
 from ..table.history import History, TableName
-from ..table.layout import LiveSpec, configured
+from ..table.layout import LiveSpec, normal_fields
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from .caller import by_caller, setting
 from .wording import (
@@ -141,7 +141,7 @@ def keeps_layout(
         if key not in left_out and given[key] != property_value(value)
     ]
     if partition_by and target.partitioned_by is not None:
-        wanted, now = configured(partition_by), configured(target.partitioned_by)
+        wanted, now = normal_fields(partition_by), normal_fields(target.partitioned_by)
         if sorted(wanted) != sorted(now):
             there = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
             found.append(f"partition_by is {', '.join(wanted)} in the config and {there}")

@@ -17,7 +17,7 @@ _IVY_DEFAULT = ".ivy2.5.2"
 _COMPLETE = re.compile(
     r"org\.apache\.iceberg:iceberg-(spark-runtime-[\d._]+|(aws|azure|gcp)-bundle):|org\.xerial:sqlite-jdbc:"
 )
-"""The packages that need no others beside Spark."""
+"""The packages that need no other packages except Spark."""
 # If one of these is set, the user's own files or arguments may set Spark's class path.
 _SET_UP = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 

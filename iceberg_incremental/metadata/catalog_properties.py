@@ -1,4 +1,4 @@
-"""PyIceberg's properties of a catalog, derived from Spark's settings (``spark.sql.catalog.<name>.*``). Pure."""
+"""PyIceberg's properties of a catalog and its files, derived from Spark's settings. Pure functions."""
 
 from __future__ import annotations
 

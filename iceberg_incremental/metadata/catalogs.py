@@ -1,4 +1,4 @@
-"""Any catalog that PyIceberg supports (``rest``, ``hive``, ``glue``, …), as a source of histories."""
+"""Catalogs as sources of histories: those that PyIceberg supports, Hadoop folders, and databases (``jdbc``)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from ..table.files import ChangedFiles, Content, FileDifference, LiveFile, LiveFiles, ManifestSize
-from ..table.layout import LiveSpec, specified
+from ..table.layout import LiveSpec, fields_of_spec
 from . import FilesAt
 from .manifest_files import (
     ADDED,
@@ -107,7 +107,7 @@ def live_specs(document: Mapping[str, Any], snapshot: int, read: ReadBytes) -> l
     specs = {spec["spec-id"]: spec for spec in document.get("partition-specs") or ()}
     current = document.get("default-spec-id", 0)
     return [
-        LiveSpec(number, count, specified(specs[number], names) if number in specs else None, number == current)
+        LiveSpec(number, count, fields_of_spec(specs[number], names) if number in specs else None, number == current)
         for number, count in sorted(files.items())
         if count
     ]

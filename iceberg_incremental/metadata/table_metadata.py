@@ -15,7 +15,7 @@ from typing import Any
 
 from ..table.files import PartitionField, TableColumn, fields_by_path, has_other_names
 from ..table.history import MAIN, History, Retention, Snapshot, TableName
-from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type, spelled
+from ..table.layout import DescribedColumn, Layout, names_by_id, spark_type, transform_sql
 from ..table.types import fields_of
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -85,7 +85,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
 def _partition_fields(document: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
     """The fields of the default partition spec in Spark's notation. ``names``: the column names by id."""
     spec = partition_specs(document).get(document.get("default-spec-id", 0), {})
-    found = (spelled(field.transform, names.get(field.source_id, "?")) for field in spec.values())
+    found = (transform_sql(field.transform, names.get(field.source_id, "?")) for field in spec.values())
     return tuple(field for field in found if field is not None)
 
 
@@ -167,7 +167,7 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
     sorts = [
         f"{by} {field['direction']} {field['null-order'].replace('-', ' ')}"
         for field in _sort_fields(document)
-        if (by := spelled(field["transform"], names.get(field["source-id"], "?"))) is not None
+        if (by := transform_sql(field["transform"], names.get(field["source-id"], "?"))) is not None
     ]
     return Layout(
         tuple(DescribedColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..table.layout import configured
+from ..table.layout import normal_fields
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def holds_whole_partitions(window: EventWindow, partition_by: str | Sequence[str
     This requires a partition field on the event time, and a window that starts and ends at its boundaries.
     """
     column = event_time.lower()
-    for field in configured(partition_by):
+    for field in normal_fields(partition_by):
         name, _, argument = field.rstrip(")").partition("(")
         if (argument or name) == column and (not argument or name in _BEGINS):
             begins = _BEGINS[name if argument else "days"]

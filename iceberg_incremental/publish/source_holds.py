@@ -1,4 +1,4 @@
-"""Holds a run's positions in its sources with tags, if the policy requires it."""
+"""Tags in sources: they hold the snapshots of a run's positions, if the policy requires it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..table.history import History, TableName
 from .commit_conflicts import retry_conflicts
 from .kept_refs import has_ref
 
+logger = logging.getLogger(__name__)
 _PREFIX = "ip_held_by."
 _MINUTE_MS = 60_000
 _ENOUGH = 0.75
@@ -60,14 +61,11 @@ def hold_of(
     return Hold(tag, snapshot_id, math.ceil((max(now_ms - committed_ms, 0) + time_ms) / _MINUTE_MS))
 
 
-def outdated(source: History, target: TableName, epoch: int) -> list[str]:
+def outdated_tags(source: History, target: TableName, epoch: int) -> list[str]:
     """The tags of a model's table in a source that belong to other epochs."""
     start = tag_of(target, 0)[:-1]
     own = [name for name in source.refs if name.startswith(start) and name.removeprefix(start).isdecimal()]
     return sorted(name for name in own if name != tag_of(target, epoch))
-
-
-logger = logging.getLogger(__name__)
 
 
 _UNMOVED = (Action.NOTHING, Action.CHECK_ONLY)
@@ -105,7 +103,7 @@ class SourceHolds:
             with self._warning(source):
                 history = self._reader.load(source)
                 self._hold(history, checkpoint)
-                for tag in [] if history is None else outdated(history, plan.name, checkpoint.epoch):
+                for tag in [] if history is None else outdated_tags(history, plan.name, checkpoint.epoch):
                     retry_conflicts(self._spark.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
 
     def _hold(self, source: History | None, checkpoint: Checkpoint) -> None:

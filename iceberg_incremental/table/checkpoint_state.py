@@ -36,15 +36,9 @@ def checkpoint_state(target: History, older: Iterable[History] = ()) -> Checkpoi
     """The checkpoint that matches the target's current rows.
 
     Follows the ancestors of the current snapshot to the first one with a checkpoint in its summary. The property counts
-    only if the snapshot at which it was written is among these ancestors. Of the two, the one with the higher epoch is
-    used, and the summary if both are equal. If a parent has expired, ``older`` histories (newest first, read only as
-    needed) complete the ancestors.
-
-    The property is never used only because its snapshot has expired. Otherwise, a target that was rolled back from X2
-    to X1 would silently lose the range of X2 once X2 has expired. After a rollback, the property that was current at X1
-    is used instead, from ``older`` histories. It may contain a position that was set by hand.
-
-    Raises UnreadableCheckpoint for a checkpoint of an ancestor.
+    only if the snapshot at which it was written is among these ancestors. The one with the higher epoch is used, and
+    the summary if both are equal. If a parent has expired, ``older`` histories (newest first, read only as needed)
+    complete the ancestors.
     """
     mirrored = mirrored_by(target)
     older, again = tee(older)

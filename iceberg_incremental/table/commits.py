@@ -1,4 +1,4 @@
-"""The effect of a commit on a table's rows, from its summary alone.
+"""The effect of a commit on a table's rows, from its summary alone, and the last commit that changed rows.
 
 The operation is not sufficient, because Iceberg uses ``overwrite`` for a MERGE that changed nothing and for an INSERT
 OVERWRITE of an empty partition. The counts decide. Keys and operations are those of Iceberg's ``SnapshotSummary`` and

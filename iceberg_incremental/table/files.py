@@ -1,4 +1,4 @@
-"""The difference between two snapshots of a table, as frozen values: columns and data files.
+"""The data files of a snapshot, and the difference between two snapshots in columns and data files.
 
 Field ids, types and bounds are defined by the Iceberg specification.
 """

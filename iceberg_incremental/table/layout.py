@@ -80,7 +80,7 @@ class LiveSpec:
     is_current: bool | None = None
 
 
-def has_older(specs: Sequence[LiveSpec]) -> bool:
+def has_older_specs(specs: Sequence[LiveSpec]) -> bool:
     """Whether data files are known to use another partition spec than new files."""
     return len(specs) > 1 or any(spec.is_current is False for spec in specs)
 
@@ -91,13 +91,13 @@ def identity_columns(specs: Sequence[LiveSpec]) -> frozenset[str]:
     return frozenset.intersection(*found) if found else frozenset()
 
 
-def specified(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
+def fields_of_spec(spec: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
     """The fields of a spec in Iceberg's metadata, in normal form. ``names``: the column names by id."""
     fields = ((field["transform"], names.get(field["source-id"], str(field.get("name")))) for field in spec["fields"])
-    return tuple(_normal(field) for each in fields if (field := spelled(*each)) is not None)
+    return tuple(_normal(field) for each in fields if (field := transform_sql(*each)) is not None)
 
 
-def spelled(transform: str, column: str) -> str | None:
+def transform_sql(transform: str, column: str) -> str | None:
     """A transform of a column in Spark SQL. None for a transform without values (void)."""
     name, _, argument = transform.partition("[")
     if name == "identity":
@@ -108,7 +108,7 @@ def spelled(transform: str, column: str) -> str | None:
     return f"{SYNONYMS.get(name, name)}({arguments})"
 
 
-def configured(partition_by: str | Sequence[str] | None) -> list[str]:
+def normal_fields(partition_by: str | Sequence[str] | None) -> list[str]:
     """Partition fields in normal form, from a config or from Spark's description.
 
     For example ``days(ts)``, ``bucket(16,id)``, ``region``.
@@ -119,7 +119,7 @@ def configured(partition_by: str | Sequence[str] | None) -> list[str]:
 
 def columns_of(fields: Sequence[str], columns: Sequence[str]) -> list[str]:
     """The source columns of partition fields. For a field within a struct, the column of the struct."""
-    sources = {_argument(field) for field in configured(fields)}
+    sources = {_argument(field) for field in normal_fields(fields)}
     roots = {source.partition(".")[0] for source in sources}
     return [name for name in columns if _plain(name) in sources | roots]
 

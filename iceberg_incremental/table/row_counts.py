@@ -1,4 +1,4 @@
-"""The number of rows of a table at a snapshot, from the totals in summaries alone.
+"""The number of rows of a table at a snapshot, and of written versions, from summaries alone.
 
 ``total-records`` counts the rows of data files, including rows that delete files have removed. Keys are those of
 Iceberg's ``SnapshotSummary``.

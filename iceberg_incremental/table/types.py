@@ -1,4 +1,4 @@
-"""Spark's types as in DESCRIBE, and how their values compare with values of other types."""
+"""The types of Spark and Iceberg: their parts, and how their values compare with values of other types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of comparing a table with its rebuild."""
+"""The result of comparing a table with its rebuild: permitted differences, and the record in a table property."""
 
 from __future__ import annotations
 

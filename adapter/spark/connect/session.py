@@ -13,7 +13,6 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from ...__version__ import version
 from ...profile.remote import Remote
-from ...progress import Work
 from ...progress.jobs import Stage, total
 from .. import checks
 from ..messages import cause, describe
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ...profile.credentials import SparkIcebergCredentials
+    from ...progress import Work
 
 _lock = threading.Lock()
 _USER_AGENT = f"dbt-spark-iceberg/{version}"
@@ -124,7 +124,7 @@ class ConnectSession(OwnSession):
     def _progress(self, stages: Iterable[StageReport], inflight_tasks: int, done: bool, **_: object) -> None:
         """Called by Spark's client with the server's report about the running statement, every 2 s."""
         self._tasks = 0 if done else inflight_tasks
-        self._work = None if done else work_of(stages)
+        self._work = None if done else work_of_stages(stages)
 
     def release(self, held: DataFrame) -> None:
         """Does nothing, because the server's next garbage collection frees rows without a view and a reference."""
@@ -146,7 +146,7 @@ class StageReport(Protocol):
     done: bool
 
 
-def work_of(reports: Iterable[StageReport]) -> Work | None:
+def work_of_stages(reports: Iterable[StageReport]) -> Work | None:
     """The progress of a statement. None if no job has started."""
     return total([_stage(each) for each in sorted(reports, key=lambda each: each.stage_id)])
 

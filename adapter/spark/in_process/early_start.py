@@ -49,11 +49,11 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
             threading.Thread(target=_import, name="import", daemon=True).start()
 
 
-@cache  # once a process: later calls would also keep the project of the command before
+@cache  # once per process: later calls would also keep the project of the previous command
 def _exempt_imported() -> None:
     """Exempt all objects so far, most of them of modules, from Python's cyclic garbage collection.
 
-    They stay until the process ends, but a full collection reads each of them. Of a session of small runs, these
+    They stay until the process ends, but a full collection reads each of them. In a session of small runs, these
     collections took a fifth of the time.
     """
     gc.freeze()

@@ -32,7 +32,7 @@ from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName
 
 from ...as_dbt import dbt_error
-from ...progress.jobs import work_of
+from ...progress.jobs import work_of_group
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
@@ -203,7 +203,7 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
         from pyspark import SparkConf, SparkContext
 
         conf = SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
-        for key in of_sessions(confs, gateway):
+        for key in settings_of_sessions(confs, gateway):
             conf._jconf.remove(key)  # type: ignore[union-attr]
         context = SparkContext(conf=conf, gateway=gateway)
         if file is not None:
@@ -213,7 +213,7 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     )
 
 
-def of_sessions(settings: Mapping[str, str], gateway: JavaGateway) -> list[str]:
+def settings_of_sessions(settings: Mapping[str, str], gateway: JavaGateway) -> list[str]:
     """The settings that Spark checks when it opens a session, and that each session can change.
 
     ``configure`` sets them in each session, and names one whose value is invalid. If Spark started with an invalid
@@ -297,7 +297,7 @@ class SessionConnection(OwnSession):
 
     def progress(self) -> Work | None:
         """The progress of the session. Called from another thread."""
-        return work_of(self.session.sparkContext, self._group)
+        return work_of_group(self.session.sparkContext, self._group)
 
     def end(self) -> None:
         """Close the session's catalogs, which have their own connections."""

@@ -76,7 +76,7 @@ def _clauses(sql: str) -> list[_Clause]:
 
 
 def _is_by_all(words: Sequence[str]) -> bool:
-    """Whether ORDER BY has only ALL, which already orders by all columns. Spark reads it as a column beside others."""
+    """Whether ORDER BY has only ALL, which already orders by all columns. In a list, Spark reads ALL as a column."""
     return words[:1] == ["ALL"] and all(word in ("ASC", "DESC", "NULLS", "FIRST", "LAST") for word in words[1:])
 
 

@@ -72,7 +72,7 @@ def has_clock(sql: str) -> bool:
 def require_clear(sql: str, columns: Iterable[Columns]) -> None:
     """Raise NotAFunction for a name such as ``current_date`` that may be a column or the clock.
 
-    Also for ORDER BY ALL beside a column of this name. ``columns``: those of each relation. A field of a struct may
+    Also for ORDER BY ALL if a column has this name. ``columns``: those of each relation. A field of a struct may
     become a column.
     """
     tree = parsed(sql)

@@ -1,4 +1,4 @@
-"""The plan of a run that keeps a table equal to its SQL. A run executes it; ``ip_explain`` only shows it."""
+"""The plan of a run that keeps a table equal to its SQL, and its choices: the key to search by, groups to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a target that a statement writes, and the handling of columns that only one side has."""
+"""The columns that a statement writes: which values fit without loss, and columns that only one side has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a strategy: the statement that writes a run's rows, and the kind of the second statement."""
+"""The configs of a strategy, and its result: the statement that writes rows, and the kind of the second statement."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def keys_are_checked_in_a_join_only(monkeypatch):
 
 def files_of_older_partitions_stay(monkeypatch):
     """An INSERT OVERWRITE leaves rows of another partition spec."""
-    _patch(monkeypatch, "iceberg_incremental.table.layout:has_older", _instead(False))
+    _patch(monkeypatch, "iceberg_incremental.table.layout:has_older_specs", _instead(False))
     _patch(monkeypatch, "iceberg_incremental.publish.fence:Fence.require_one_spec", _instead(None))
 
 

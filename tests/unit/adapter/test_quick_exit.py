@@ -13,7 +13,7 @@ sys.argv = [{name!r}]
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))  # runs after what is registered later
 from dbt.adapters.spark_iceberg.spark import interrupt
-interrupt.end_quickly()
+interrupt.skip_last_collection()
 """
 
 

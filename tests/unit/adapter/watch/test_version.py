@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_iceberg.project.jinja import JinjaScope
 from dbt.adapters.spark_iceberg.watch.due import Backoff
-from dbt.adapters.spark_iceberg.watch.files import ProjectFiles, changed, definitions
+from dbt.adapters.spark_iceberg.watch.files import ProjectFiles, changed_definitions, definitions
 from dbt.adapters.spark_iceberg.watch.version import Version, Versions, parsed_stamps
 
 
@@ -156,12 +156,12 @@ def digests(stamps=None, scope=SCOPE, **nodes):
     ],
 )
 def test_which_edits_change_a_node(after, scope, is_changed):
-    assert changed(digests(a=NODE), digests(a=after, scope=scope)) == ({"a"} if is_changed else set())
+    assert changed_definitions(digests(a=NODE), digests(a=after, scope=scope)) == ({"a"} if is_changed else set())
 
 
 def test_changed_seed_files_and_new_nodes_count_as_changed():
     seed = node("s", "seed", checksum={"name": "path"}, config={}, package_name="shop")
     before = digests({"/shop/s.csv": (1, 5)}, s=seed)
     after = digests({"/shop/s.csv": (2, 5)}, s=seed, a=NODE)
-    assert changed(before, after) == {"s", "a"}
-    assert changed(after, before) == {"s"}
+    assert changed_definitions(before, after) == {"s", "a"}
+    assert changed_definitions(after, before) == {"s"}

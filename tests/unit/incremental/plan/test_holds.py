@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from iceberg_incremental.publish.source_holds import Hold, hold_of, outdated, tag_of
+from iceberg_incremental.publish.source_holds import Hold, hold_of, outdated_tags, tag_of
 from iceberg_incremental.table.history import TableName
 from tests.unit.incremental import histories as h
 
@@ -63,9 +63,9 @@ def test_the_tags_of_other_epochs_are_outdated():
     others = ["ip_held_by.lake.shop.daily_2.3", "ip_held_by.lake.shop.daily.x", "mine", "main"]
     own = ["ip_held_by.lake.shop.daily.3", "ip_held_by.lake.shop.daily.12"]
     source = replace(SOURCE, refs=dict.fromkeys([*others, *own, TAG], 3))
-    assert outdated(source, TARGET, 4) == sorted(own)
+    assert outdated_tags(source, TARGET, 4) == sorted(own)
 
 
 def test_a_table_name_with_dots_is_not_mistaken_for_an_epoch():
     strange = TableName("lake", "shop", "daily.7")
-    assert outdated(replace(SOURCE, refs={tag_of(strange, 3): 3}), TARGET, 4) == []
+    assert outdated_tags(replace(SOURCE, refs={tag_of(strange, 3): 3}), TARGET, 4) == []

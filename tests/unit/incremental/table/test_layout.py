@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from iceberg_incremental.table.layout import names_by_id, spark_type, spelled
+from iceberg_incremental.table.layout import names_by_id, spark_type, transform_sql
 
 POINT = {
     "type": "struct",
@@ -50,7 +50,7 @@ def test_types_are_converted_to_spark_types(iceberg: Any, spark: str):
     ],
 )
 def test_transforms_are_written_as_in_ddl(transform: str, expected: str | None):
-    assert spelled(transform, "ts") == expected
+    assert transform_sql(transform, "ts") == expected
 
 
 def test_fields_of_structs_have_a_path():

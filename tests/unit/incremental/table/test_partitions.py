@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iceberg_incremental.metadata.describe import describe
-from iceberg_incremental.table.layout import columns_of, configured, specified
+from iceberg_incremental.table.layout import columns_of, fields_of_spec, normal_fields
 
 COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", None)]
 
@@ -26,21 +26,21 @@ COLUMNS = [("id", "int", None), ("at", "timestamp", None), ("region", "string", 
     ],
 )  # fmt: skip
 def test_equal_partitions_have_the_same_form(partition_by, rows):
-    assert configured(partition_by) == configured(describe(rows).partition_fields)
+    assert normal_fields(partition_by) == normal_fields(describe(rows).partition_fields)
 
 
 def test_other_partitions_differ():
-    assert configured("days(at)") != configured("months(at)")
-    assert configured("bucket(16, id)") != configured("bucket(8, id)")
+    assert normal_fields("days(at)") != normal_fields("months(at)")
+    assert normal_fields("bucket(16, id)") != normal_fields("bucket(8, id)")
 
 
 def test_a_spec_in_the_metadata_has_the_same_form():
     names = {1: "id", 2: "at", 3: "Region"}
     listed = [("identity", 3), ("day", 2), ("bucket[16]", 1), ("truncate[4]", 3), ("void", 1), ("year", 9)]
     spec = {"fields": [{"source-id": source, "name": "gone", "transform": each} for each, source in listed]}
-    assert specified(spec, names) == ("region", "days(at)", "bucket(16,id)", "truncate(4,region)", "years(gone)")
-    assert set(specified(spec, names)) == set(
-        configured(["Region", "day(at)", "bucket(16, id)", "truncate(region, 4)", "years(gone)"])
+    assert fields_of_spec(spec, names) == ("region", "days(at)", "bucket(16,id)", "truncate(4,region)", "years(gone)")
+    assert set(fields_of_spec(spec, names)) == set(
+        normal_fields(["Region", "day(at)", "bucket(16, id)", "truncate(region, 4)", "years(gone)"])
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.status_page.view import command_view, last_run, updates
+from dbt.adapters.spark_iceberg.status_page.view import command_view, last_run_text, updates_text
 
 from .airline import airline, last_command
 
@@ -28,19 +28,19 @@ STAGED = airline().models[2]
 )
 def test_updates_are_those_of_the_last_runs(rewrote_all, said):
     runs = [replace(STAGED.runs[0], rewrote_all=each) for each in rewrote_all]
-    assert updates(replace(STAGED, update_method="by id", runs=runs)) == said
+    assert updates_text(replace(STAGED, update_method="by id", runs=runs)) == said
 
 
 def test_other_strategies_have_no_method():
-    assert updates(STAGED) == ""
+    assert updates_text(STAGED) == ""
 
 
 def test_the_last_run_has_the_duration_of_its_command():
-    assert last_run(STAGED, last_command()).endswith("added 2,811 rows and removed 0 in 7.8 s")
+    assert last_run_text(STAGED, last_command()).endswith("added 2,811 rows and removed 0 in 7.8 s")
     other = replace(last_command(), invocation_id="another")
-    assert last_run(STAGED, other) == last_run(STAGED, None)
-    assert last_run(STAGED, None).endswith("added 2,811 rows and removed 0")
-    assert last_run(replace(STAGED, runs=[]), None) == ""
+    assert last_run_text(STAGED, other) == last_run_text(STAGED, None)
+    assert last_run_text(STAGED, None).endswith("added 2,811 rows and removed 0")
+    assert last_run_text(replace(STAGED, runs=[]), None) == ""
 
 
 def test_failures_are_first():
