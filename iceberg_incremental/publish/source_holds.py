@@ -44,16 +44,16 @@ def tag_of(target: TableName, epoch: int) -> str:
 
 
 def hold_of(
-    source: History, target: TableName, epoch: int, position: Position, time: timedelta, now_ms: int
+    source: History, target: TableName, epoch: int, position: Position, duration: timedelta, now_ms: int
 ) -> Hold | None:
     """The tag to create for a position. None without a snapshot, or if an existing tag holds it long enough.
 
-    ``time``: the duration of the hold, from now. A source that is read as a whole needs no tag.
+    ``duration``: that of the hold, from now. A source that is read as a whole needs no tag.
     """
     snapshot_id = position.snapshot_id
     if snapshot_id is None or snapshot_id not in source.snapshots or position.as_of:
         return None
-    tag, time_ms = tag_of(target, epoch), time / timedelta(milliseconds=1)
+    tag, time_ms = tag_of(target, epoch), duration / timedelta(milliseconds=1)
     committed_ms = now_ms if position.timestamp_ms is None else position.timestamp_ms
     age_ms = source.ref_ages.get(tag, math.inf)
     if source.refs.get(tag) == snapshot_id and committed_ms + age_ms - now_ms >= _ENOUGH * time_ms:

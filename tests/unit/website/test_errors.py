@@ -34,6 +34,24 @@ def test_errors_are_created_in_the_modules_of_errors():
     assert found == {path.relative_to(ROOT).as_posix() for path in files if path.stem.endswith("_errors")}
 
 
+def test_each_public_function_that_creates_an_error_has_an_entry():
+    """Its return type is the class of the error, by which the index finds it."""
+    files = [path for folder in ("iceberg_incremental", "adapter") for path in (ROOT / folder).rglob("*_errors.py")]
+    found = {name for path in files for name in creating(path)}
+    assert found == {make.__name__ for make in MAKERS}
+
+
+def creating(path: Path) -> set[str]:
+    """The public functions of a file that instantiate an error class, directly or by a private function."""
+    functions = [each for each in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(each, ast.FunctionDef)]
+    called = {
+        each.name: {ast.unparse(call.func) for call in ast.walk(each) if isinstance(call, ast.Call)}
+        for each in functions
+    }
+    private = {name for name, names in called.items() if name.startswith("_") and names & CLASSES}
+    return {name for name, names in called.items() if names & (CLASSES | private) and not name.startswith("_")}
+
+
 def test_one_function_lays_out_messages():
     files = [path for folder in ("iceberg_incremental", "adapter") for path in (ROOT / folder).rglob("*.py")]
     found = [path.relative_to(ROOT).as_posix() for path in files if "To fix:" in path.read_text(encoding="utf-8")]
