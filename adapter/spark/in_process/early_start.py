@@ -6,7 +6,6 @@ import gc
 import threading
 from contextlib import suppress
 from contextvars import copy_context
-from functools import cache
 from importlib import import_module
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -22,6 +21,9 @@ _LATER = (
     "iceberg_incremental.metadata.pyiceberg_reader",
     "sqlalchemy",  # PyIceberg's catalog
 )
+_BEFORE_FULL = 50
+"""The number of partial collections before a full one. It limits what waits for it to about 350,000 objects."""
+
 # dbt's names of the commands that execute statements after parsing.
 _SENDING = frozenset(
     {
@@ -37,7 +39,7 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
     ``command``: dbt's name of the command; None outside of a command. The first connection waits until Spark is
     running. If the start fails, the connection starts Spark itself, and raises the error.
     """
-    _exempt_imported()
+    collect_rarely()
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
     with suppress(DbtRuntimeError):  # the first connection reports missing packages and other errors
@@ -49,14 +51,14 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
             threading.Thread(target=_import, name="import", daemon=True).start()
 
 
-@cache  # once per process: later calls would also keep the project of the previous command
-def _exempt_imported() -> None:
-    """Exempt all objects so far, most of them of modules, from Python's cyclic garbage collection.
+def collect_rarely() -> None:
+    """Let Python run full garbage collections less often, in the process of a command of this adapter.
 
-    They stay until the process ends, but a full collection reads each of them. In a session of small runs, these
-    collections took a fifth of the time.
+    A full collection takes a quarter of a second, because it visits all objects of modules. By default, one follows
+    whenever the number of objects has grown by a quarter, which two of three small runs in one process do.
     """
-    gc.freeze()
+    young, middle, full = gc.get_threshold()
+    gc.set_threshold(young, middle, max(full, _BEFORE_FULL))
 
 
 def _import() -> None:

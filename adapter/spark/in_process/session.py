@@ -6,7 +6,6 @@ new session are closed with the connection.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
 import pickle
@@ -171,7 +170,6 @@ def _start_jvm(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) 
         raise checks.start_error(error, _log_file(credentials.folder)) from error
     _started_with.clear()
     _started_with.update(wanted)
-    gc.freeze()  # as in `early_start`: PySpark and what was imported meanwhile stay until the process ends
 
 
 def _root() -> SparkSession:

@@ -1,9 +1,14 @@
-"""What dbt's start imports. Each of these packages takes a tenth of a second or more, also in runs without news."""
+"""What dbt's start imports, and how often Python's garbage collector visits all of it."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+
+import pytest
+
+from dbt.adapters.spark_iceberg.spark.in_process.early_start import collect_rarely
 
 _START = """
 import sys
@@ -15,3 +20,14 @@ print(*sorted({"sqlglot", "pyspark", "pyiceberg", "sqlalchemy", "pandas", "pyarr
 def test_the_start_imports_no_package_that_only_some_runs_need():
     printed = subprocess.run([sys.executable, "-c", _START], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == ""
+
+
+@pytest.mark.parametrize(("before", "after"), [(10, 50), (80, 80)])
+def test_full_collections_are_rarer_but_never_more_frequent_than_before(before: int, after: int):
+    thresholds = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 10, before)
+        collect_rarely()
+        assert gc.get_threshold() == (700, 10, after)
+    finally:
+        gc.set_threshold(*thresholds)
