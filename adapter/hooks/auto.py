@@ -16,7 +16,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from iceberg_incremental.capture.reads import capture, has_same_columns
 from iceberg_incremental.capture.run_plan import Read
 from iceberg_incremental.errors import NotIncrementalError, StatementError, ViewError
-from iceberg_incremental.explain import plain_sql_errors, rebuild_reasons
+from iceberg_incremental.explain import auto_errors, rebuild_reasons
 from iceberg_incremental.expose.source_states import Source
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.views import View, view_shown
@@ -83,7 +83,7 @@ class AutoHooks(Namespace):
         fails = found.run.plan.policy.on_not_incremental is OnNotIncremental.FAIL
         names_itself = isinstance(refusal, OtherRelation) and reads_itself(model.node, found.run.plan.name)
         if found.run.plan.name in {each.relation for each in plain.mentions} or (fails and names_itself):
-            raise plain_sql_errors.reads_own_table(model.unique_id)
+            raise auto_errors.reads_own_table(model.unique_id)
         if refusal is not None:
             # Otherwise only a rebuild sends the SQL to Spark, and a run without new commits sends no statement.
             if fails or not self._invocations.tables_of(model):
@@ -132,7 +132,7 @@ class AutoHooks(Namespace):
             try:
                 plain.clock = ClockStates(self._invocations.clock(zone))
             except UnknownTimeZoneError as error:
-                raise plain_sql_errors.unknown_time_zone(str(error)) from error
+                raise auto_errors.unknown_time_zone(str(error)) from error
 
     def _read_clock(self, found: ModelRun, plain: AutoSql) -> None:
         """Compare the clock with that of the last run, and record it."""
@@ -288,7 +288,7 @@ class AutoHooks(Namespace):
                 "the alias of its relation, add an alias to each computed column, and write explicit casts"
             )
         else:
-            self._note(found, plain_sql_errors.reads_others(model, map(str, kept.reading.tables.values())))
+            self._note(found, auto_errors.reads_others(model, map(str, kept.reading.tables.values())))
         note_no_update_method(found)
         return False
 
@@ -357,7 +357,7 @@ class AutoHooks(Namespace):
                 )
 
     def _refuse(self, found: ModelRun, refusal: Refusal) -> None:
-        self._note(found, plain_sql_errors.not_incremental(found.run.plan.model, str(refusal), refusal.instead))
+        self._note(found, auto_errors.not_incremental(found.run.plan.model, str(refusal), refusal.instead))
 
     def _note(self, found: ModelRun, error: NotIncrementalError) -> None:
         """Raise the error for SQL that is not updated incrementally, or log it if the policy is to rebuild."""

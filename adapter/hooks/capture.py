@@ -11,7 +11,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.errors import IncrementalError, SourceMissingError
-from iceberg_incremental.explain import model_errors, plain_sql_errors
+from iceberg_incremental.explain import auto_errors, model_errors
 from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import PARSED, ValueRange
 from iceberg_incremental.plan.policy import Strategy
@@ -82,8 +82,8 @@ class CaptureHooks(Namespace):
         """Raise ConfigError for a model with the strategy ``auto``, which does not support these macros."""
         if self._invocations.policy(model.node).strategy is Strategy.AUTO:
             if model.node.get("language") == "python":
-                raise plain_sql_errors.auto_in_python(model.unique_id)
-            raise plain_sql_errors.reads_changes_itself(model.unique_id, macro)
+                raise auto_errors.auto_in_python(model.unique_id)
+            raise auto_errors.reads_changes_itself(model.unique_id, macro)
 
     def _captured(
         self,

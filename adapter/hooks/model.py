@@ -8,14 +8,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.run_plan import Action, Read, RunPlan
-from iceberg_incremental.explain import (
-    logic_errors,
-    model_errors,
-    plain_sql_errors,
-    target_errors,
-    window_errors,
-    wording,
-)
+from iceberg_incremental.explain import auto_errors, model_errors, target_errors, window_errors, wording
 from iceberg_incremental.plan.policy import OnAggregates, OnSqlChange, Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.source_holds import SourceHolds
@@ -88,7 +81,7 @@ class ModelHooks(Namespace):
         if self._invocations.policy(node).strategy is not Strategy.AUTO:
             return False
         if node.get("language") == "python":
-            raise plain_sql_errors.auto_in_python(node["unique_id"])
+            raise auto_errors.auto_in_python(node["unique_id"])
         return True
 
     def is_keyed(self, node: Node) -> bool:
@@ -147,7 +140,7 @@ def _log(plan: RunPlan, node: Node) -> None:
     change = plan.logic_change
     if change is not None and plan.policy.on_sql_change is OnSqlChange.WARN:
         logger.warning(
-            logic_errors.logic_changed_warning(plan.model, change.after, change.differences, is_new=change.is_new)
+            model_errors.logic_changed_warning(plan.model, change.after, change.differences, is_new=change.is_new)
         )
 
 

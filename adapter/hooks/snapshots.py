@@ -18,7 +18,7 @@ from iceberg_incremental.capture.dbt_snapshot import compared_whole, is_as_commi
 from iceberg_incremental.capture.run import Run, RunState
 from iceberg_incremental.capture.run_plan import Action, RunPlan
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, StagingError, StatementError
-from iceberg_incremental.explain import history_errors, snapshot_reasons, wording
+from iceberg_incremental.explain import history_errors, rebuild_reasons, wording
 from iceberg_incremental.expose.source_states import Source
 from iceberg_incremental.plan import session_settings
 from iceberg_incremental.publish.publisher import Published
@@ -239,7 +239,7 @@ class SnapshotHooks(Namespace):
             _log_whole(found.name, f"the session sets {', '.join(each.key for each, _ in refused)}")
             return None
         if not is_as_committed(invocation.cuts, found.source):
-            _log_whole(found.name, snapshot_reasons.SOURCE_NOT_COMMITTED)
+            _log_whole(found.name, rebuild_reasons.SOURCE_NOT_COMMITTED)
             return None
         parts = sorted(f"{key}={value}" for key, value in settings.items())
         parts += [found.plain.text_digest, *(f"{name} {digest}" for name, digest in found.definitions.items())]

@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtBaseException
 
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import IncrementalError, NotIcebergError, NotIncrementalError
-from iceberg_incremental.explain import plain_sql_errors, source_errors
+from iceberg_incremental.explain import auto_errors, source_errors
 from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, Strategy
 from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.query.text.refusal import Refusal
@@ -140,7 +140,7 @@ class ExplainHooks:
     def _of_auto(self, found: Explanation, model: ModelContext) -> Explanation:
         """How a model with the strategy ``auto`` is updated incrementally, and the result of its next run."""
         if model.node.get("language") == "python":
-            raise plain_sql_errors.auto_in_python(found.model)
+            raise auto_errors.auto_in_python(found.model)
         self._require_plain(model.node)
         run = self._invocations.of("auto", model)
         plain = run.plain = self._auto.read(self._compiled(model.node), model)

@@ -10,7 +10,7 @@ from typing import Any
 from iceberg_incremental.capture.logic_change import recorded_logic
 from iceberg_incremental.capture.run_plan import sequence_of
 from iceberg_incremental.capture.target_checkpoint import target_checkpoint
-from iceberg_incremental.explain import source_errors, staging_errors, target_errors
+from iceberg_incremental.explain import race_errors, source_errors, target_errors
 from iceberg_incremental.explain.wording import command, described, short, skips
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.plan.policy import Policy, Strategy
@@ -115,7 +115,7 @@ def _require_sound(target: History, model: str, known: CheckpointState) -> None:
     ``accept_sql`` accepts the logic of the rows, but not missing rows or positions.
     """
     if known.half_published is not None:
-        raise staging_errors.half_published(target, model, known.half_published)
+        raise race_errors.half_published(target, model, known.half_published)
     if known.checkpoint is None:
         raise target_errors.missing_checkpoint(target.table, model, known)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from iceberg_incremental.capture.next_run import FAILS
 from iceberg_incremental.capture.run_plan import Action
-from iceberg_incremental.explain.logic_errors import changed_since
+from iceberg_incremental.explain.model_errors import changed_since
 from iceberg_incremental.plan.breaks import Break
 from iceberg_incremental.plan.changes import Rewritten
 from iceberg_incremental.plan.ranges import Range

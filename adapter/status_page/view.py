@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphlib import CycleError
 from typing import Any
 
-from iceberg_incremental.explain.logic_errors import changed_since
+from iceberg_incremental.explain.model_errors import changed_since
 from iceberg_incremental.quantities import age, counted, instant, rows_text, size_text
 from iceberg_incremental.table.shares import sum_of
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from iceberg_incremental.explain.logic_errors import changed_since
+from iceberg_incremental.explain.model_errors import changed_since
 
 from ..status.model_status import ModelStatus
 from .due import Dag

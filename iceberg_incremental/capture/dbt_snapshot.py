@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import IncrementalError
-from ..explain import rebuild_reasons, snapshot_reasons, source_errors, staging_errors
+from ..explain import race_errors, rebuild_reasons, source_errors
 from ..metadata import MetadataReader
 from ..plan.breaks import Break
 from ..plan.policy import Policy, Strategy
@@ -56,11 +56,11 @@ def open_snapshot(
         return compared_whole(plan, cuts, source, rebuild_reasons.FIRST_BUILD)
     found = target_checkpoint(history, reader)
     if found.half_published is not None:
-        raise staging_errors.half_published(history, model, found.half_published)
+        raise race_errors.half_published(history, model, found.half_published)
     newest = found.checkpoint or found.unproven
     plan = replace(plan, target=history, last_epoch=0 if newest is None else newest.epoch)
     if found.checkpoint is None:
-        return compared_whole(plan, cuts, source, snapshot_reasons.FIRST_RUN)
+        return compared_whole(plan, cuts, source, rebuild_reasons.FIRST_RUN)
     plan = replace(plan, checkpoint=found.checkpoint)
     reason = _of_table(plan, found.checkpoint, history, reader, source)
     if reason:
@@ -81,7 +81,7 @@ def pending_snapshot(reader: MetadataReader, cuts: Cuts, *, model: str, target: 
     if history is None or found is None or checkpoint is None or checkpoint.model != model:
         return None
     if found.half_published is not None:
-        raise staging_errors.half_published(history, model, found.half_published)
+        raise race_errors.half_published(history, model, found.half_published)
     (name,) = checkpoint.sources
     source = TableName.parse(name)
     assert source is not None
@@ -91,7 +91,7 @@ def pending_snapshot(reader: MetadataReader, cuts: Cuts, *, model: str, target: 
         return replace(plan, reads_all=True, reason=rebuild_reasons.other_definition(str(source)))
     reason = _of_definitions(checkpoint, reader, code) or _since(history, reader)
     if not (reason or is_as_committed(cuts, source)):
-        reason = snapshot_reasons.SOURCE_NOT_COMMITTED
+        reason = rebuild_reasons.SOURCE_NOT_COMMITTED
     return compared_whole(plan, cuts, source, reason) if reason else _continued(plan, cuts, source)
 
 
@@ -99,7 +99,7 @@ def _of_definitions(checkpoint: Checkpoint, reader: MetadataReader, code: str) -
     """The reason if the snapshot's code or a view that it reads has changed since its checkpoint. Empty otherwise."""
     recorded = {} if checkpoint.logic is None else checkpoint.logic.definitions
     if recorded.get(CODE, code) != code:
-        return snapshot_reasons.OTHER_LOGIC
+        return rebuild_reasons.OTHER_LOGIC
     return _of_views(checkpoint, reader)
 
 
@@ -141,7 +141,7 @@ def _continued(plan: RunPlan, cuts: Cuts, source: TableName) -> RunPlan:
     cut = cuts.of(source)
     assert cut is not None
     if not has_same_columns(cuts, cut, found):
-        return compared_whole(plan, cuts, source, snapshot_reasons.SOURCE_ALTERED)
+        return compared_whole(plan, cuts, source, rebuild_reasons.SOURCE_ALTERED)
     return plan.with_capture(Read.NET, source, found)
 
 
@@ -158,11 +158,11 @@ def _of_table(
     """Why the table cannot be continued from its checkpoint. Empty if it can."""
     recorded = checkpoint.logic
     if checkpoint.model != plan.model:
-        return snapshot_reasons.OTHER_MODEL
+        return rebuild_reasons.OTHER_MODEL
     if recorded is None or plan.logic is None or recorded.fingerprint != plan.logic.fingerprint:
-        return _of_views(checkpoint, reader) or snapshot_reasons.OTHER_LOGIC
+        return _of_views(checkpoint, reader) or rebuild_reasons.OTHER_LOGIC
     if checkpoint.sources.keys() != {str(source)}:
-        return snapshot_reasons.OTHER_SOURCE
+        return rebuild_reasons.OTHER_SOURCE
     return _since(history, reader)
 
 
@@ -172,8 +172,8 @@ def _since(history: History, reader: MetadataReader) -> str:
     # before it.
     base = next((each for each in history.ancestors(history.current_snapshot_id) if KEY in each.summary), None)
     if base is None or not same_rows(history, base.snapshot_id, history.current_snapshot_id):
-        return snapshot_reasons.TABLE_CHANGED
-    return "" if _has_same_columns(reader, history, base) else snapshot_reasons.TABLE_ALTERED
+        return rebuild_reasons.TABLE_CHANGED
+    return "" if _has_same_columns(reader, history, base) else rebuild_reasons.TABLE_ALTERED
 
 
 def _has_same_columns(reader: MetadataReader, history: History, base: Snapshot) -> bool:

@@ -10,10 +10,10 @@ from ..errors import CheckpointError, IncrementalError, NotIcebergError, ViewErr
 from ..explain import (
     clone_errors,
     history_errors,
-    logic_errors,
+    model_errors,
+    race_errors,
     rebuild_reasons,
     sequence_errors,
-    staging_errors,
     target_errors,
     window_errors,
 )
@@ -118,7 +118,7 @@ def _following(
 ) -> RunPlan:
     """The run for the state of the table: it continues from the checkpoint, or a policy rebuilds the table."""
     if found.half_published is not None:
-        raise staging_errors.half_published(history, run.model, found.half_published)
+        raise race_errors.half_published(history, run.model, found.half_published)
     if found.partial:
         return replace(run, reason=rebuild_reasons.PARTIAL_BUILD)
     run, found = _without_snapshots(run, found)
@@ -139,7 +139,7 @@ def _following(
             return _rebuilt_by_policy(run, reason)
     require_same_order(run, checkpoint)
     if change is not None and run.policy.on_sql_change is OnSqlChange.FAIL:
-        raise logic_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
+        raise model_errors.logic_changed(run.name, run.model, change.after, change.differences, is_new=change.is_new)
     altered = _altered(history.fields, found.newest)
     left = _is_as_left(history, found.newest)
     return replace(run, checkpoint=checkpoint, logic_change=change, altered=altered, is_as_left=left, reason="")
@@ -204,7 +204,7 @@ def _keeping(
         require_same_history(run, found.checkpoint, compares=True)
         return run
     if found.half_published is not None:
-        raise staging_errors.half_published(history, run.model, found.half_published)
+        raise race_errors.half_published(history, run.model, found.half_published)
     if found.partial or history.current_snapshot_id is None:
         return run
     if run.policy.history.is_from_log:

@@ -12,7 +12,7 @@ from ..capture.open import open_run
 from ..capture.run_plan import Action, Read, RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import NotIcebergError
-from ..explain import command_errors, rebuild_reasons
+from ..explain import job_errors, rebuild_reasons
 from ..plan.policy import Policy
 from ..publish.fence import Fence
 from ..table.commits import same_rows
@@ -49,7 +49,7 @@ def capture(catalogs: JobCatalogs, request: Request) -> tuple[CapturedRun, RunPl
     target, plan = _opened(catalogs, cuts, request)
     for table, read in request.sources:
         if table == request.target:
-            raise command_errors.reads_its_target(table)
+            raise job_errors.reads_its_target(table)
         plan = reads.capture(plan, cuts, table, Read(read))
     action = plan.action
     begun = CapturedRun(
@@ -86,9 +86,9 @@ def _opened(catalogs: JobCatalogs, cuts: Cuts, request: Request) -> tuple[Histor
     try:
         target = catalogs.reader.load(request.target)
     except NotIcebergError as error:
-        raise command_errors.target_not_iceberg(error, request.target) from error
+        raise job_errors.target_not_iceberg(error, request.target) from error
     if target is None:
-        raise command_errors.job_target_missing(request.target)
+        raise job_errors.job_target_missing(request.target)
     is_first = not request.full_refresh and _is_new(catalogs, target)
     plan = open_run(
         catalogs.reader,
@@ -129,7 +129,7 @@ def _begun(catalogs: JobCatalogs, target: History, plan: RunPlan, run: CapturedR
                 at_head = replace(expected, refs={MAIN: run.head, plan.branch: run.head})
                 began_at = commits.begin_empty_branch(plan.branch, at_head)
     except TargetMovedError as error:
-        raise command_errors.main_moved(catalogs.reader.load(run.target) or target, run.name, run.head) from error
+        raise job_errors.main_moved(catalogs.reader.load(run.target) or target, run.name, run.head) from error
     return replace(run, schema_id=expected.schema_id, branch=plan.branch, branch_from=began_at)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConcurrentRunError, IncrementalError
-from ..explain import command_errors, wording
+from ..explain import job_errors, wording
 from ..explain.caller import Caller, called_by
 from ..job import options
 from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Strategy
@@ -99,7 +99,7 @@ def _run(given: argparse.Namespace) -> CapturedRun:
     try:
         text = Path(given.run).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise command_errors.unreadable_run(given.run, str(error)) from error
+        raise job_errors.unreadable_run(given.run, str(error)) from error
     return read_run(text, given.run)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..explain import command_errors
+from ..explain import job_errors
 from ..metadata.failures import access_to
 from ..metadata.pyiceberg_reader import PyIcebergReader, catalog_type
 from ..table.history import History
@@ -32,9 +32,9 @@ class JobCatalogs:
         properties = self._properties(table.catalog)
         kind = catalog_type(properties)
         if kind == _READ_ONLY:
-            raise command_errors.read_only_catalog(table, kind)
+            raise job_errors.read_only_catalog(table, kind)
         if target.format_version > 2 and kind not in _V3_WRITERS:
-            raise command_errors.format_not_written(table, target.format_version, kind or "this")
+            raise job_errors.format_not_written(table, target.format_version, kind or "this")
         with access_to(f"catalog {table.catalog}", properties):
             return TargetCommits(table, _opened(table.catalog, properties), properties)
 
@@ -44,7 +44,7 @@ class JobCatalogs:
 
         found = {**(Config().get_catalog_config(catalog) or {}), **self._given.get(catalog, {})}
         if not found:
-            raise command_errors.unknown_catalog(catalog)
+            raise job_errors.unknown_catalog(catalog)
         return found
 
 

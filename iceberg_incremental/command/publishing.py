@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..capture.run_plan import Action, RunPlan
 from ..capture.target_checkpoint import target_checkpoint
-from ..explain import command_errors, race_errors, rebuild_reasons, source_errors
+from ..explain import job_errors, race_errors, rebuild_reasons, source_errors
 from ..plan.breaks import Break
 from ..plan.changes import plan_changes
 from ..plan.policy import Cause, Policy
@@ -56,7 +56,7 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
     for attempt in range(1, _ATTEMPTS + 1):
         target = fence.loaded(plan)
         if target.table_uuid != run.table_uuid:
-            raise command_errors.target_replaced(run.target, run.name)
+            raise job_errors.target_replaced(run.target, run.name)
         done = _committed_before(catalogs, run.checkpoint, target)
         if done is not None:
             return done
@@ -116,9 +116,9 @@ def _require_captured(fence: Fence, plan: RunPlan, run: CapturedRun, target: His
     else:
         is_unchanged = target.current_snapshot_id == run.head
     if not is_unchanged and not no_rows and run.branch is not None and target.refs[run.branch] == run.branch_from:
-        raise command_errors.written_elsewhere(target, run.name, run.branch, run.head)
+        raise job_errors.written_elsewhere(target, run.name, run.branch, run.head)
     if not is_unchanged:
-        raise command_errors.main_moved(target, run.name, run.head)
+        raise job_errors.main_moved(target, run.name, run.head)
 
 
 def _require_sources(catalogs: JobCatalogs, run: CapturedRun, checkpoint: Checkpoint) -> None:
@@ -154,7 +154,7 @@ def _publish(
         return Committed(checkpoint, None)
     expected = Expected(run.table_uuid, refs, run.schema_id if run.keeps_columns else None)
     if expected.schema_id not in (None, commits.schema_id()):
-        raise command_errors.columns_changed(run.target, run.name)
+        raise job_errors.columns_changed(run.target, run.name)
     return Committed(checkpoint, commits.publish(head, checkpoint, dead, expected))
 
 
@@ -163,9 +163,9 @@ def _staged(run: CapturedRun, target: History, branch: str, *, no_rows: bool) ->
     head = target.snapshots[target.refs[branch]]
     commits = target.commits_since(run.branch_from, head)
     if commits is None:
-        raise command_errors.not_from_capture(target, run.name, branch)
+        raise job_errors.not_from_capture(target, run.name, branch)
     if no_rows and any(effect(each) is not Effect.NONE for each in commits):
-        raise command_errors.rows_staged(target, run.name, branch)
+        raise job_errors.rows_staged(target, run.name, branch)
     if not commits and not no_rows:
-        raise command_errors.nothing_staged(target, run.name, branch)
+        raise job_errors.nothing_staged(target, run.name, branch)
     return head

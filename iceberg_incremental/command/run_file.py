@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..capture.run_plan import Action
-from ..explain import command_errors
+from ..explain import job_errors
 from ..table.checkpoint import Checkpoint, Place, UnreadableCheckpoint, parse
 from ..table.history import TableName
 
@@ -63,12 +63,12 @@ def read_run(text: str, where: str) -> CapturedRun:
     try:
         document = json.loads(text)
         if document["version"] != VERSION:
-            raise command_errors.unreadable_run(where, f"version {document['version']}")
+            raise job_errors.unreadable_run(where, f"version {document['version']}")
         return _run(document)
     except UnreadableCheckpoint as error:
-        raise command_errors.unreadable_run(where, f"an unreadable checkpoint: {error.found}") from error
+        raise job_errors.unreadable_run(where, f"an unreadable checkpoint: {error.found}") from error
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise command_errors.unreadable_run(where, f"{type(error).__name__}: {error}") from error
+        raise job_errors.unreadable_run(where, f"{type(error).__name__}: {error}") from error
 
 
 def _run(document: Mapping[str, Any]) -> CapturedRun:

@@ -10,7 +10,7 @@ from ..plan.ranges import MAX_ADDITIONS
 from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, Unreadable, UnreadableOverwrite
 from ..table.files import CHANGELOG_COLUMNS
 from ..table.history import Snapshot, TableName
-from . import catalog_errors
+from . import metadata_errors
 from .caller import by_caller, setting
 from .wording import (
     described,
@@ -140,7 +140,7 @@ def _reason(broken: Break) -> str:
 
 def _to_keep(broken: Break, otherwise: str) -> str:
     """The advice to keep the snapshots that the next run needs. ``otherwise``: for catalogs that return all of them."""
-    return catalog_errors.other_catalog(broken.history) if broken.history.lacks_past else otherwise
+    return metadata_errors.other_catalog(broken.history) if broken.history.lacks_past else otherwise
 
 
 def commits_expired(broken: Break, source: TableName, model: str, *, may_rebuild: bool) -> HistoryBreakError:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from ..capture.cuts import Cuts
 from ..capture.reads import capture
 from ..capture.run_plan import Read, RunPlan
-from ..explain import model_errors, range_errors
+from ..explain import group_errors, model_errors
 from ..plan.ranges import NetChanges, Range
 from ..spark.port import ExactScans
 from ..sql import sql_name, sql_string
@@ -46,7 +46,7 @@ class ValueRange:
         """Raise ArgumentsError for an unknown name, which Jinja would otherwise treat as undefined."""
         if name.startswith("_"):
             raise AttributeError(name)
-        raise range_errors.no_such_bound(name, [field.name for field in fields(self)])
+        raise group_errors.no_such_bound(name, [field.name for field in fields(self)])
 
 
 PARSED = ValueRange("null", "null", is_empty=False, has_nulls=False)
@@ -118,7 +118,7 @@ def from_query(relations: Sequence[str], column: str, query: Callable[[str], Seq
     """
     kind = str(query(type_sql(relations, column))[0])
     if not has_ends(kind):
-        raise range_errors.no_range(column, kind)
+        raise group_errors.no_range(column, kind)
     return from_row(column, kind, query(scan_sql(relations, column, kind)))
 
 
@@ -170,7 +170,7 @@ def from_row(column: str, kind: str, row: Sequence[Any]) -> ValueRange:
         return ValueRange(sql_string(least), sql_string(greatest), False, nulls > 0)
     if kind in ("float", "double"):
         if high == "NaN":
-            raise range_errors.no_range_with_nan(column)
+            raise group_errors.no_range_with_nan(column)
         # Spark treats -0.0 and 0.0 as equal. Iceberg, which prunes files by these literals, orders -0.0 before 0.0.
         low, high = ("-0.0" if float(low) == 0 else low), ("0.0" if float(high) == 0 else high)
     return ValueRange(_typed(low, kind), _typed(high, kind), False, nulls > 0)
@@ -207,5 +207,5 @@ def _text_range(column: str, low: bytes, high: bytes) -> tuple[str, str]:
         while high.startswith(greatest.encode()):
             greatest += _LAST_CHARACTER
         if high > greatest.encode():
-            raise range_errors.no_range_of_bytes(column, high)
+            raise group_errors.no_range_of_bytes(column, high)
     return safe_lower(low.decode("utf-8", errors="replace")) or "", greatest

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import CheckpointError, IncrementalError, NotIcebergError, StatementError, message
-from ..explain import catalog_errors, clone_errors
+from ..explain import clone_errors, metadata_errors
 from ..maintenance.folders import listed_with
 from ..metadata import MetadataReader
 from ..spark.port import Spark
@@ -221,7 +221,7 @@ class CloneMaker:
             history = self._reader.load(table)
             if history is None:
                 raise clone_errors.no_origin(table, attempt.clone)
-            raise catalog_errors.keeps_no_branches(history, f"The clone {attempt.clone}", branch.name)
+            raise metadata_errors.keeps_no_branches(history, f"The clone {attempt.clone}", branch.name)
 
     def _keep_deletions(self, attempt: _Attempt, origin: History, now_ms: int) -> None:
         """Keep the snapshot of the origin's table of recorded deletions, which the clone's next run copies."""

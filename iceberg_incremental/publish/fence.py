@@ -13,7 +13,7 @@ from itertools import takewhile
 from ..capture.run_plan import RunPlan
 from ..capture.target_checkpoint import target_checkpoint
 from ..errors import ConcurrentRunError, IncrementalError, StatementError
-from ..explain import catalog_errors, race_errors, staging_errors, target_errors
+from ..explain import metadata_errors, race_errors, target_errors
 from ..metadata import MetadataReader
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import PART_KEY
@@ -85,7 +85,7 @@ class Fence:
         aside = [s for s in staged.snapshots.values() if s.summary.get(KEY) == text and s not in own]
         if not own and not aside and plan.policy.strategy.replaces_partitions:
             return ()
-        raise staging_errors.not_on_the_branch(staged, plan.model, branch, len(marks), own, aside)
+        raise race_errors.not_on_the_branch(staged, plan.model, branch, len(marks), own, aside)
 
     def require_one_spec(self, plan: RunPlan, staged: History, head: Snapshot) -> None:
         """Raise ConfigError if live data files use other specs, which INSERT OVERWRITE does not replace."""
@@ -106,7 +106,7 @@ class Fence:
         later = [s for s in carrying if s.snapshot_id != head.snapshot_id]
         again = target_checkpoint(now, self._reader).half_published or (later[0] if later else None)
         if again is not None:
-            raise staging_errors.published_twice(now, plan.model, head, again)
+            raise race_errors.published_twice(now, plan.model, head, again)
 
     def require_kept_branch(self, plan: RunPlan) -> None:
         """Raise an error unless the catalog has kept the new branch of a run.
@@ -118,7 +118,7 @@ class Fence:
             return
         self.require_captured_checkpoint(plan, now, now.current_snapshot_id)
         if now.refs.keys() <= {MAIN}:
-            raise catalog_errors.keeps_no_branches(now, plan.model, plan.branch)
+            raise metadata_errors.keeps_no_branches(now, plan.model, plan.branch)
         raise race_errors.branch_dropped(now, plan.model)
 
     def require_branch(self, plan: RunPlan, branch: str, error: IncrementalError) -> None:
@@ -136,7 +136,7 @@ class Fence:
         if found is None:
             found = next((s for s in staged.ancestors(staged.current_snapshot_id) if s.summary.get(KEY) == text), None)
         if found is not None:
-            raise staging_errors.on_main(staged, plan.model, found)
+            raise race_errors.on_main(staged, plan.model, found)
 
     def _lost(self, plan: RunPlan, now: History) -> ConcurrentRunError:
         """The error of a run whose branch no longer exists, usually because another run of this epoch has won."""

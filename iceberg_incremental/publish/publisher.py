@@ -28,7 +28,7 @@ from ..capture.logic_change import LOGIC_KEY, Logic
 from ..capture.run import Run
 from ..capture.run_plan import RunPlan
 from ..errors import IncrementalError, StatementError
-from ..explain import catalog_errors, race_errors
+from ..explain import metadata_errors, race_errors
 from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
@@ -95,7 +95,7 @@ class Publisher:
         self._mirror(run, checkpoint, mine, now.modes_to_rewrite())
         asked = str(properties.get(_FORMAT_VERSION, ""))
         if asked.isdecimal() and now.format_version < int(asked):
-            raise catalog_errors.other_format_version(now, run.plan.model, int(asked))
+            raise metadata_errors.other_format_version(now, run.plan.model, int(asked))
         return Published(checkpoint, mine, written(mine))
 
     def build_partial(self, run: Run, sql: str) -> None:
@@ -331,7 +331,7 @@ def _explained(run: Run) -> Iterator[None]:
     try:
         yield
     except StatementError as error:
-        known = catalog_errors.of_build(error, run.plan.name, run.plan.model)
+        known = metadata_errors.of_build(error, run.plan.name, run.plan.model)
         if known is None:
             raise
         raise known from error

@@ -13,7 +13,7 @@ from datetime import timedelta
 from ..capture.run import Run
 from ..capture.run_plan import Action
 from ..errors import IncrementalError, NotKeptError, message
-from ..explain import catalog_errors
+from ..explain import metadata_errors
 from ..metadata import MetadataReader
 from ..spark.port import Spark
 from ..sql import sql_name
@@ -119,7 +119,7 @@ class SourceHolds:
                 f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",
             )
             if not has_ref(self._spark, self._reader, source.table, hold.tag):
-                raise catalog_errors.keeps_no_tags(source, plan.model, hold.tag)
+                raise metadata_errors.keeps_no_tags(source, plan.model, hold.tag)
 
     @contextmanager
     def _warning(self, source: TableName) -> Iterator[None]:

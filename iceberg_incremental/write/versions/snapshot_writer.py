@@ -10,7 +10,7 @@ from typing import Any
 from ...capture.dbt_snapshot import has_same_rows
 from ...capture.run import Run
 from ...errors import StatementError
-from ...explain import race_errors, snapshot_reasons
+from ...explain import race_errors, rebuild_reasons
 from ...expose.relations import inserted_sql
 from ...expose.source_states import Source
 from ...metadata import MetadataReader
@@ -92,10 +92,10 @@ class SnapshotWriter:
         """
         ((most, nulls, divided),) = self._spark.rows(sql.repeated_sql(self.query, self._columns.key, keys))
         if int(str(nulls)):
-            return snapshot_reasons.NULL_KEYS
+            return rebuild_reasons.NULL_KEYS
         if int(str(divided)):
-            return snapshot_reasons.DIVIDED_KEYS
-        return snapshot_reasons.REPEATED_KEYS if int(str(most)) > 1 else None
+            return rebuild_reasons.DIVIDED_KEYS
+        return rebuild_reasons.REPEATED_KEYS if int(str(most)) > 1 else None
 
     def find_changes(self) -> str | None:
         """Find the keys that have changed. Returns why whole tables must be compared, or None.
@@ -120,11 +120,11 @@ class SnapshotWriter:
         (row,) = self._spark.rows(sql.summary_sql(keys, key, key_types))
         self.keys = sql.changed_keys(keys, key, key_types, row)
         if self.keys.nulls:
-            return snapshot_reasons.NULL_KEYS
+            return rebuild_reasons.NULL_KEYS
         if self.keys.divided:
-            return snapshot_reasons.DIVIDED_KEYS
+            return rebuild_reasons.DIVIDED_KEYS
         if self.keys.most_added > 1:
-            return snapshot_reasons.REPEATED_KEYS
+            return rebuild_reasons.REPEATED_KEYS
         # With new ids, ``apply`` checks the keys that have an open version: each unchanged row of the query has one.
         return self.reason_to_repeat(self.keys) if self.keys.keys_only_added and not self._makes_new_ids else None
 
@@ -146,7 +146,7 @@ class SnapshotWriter:
         self._hold("staged", sql.staged_sql(staging, changes, self._types))
         given = {name.lower() for name, _ in changes} - {*sql.internal_columns(columns.key)}
         if not given <= {name.lower() for name in self._types}:
-            return snapshot_reasons.SOURCE_ALTERED
+            return rebuild_reasons.SOURCE_ALTERED
         (row,) = self._spark.rows(sql.versions_sql(staged, columns, self._view("open"), self.keys))
         found = sql.Versions(*(int(str(value)) for value in row))
         if found.total != found.distinct:

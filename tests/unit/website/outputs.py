@@ -19,7 +19,7 @@ from dbt.adapters.spark_iceberg.watch.pending import Pending
 from dbt.adapters.spark_iceberg.watch.pending import as_text as pending
 from dbt.adapters.spark_iceberg.watch.project import terms
 from iceberg_incremental.explain import wording
-from iceberg_incremental.explain.plain_sql_errors import not_incremental
+from iceberg_incremental.explain.auto_errors import not_incremental
 from iceberg_incremental.expose.parts import Reading
 from iceberg_incremental.plan.ranges import Appends, Counts, NetChanges, NetRange, Nothing, Range
 from iceberg_incremental.plan.rebuild_cost import Choice, Reads, choose, rebuild_at_once

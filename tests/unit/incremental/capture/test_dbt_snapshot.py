@@ -18,7 +18,7 @@ from iceberg_incremental.capture.dbt_snapshot import (
 )
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import StagingError
-from iceberg_incremental.explain import snapshot_reasons as reasons
+from iceberg_incremental.explain import rebuild_reasons as reasons
 from iceberg_incremental.table.checkpoint import RecordedLogic
 from iceberg_incremental.table.commits import PART_KEY
 from iceberg_incremental.table.files import ChangedFiles, TableColumn
