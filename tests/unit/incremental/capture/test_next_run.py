@@ -100,14 +100,15 @@ def test_the_action_of_a_run_is_decided_by_its_plan():
 @pytest.mark.parametrize(
     ("clock", "parts", "action"),
     [
-        (now_in("UTC"), {DATE}, Action.NOTHING),
+        (None, {DATE}, Action.NOTHING),
         (Clock(0, "UTC"), {DATE}, Action.APPLY),
-        (now_in("UTC"), {TIME}, Action.APPLY),
+        (None, {TIME}, Action.APPLY),
         (Clock(0, "Mars/Olympus"), {DATE}, Action.APPLY),
     ],
 )
 def test_a_clock_that_has_moved(clock, parts, action):
-    found = following(clock=(clock, frozenset(parts)))
+    read = clock or now_in("UTC")  # not when the tests are collected, which may be on the day before
+    found = following(clock=(read, frozenset(parts)))
     assert (found.plan.action, found.plan.differs) == (action, "")
 
 
