@@ -102,6 +102,7 @@ class SparkIcebergAdapter(SparkAdapter):
         search_adapter(config)
         connections, credentials = self.connections, self.credentials
         credentials.project_folder = project_folder(config)
+        interrupt.collect_rarely()
         early_start.begin(credentials, getattr(getattr(config, "args", None), "which", None))
         from .ip import Hooks  # which takes a third of a second, while the JVM starts
         from .operations.documentation import documentation

@@ -26,8 +26,8 @@ _INTRODUCTION = """\
 _SECTIONS = """\
 A ratio is the cost of a run divided by the cost that it is compared with, as the median over pairs of runs. `whole CPU`
 is the CPU time of dbt's process and Spark's JVM, including planning and compilation. `executor` columns cover Spark's
-tasks only. `make bench` measures everything in about three hours. `python -m benchmarks.report NAME` prints all tables
-of a result, also those that this page leaves out, and the results {hidden}.
+tasks only. `make bench` measures everything in about three hours. This page leaves
+out some tables, and the results {hidden}. `python -m benchmarks.report NAME` prints all tables of a result.
 """
 
 

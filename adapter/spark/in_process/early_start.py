@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from contextlib import suppress
 from contextvars import copy_context
@@ -21,9 +20,6 @@ _LATER = (
     "iceberg_incremental.metadata.pyiceberg_reader",
     "sqlalchemy",  # PyIceberg's catalog
 )
-_BEFORE_FULL = 50
-"""The number of partial collections before a full one. It limits what waits for it to about 350,000 objects."""
-
 # dbt's names of the commands that execute statements after parsing.
 _SENDING = frozenset(
     {
@@ -39,7 +35,6 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
     ``command``: dbt's name of the command; None outside of a command. The first connection waits until Spark is
     running. If the start fails, the connection starts Spark itself, and raises the error.
     """
-    collect_rarely()
     if command not in _SENDING or credentials.method != Method.SESSION or credentials.folder is None:
         return
     with suppress(DbtRuntimeError):  # the first connection reports missing packages and other errors
@@ -49,16 +44,6 @@ def begin(credentials: SparkIcebergCredentials, command: str | None) -> None:
             start = threading.Thread(target=copy_context().run, args=(_open, credentials), name="start", daemon=True)
             start.start()
             threading.Thread(target=_import, name="import", daemon=True).start()
-
-
-def collect_rarely() -> None:
-    """Let Python run full garbage collections less often, in the process of a command of this adapter.
-
-    A full collection takes a quarter of a second, because it visits all objects of modules. By default, one follows
-    whenever the number of objects has grown by a quarter, which two of three small runs in one process do.
-    """
-    young, middle, full = gc.get_threshold()
-    gc.set_threshold(young, middle, max(full, _BEFORE_FULL))
 
 
 def _import() -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dbt.adapters.spark_iceberg.spark.in_process.early_start import collect_rarely
+from dbt.adapters.spark_iceberg.spark.interrupt import collect_rarely
 
 _START = """
 import sys
