@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from iceberg_incremental.capture.lateness import lateness
 from iceberg_incremental.capture.run_plan import Action
+from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.explain import history_errors, model_errors, target_errors
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
@@ -81,6 +83,15 @@ class WriteHooks(Namespace):
     def kept_rows(self, changelog: BaseRelation) -> str:
         """The query of the rows of a changelog that are in the table afterwards."""
         return kept_rows_sql(changelog.render())
+
+    def table_columns(self, relation: BaseRelation) -> Sequence[Column]:
+        """The columns of an existing table, from its metadata if that needs no statement."""
+        lookup, found = self._adapter.lookup, None
+        with suppress(IncrementalError):  # then DESCRIBE shows the columns, or reports the error
+            found = self._adapter.metadata_reader().layout_without_statement(lookup.table_name(relation))
+        if found is None:
+            return self._adapter.get_columns_in_relation(relation)
+        return lookup.described(relation, found.columns)
 
     def schema_changes(
         self,

@@ -150,6 +150,10 @@ class RelationLookup:
 
     def columns(self, relation: BaseRelation) -> list[SparkIcebergColumn]:
         """The columns of a table or view, including temporary views. Empty if it does not exist."""
+        return self.described(relation, self._described_columns(relation))
+
+    def described(self, relation: BaseRelation, columns: Iterable[DescribedColumn]) -> list[SparkIcebergColumn]:
+        """The columns of a relation whose names and types are known."""
         return [
             SparkIcebergColumn(
                 table_database=relation.database,
@@ -160,7 +164,7 @@ class RelationLookup:
                 column_index=index,
                 dtype=column.type,
             )
-            for index, column in enumerate(self._described_columns(relation))
+            for index, column in enumerate(columns)
         ]
 
     def _described_columns(self, relation: BaseRelation) -> Sequence[DescribedColumn]:

@@ -47,6 +47,10 @@ class MetadataReader(Protocol):
         """
         return None
 
+    def layout_without_statement(self, table: TableName) -> Layout | None:
+        """The table's layout without a Spark statement. None as for ``load_without_statement``."""
+        return None
+
     def view(self, name: TableName) -> View | None:
         """The current definition of a view. None if only Spark can provide it, or if the view does not exist.
 

@@ -101,15 +101,23 @@ class AutoReader:
 
     def load_without_statement(self, table: TableName) -> History | None:
         """See MetadataReader.load_without_statement. None if PyIceberg may be unable to access the catalog."""
+        return self._without_statement(table, lambda reader: reader.load(table))
+
+    def layout_without_statement(self, table: TableName) -> Layout | None:
+        """See MetadataReader.layout_without_statement. None if PyIceberg may be unable to access the catalog."""
+        found = self._without_statement(table, lambda reader: reader.load_with_layout(table))
+        return None if found is None else found[1]
+
+    def _without_statement(self, table: TableName, what: Callable[[MetadataReader], _Read | None]) -> _Read | None:
         if self._by_spark_only(table) or not (self._beside_spark or table.catalog in self._read_once):
             return None
         try:
-            history = self._by_pyiceberg.load(table)
+            found = what(self._by_pyiceberg)
         except MetadataAccessError as error:
             self._give_up(table, _logger.debug, error)
             return None
         self._read_once.add(table.catalog)
-        return history
+        return found
 
     def older(self, history: History) -> Iterator[History]:
         """See MetadataReader.older."""

@@ -100,6 +100,13 @@ class PyIcebergReader:
         except MetadataAccessError:
             return None
 
+    def layout_without_statement(self, table: TableName) -> Layout | None:
+        """See MetadataReader.layout_without_statement."""
+        try:
+            return self._of_document(table, layout_of)
+        except MetadataAccessError:
+            return None
+
     def older(self, history: History) -> Iterator[History]:
         """See MetadataReader.older."""
         catalog, properties = self._catalog(history.table.catalog)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..table.history import TableName
@@ -19,10 +21,27 @@ def java_class(session: SparkSession, name: str) -> Any:
     return getattr(session._jvm, name)
 
 
+@contextmanager
+def active_in_thread(session: SparkSession) -> Iterator[None]:
+    """Make this session the active one of the thread in the JVM, as Spark does for each SQL statement."""
+    sessions = java_class(session, "org.apache.spark.sql.classic.SparkSession")
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
 def iceberg_table(session: SparkSession, table: TableName) -> Any:
     """Iceberg's own object for a table, as the session's catalog loads it. Raises Py4JJavaError."""
     util = java_class(session, "org.apache.iceberg.spark.Spark3Util")
-    return util.loadIcebergTable(session._jsparkSession, table.sql)
+    # Spark loads a catalog with the settings of the active session, even the catalog of another session.
+    with active_in_thread(session):
+        return util.loadIcebergTable(session._jsparkSession, table.sql)
 
 
 def exists(found: Any) -> bool:

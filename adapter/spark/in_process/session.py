@@ -25,7 +25,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.jvm import jars, workload
 from iceberg_incremental.jvm.launch import active_context, open_gateway
-from iceberg_incremental.spark.java import iceberg_table, java_class, known_as_one
+from iceberg_incremental.spark.java import active_in_thread, iceberg_table, java_class, known_as_one
 from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName
@@ -264,15 +264,13 @@ class SessionConnection(OwnSession):
         """Make the session PySpark's active session. A process has only one active session."""
         from pyspark.sql import SparkSession
 
-        java = java_class(self.session, "org.apache.spark.sql.classic.SparkSession")
         before = SparkSession._activeSession
         SparkSession._activeSession = self.session
-        java.setActiveSession(self.session._jsparkSession)
         try:
-            yield lambda: None  # an error is raised in the line that causes it
+            with active_in_thread(self.session):
+                yield lambda: None  # an error is raised in the line that causes it
         finally:
             SparkSession._activeSession = before
-            java.clearActiveSession()
 
     def require_columns(self, table: TableName, columns: Collection[str]) -> None:
         """Make columns of a new table NOT NULL. Raises DbtDatabaseError."""

@@ -30,7 +30,8 @@ def warehouse(tmp_path: Path) -> str:
     """A hadoop warehouse with the table ``ops.flights``, which has no snapshot."""
     folder = tmp_path / "warehouse" / "ops" / "flights" / "metadata"
     folder.mkdir(parents=True)
-    (folder / "v1.metadata.json").write_text(json.dumps({"format-version": 2, "table-uuid": UUID}))
+    document = {"format-version": 2, "table-uuid": UUID, "schemas": [{"schema-id": 0, "fields": []}]}
+    (folder / "v1.metadata.json").write_text(json.dumps(document))
     return str(tmp_path / "warehouse")
 
 
@@ -195,6 +196,7 @@ def test_load_without_statement_sends_no_statement(mode: str, beside_spark: bool
     spark = RecordedSpark(hadoop("lake", warehouse))
     reader = open_reader(mode, spark.settings, {}, spark.run, beside_spark=beside_spark)
     assert (reader.load_without_statement(FLIGHTS) is not None) is seen
+    assert (reader.layout_without_statement(FLIGHTS) is not None) is seen
     assert spark.statements == []
     if mode == "auto":
         reader.load(FLIGHTS)
@@ -204,5 +206,7 @@ def test_load_without_statement_sends_no_statement(mode: str, beside_spark: bool
 @pytest.mark.parametrize("mode", ["auto", "pyiceberg"])
 def test_load_without_statement_of_an_unknown_catalog(mode: str):
     spark = RecordedSpark({})
-    assert open_reader(mode, spark.settings, {}, spark.run, beside_spark=True).load_without_statement(FLIGHTS) is None
+    reader = open_reader(mode, spark.settings, {}, spark.run, beside_spark=True)
+    assert reader.load_without_statement(FLIGHTS) is None
+    assert reader.layout_without_statement(FLIGHTS) is None
     assert spark.statements == []
