@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from iceberg_incremental.jvm import jars
+
 DEFAULT_CATALOG = "lakehouse"
 CATALOG_FILE = "catalog.db"
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 _SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
+_LOCAL_FILES = f"{jars.LOCAL_FILES}:0.1.0"
 RUNTIMES = {"4.0": "1.11.0", "4.1": "1.12.0"}
 """The versions of Iceberg's runtime, by the minor version of Spark for which they are built."""
 
@@ -30,13 +33,15 @@ def minor_version(spark_version: str) -> str:
 
 
 def packages(spark_version: str, iceberg_version: str | None = None) -> str:
-    """The Maven coordinates of the Iceberg runtime and the SQLite driver for a Spark version such as ``4.1.4``.
+    """The Maven coordinates of the jars for a Spark version such as ``4.1.4``.
+
+    They are Iceberg's runtime, the SQLite driver, and a local file system.
 
     Raises KeyError for a Spark without a known runtime, if no version of Iceberg is given.
     """
     minor = minor_version(spark_version)
     iceberg_version = iceberg_version or RUNTIMES[minor]
-    return f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:{iceberg_version},{_SQLITE}"
+    return f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:{iceberg_version},{_SQLITE},{_LOCAL_FILES}"
 
 
 def names_jars(own: Mapping[str, str]) -> bool:

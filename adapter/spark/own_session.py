@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
 
-from iceberg_incremental.sql import sql_name, sql_value
+from iceberg_incremental.sql import sql_value
 
 from . import checks
 from .exact_pandas import exact_integers
@@ -75,16 +75,15 @@ def configure(session: SparkSession, wanted: Mapping[str, str], settings: dict[s
     return settings
 
 
-def load_jdbc(session: SparkSession, catalog: str, settings: Mapping[str, str]) -> None:
+def load_jdbc(catalog: str, settings: Mapping[str, str], load: Callable[[], object]) -> None:
     """Load a jdbc catalog, which creates or upgrades its tables. Only one session at a time may do this.
 
-    Other catalogs are loaded by the first statement that uses them.
+    Other catalogs are loaded by the first statement that uses them. ``load``: loads the catalog in the session.
     """
     if settings.get(f"spark.sql.catalog.{catalog}.type") != "jdbc":
         return
     try:
-        # Spark loads the catalog to look up the function. Nothing is executed.
-        session.sql(f"select {sql_name(catalog)}.system.iceberg_version()")
+        load()
     except Exception as error:  # noqa: BLE001 (raised as dbt's own)
         raise checks.unreachable(catalog, describe(error)) from cause(error)
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 PACKAGES = "spark.jars.packages"
 CLASS_PATH = "spark.driver.extraClassPath"
+LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs"
+"""The package with a file system for local files that starts no processes. Hadoop's starts ``chmod`` for each file that
+it writes, which is a tenth of the time of small runs."""
 
 _IVY = "spark.jars.ivy"
 _IVY_DEFAULT = ".ivy2.5.2"
 """Ivy's default folder, in the home folder that Java uses."""
 _COMPLETE = re.compile(
-    r"org\.apache\.iceberg:iceberg-(spark-runtime-[\d._]+|(aws|azure|gcp)-bundle):|org\.xerial:sqlite-jdbc:"
+    r"org\.apache\.iceberg:iceberg-(spark-runtime-[\d._]+|(aws|azure|gcp)-bundle):|org\.xerial:sqlite-jdbc:|"
+    + re.escape(LOCAL_FILES)
 )
 """The packages that need no other packages except Spark."""
 # If one of these is set, the user's own files or arguments may set Spark's class path.
@@ -46,7 +50,19 @@ def in_place(confs: Mapping[str, str], environment: Mapping[str, str]) -> Mappin
     ):
         return confs
     files = [str(_file(each, confs)) for each in coordinates]
-    return {key: value for key, value in confs.items() if key != PACKAGES} | {CLASS_PATH: os.pathsep.join(files)}
+    kept = {key: value for key, value in confs.items() if key != PACKAGES}
+    return local_files(coordinates) | kept | {CLASS_PATH: os.pathsep.join(files)}
+
+
+def local_files(class_path: Iterable[str]) -> dict[str, str]:
+    """The setting for local files, given the names of all jars with which Spark starts. Empty if none is needed.
+
+    Spark reads local files before it loads jars that it downloads. It would not find the class among them.
+    """
+    name = LOCAL_FILES.partition(":")[2]
+    if not any(name in jar for jar in class_path):
+        return {}
+    return {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
 
 
 def is_local(confs: Mapping[str, str]) -> bool:

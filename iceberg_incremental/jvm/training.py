@@ -192,7 +192,7 @@ def _train(command: list[str], jar_names: Sequence[str], folder: Path) -> None:
     from pyspark.sql import SparkSession
 
     has_iceberg, has_sqlite = (any(jar in name for name in jar_names) for jar in (_ICEBERG, _SQLITE))
-    settings = _settings(folder, has_iceberg=has_iceberg, has_sqlite=has_sqlite)
+    settings = jars.local_files(jar_names) | _settings(folder, has_iceberg=has_iceberg, has_sqlite=has_sqlite)
     with (folder / "output.log").open("wb") as output:
         jvm = start(command, folder, output)
         try:

@@ -36,11 +36,18 @@ def active_in_thread(session: SparkSession) -> Iterator[None]:
             sessions.clearActiveSession()
 
 
+def load_catalog(session: SparkSession, catalog: str) -> Any:
+    """The session's object for a catalog, which it loads if necessary. Raises Py4JJavaError."""
+    with active_in_thread(
+        session
+    ):  # Spark reads the settings of the active session, even for another session's catalog
+        return session._jsparkSession.sessionState().catalogManager().catalog(catalog)
+
+
 def iceberg_table(session: SparkSession, table: TableName) -> Any:
     """Iceberg's own object for a table, as the session's catalog loads it. Raises Py4JJavaError."""
     util = java_class(session, "org.apache.iceberg.spark.Spark3Util")
-    # Spark loads a catalog with the settings of the active session, even the catalog of another session.
-    with active_in_thread(session):
+    with active_in_thread(session):  # see `load_catalog`
         return util.loadIcebergTable(session._jsparkSession, table.sql)
 
 

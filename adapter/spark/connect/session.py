@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from dbt_common.exceptions import DbtDatabaseError
 
+from iceberg_incremental.sql import sql_name
+
 from ...__version__ import version
 from ...profile.remote import Remote
 from ...progress.jobs import Stage, total
@@ -53,7 +55,9 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
         checks.require_catalog(credentials.catalog, settings)
         checks.require_extension(settings)
         with _lock:
-            load_jdbc(session, credentials.catalog, settings)
+            name = sql_name(credentials.catalog)
+            # Spark loads the catalog to look up the function. Nothing is executed.
+            load_jdbc(credentials.catalog, settings, lambda: session.sql(f"select {name}.system.iceberg_version()"))
     except BaseException:
         opened.close()
         raise

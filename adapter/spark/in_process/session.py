@@ -25,7 +25,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.jvm import jars, workload
 from iceberg_incremental.jvm.launch import active_context, open_gateway
-from iceberg_incremental.spark.java import active_in_thread, iceberg_table, java_class, known_as_one
+from iceberg_incremental.spark.java import active_in_thread, iceberg_table, java_class, known_as_one, load_catalog
 from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName
@@ -83,7 +83,7 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
         _reset_others(session, wanted)
         settings = configure(session, wanted, _settings(session))
         checks.require_catalog(credentials.catalog, settings)
-        load_jdbc(session, credentials.catalog, settings)
+        load_jdbc(credentials.catalog, settings, lambda: load_catalog(session, credentials.catalog))
         _opened_with.clear()
         _opened_with.update(wanted)
         if starts:

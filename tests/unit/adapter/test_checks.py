@@ -91,7 +91,7 @@ def test_a_spark_without_an_iceberg_runtime(spark, minor):
         f"  To fix: pip install 'pyspark>=4.0,<4.2'. If Iceberg has released a runtime for Spark {minor} since, "
         "set it in the profile's server_side_parameters:\n"
         f'    spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:<version>,'
-        'org.xerial:sqlite-jdbc:3.46.1.3"'
+        'org.xerial:sqlite-jdbc:3.46.1.3,com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"'
     )
 
 
@@ -104,7 +104,8 @@ def test_an_iceberg_runtime_for_another_spark(setting):
         "  Expected: iceberg-spark-runtime-4.0_2.13.\n"
         "  Found: iceberg-spark-runtime-4.1_2.13.\n"
         '  To fix: set spark.jars.packages: "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0,'
-        "org.xerial:sqlite-jdbc:3.46.1.3\"; or install the matching Spark: pip install 'pyspark==4.1.*'."
+        'org.xerial:sqlite-jdbc:3.46.1.3,com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"; '
+        "or install the matching Spark: pip install 'pyspark==4.1.*'."
     )
 
 

@@ -43,8 +43,18 @@ def test_existing_jars_are_passed_as_files(confs, tmp_path):
     assert confs["spark.jars.packages"] == lakehouse.packages(SPARK)
 
 
+def test_local_files_are_written_without_processes_unless_the_user_chose_another_way(confs, tmp_path):
+    fetch(tmp_path)
+    name, hadoop = "spark.hadoop.fs.file.impl", "org.apache.hadoop.fs.LocalFileSystem"
+    assert name not in confs  # Ivy needs the file system before it downloads the jar
+    assert jars.in_place(confs, {})[name] == "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
+    assert jars.in_place({**confs, name: hadoop}, {})[name] == hadoop
+    runtime, sqlite, _ = confs["spark.jars.packages"].split(",")
+    assert name not in jars.in_place({**confs, "spark.jars.packages": f"{runtime},{sqlite}"}, {})
+
+
 def test_an_incomplete_jar_is_fetched_again(confs, tmp_path):
-    _, second = fetch(tmp_path)
+    _, second, _ = fetch(tmp_path)
     second.write_bytes(b"PK\x03\x04 half of it")
     assert jars.missing(confs) == [lakehouse.packages(SPARK).split(",")[1]]
     assert jars.in_place(confs, {}) == confs
