@@ -16,6 +16,7 @@ from ..plan.breaks import Break
 from ..plan.changes import plan_changes
 from ..plan.policy import Cause, Policy
 from ..plan.recovery import completed
+from ..publish.commit_conflicts import attempts
 from ..publish.fence import Fence
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.commits import Effect, effect, same_rows
@@ -24,8 +25,6 @@ from ..table.own_names import is_dead
 from .job_catalogs import JobCatalogs
 from .run_file import CapturedRun
 from .target_commits import Expected, TargetMovedError
-
-_ATTEMPTS = 4
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
         return None
     fence = Fence(catalogs.reader)
     plan = _plan(run)
-    for attempt in range(1, _ATTEMPTS + 1):
+    for is_last in attempts():
         target = fence.loaded(plan)
         if target.table_uuid != run.table_uuid:
             raise job_errors.target_replaced(run.target, run.name)
@@ -65,7 +64,7 @@ def commit(catalogs: JobCatalogs, run: CapturedRun, *, no_rows: bool = False) ->
         try:
             return _publish(catalogs, run, run.checkpoint, target, no_rows=no_rows)
         except TargetMovedError as error:
-            if attempt == _ATTEMPTS:
+            if is_last:
                 raise race_errors.target_moved(target, run.name) from error
     raise AssertionError("every attempt returns or raises")
 

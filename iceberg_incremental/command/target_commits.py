@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..metadata.failures import access_to
-from ..publish.commit_conflicts import ATTEMPTS, is_commit_conflict, pause
+from ..publish.commit_conflicts import MOST_OF_METADATA, attempts, is_commit_conflict
 from ..table.checkpoint import KEY, Checkpoint
 from ..table.history import MAIN, Snapshot, TableName
 
@@ -138,14 +138,13 @@ class TargetCommits:
 
         Raises TargetMovedError if a commit violates them, or if other commits arrive in each attempt.
         """
-        for attempt in range(1, ATTEMPTS + 1):
+        for _ in attempts(MOST_OF_METADATA):
             table = self._load()
             if not expected.holds(table):
                 raise TargetMovedError
             updates = updates_of(table)
             if not updates or self._is_committed(table, expected, updates):
                 return
-            pause(attempt)
         raise TargetMovedError
 
     def _is_committed(self, table: Table, expected: Expected, updates: Sequence[Update]) -> bool:

@@ -36,13 +36,11 @@ from ..table.clone import (
     unfinished,
 )
 from ..table.history import History, TableName
-from .commit_conflicts import retry_conflicts
-from .kept_refs import has_ref
+from .commit_conflicts import attempts
+from .sql_refs import SqlRefs
 
 logger = logging.getLogger(__name__)
 
-_ATTEMPTS = 5
-"""The number of attempts to register the origin while other writers commit to it."""
 _PATH_BASED = "cannot be relocated"
 """Part of Iceberg's message for a table whose location is determined by its name, as in a Hadoop catalog."""
 
@@ -74,6 +72,7 @@ class CloneMaker:
     def __init__(self, spark: Spark, reader: MetadataReader) -> None:
         self._spark = spark
         self._reader = reader
+        self._refs = SqlRefs(spark, reader)
 
     def make(
         self,
@@ -118,7 +117,7 @@ class CloneMaker:
             if attempt.is_renaming and not self._is_listed(attempt.to):
                 return
             while drops:
-                retry_conflicts(self._spark.send, drops[0])
+                self._refs.alter(drops[0])
                 del drops[0]
         except IncrementalError as error:
             logger.warning(
@@ -184,7 +183,7 @@ class CloneMaker:
         Returns the registered origin, and the time (ms) from which its files are kept.
         """
         origin, to = attempt.origin, attempt.to
-        for _ in range(_ATTEMPTS):
+        for _ in attempts():  # while other writers commit to the origin
             history, now_ms = self._reader.load(origin), _now_ms()
             if history is None:
                 raise clone_errors.no_origin(origin, attempt.clone)
@@ -216,8 +215,8 @@ class CloneMaker:
     def _keep(self, attempt: _Attempt, table: TableName, branch: KeepingBranch) -> None:
         """Create or move the branch of an attempt. Raises StatementError, and NotKeptError if it does not exist."""
         attempt.branches[table] = branch.name  # before the statement, which may fail although it has created the branch
-        retry_conflicts(self._spark.send, branch.sql(table))
-        if not has_ref(self._spark, self._reader, table, branch.name):
+        self._refs.alter(branch.sql(table))
+        if not self._refs.has(table, branch.name):
             history = self._reader.load(table)
             if history is None:
                 raise clone_errors.no_origin(table, attempt.clone)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..errors import StatementError
 
@@ -22,8 +22,8 @@ _POSSIBLE = re.compile(
     rf"{_STALE.pattern}|ValidationException|Found conflicting|Missing required files to delete|Cannot commit"
     r"|Cannot fast-forward|Ref does not exist"
 )
-ATTEMPTS = 12
-"""The maximum number of attempts."""
+MOST_OF_METADATA, MOST_WITH_ROWS = 12, 4
+"""The maximum number of attempts, of a commit of metadata alone, and of one for which rows are computed again."""
 _PAUSE = 0.05
 """The maximum delay before the second attempt, in seconds. It doubles with each attempt, up to ``_LONGEST_PAUSE``."""
 _LONGEST_PAUSE = 2.0
@@ -49,17 +49,19 @@ def retry_conflicts(send: Callable[[str], object], statement: str) -> None:
     Iceberg retries commits of rows, but not changes of branches and tags, which fail if another commit is concurrent.
     Raises the statement's other errors, and the conflict of the last attempt.
     """
-    for attempt in range(ATTEMPTS):
+    for is_last in attempts(MOST_OF_METADATA):
         try:
             send(statement)
         except StatementError as error:
-            if attempt + 1 == ATTEMPTS or not is_commit_conflict(error):
+            if is_last or not is_commit_conflict(error):
                 raise
-            pause(attempt + 1)
         else:
             return
 
 
-def pause(attempt: int) -> None:
-    """Wait for a random time after an attempt, counted from 1, so that concurrent writers do not collide again."""
-    time.sleep(random.uniform(0, min(_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)))  # noqa: S311
+def attempts(most: int = MOST_WITH_ROWS) -> Iterator[bool]:
+    """Whether each attempt is the last one. A random time lies between them, so that writers do not collide again."""
+    for attempt in range(most):
+        if attempt:
+            time.sleep(random.uniform(0, min(_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)))  # noqa: S311
+        yield attempt + 1 == most

@@ -32,14 +32,13 @@ from ..explain import metadata_errors, race_errors
 from ..metadata import MetadataReader
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
-from ..sql import sql_name, sql_properties, sql_string
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, UPDATE_METHOD_KEY, Checkpoint
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
-from .commit_conflicts import is_commit_conflict, may_be_conflict, pause
+from .commit_conflicts import attempts, is_commit_conflict, may_be_conflict
 from .fence import Fence
-from .kept_refs import has_ref
+from .sql_refs import RunBranches, SqlRefs
 
 FollowUp = Callable[[History, Snapshot], str]
 """Returns a second statement, given the staged target and the commit of the first statement. Raises IncrementalError if
@@ -48,7 +47,6 @@ the rows of the first statement must not be published."""
 Check = Callable[[], None]
 """Raises IncrementalError if the staged rows must not be published."""
 
-_ATTEMPTS = 4
 _FORMAT_VERSION = "format-version"
 _NO_MORE: Mapping[str, str] = MappingProxyType({})
 _LOST_PARTITION = re.compile(r"Cannot find field \d+: .* in struct<")
@@ -75,6 +73,8 @@ class Publisher:
         self._spark = spark
         self._reader = reader
         self._fence = Fence(reader)
+        self._refs = SqlRefs(spark, reader)
+        self._branches: RunBranches = spark.commits or self._refs
 
     def rebuild(self, run: Run, sql: str, properties: Mapping[str, Any] = MappingProxyType({})) -> Published:
         """Execute a CREATE OR REPLACE TABLE AS statement that includes the checkpoint.
@@ -124,11 +124,11 @@ class Publisher:
         checkpoint = run.next_checkpoint()
         head_before = run.plan.target.current_snapshot_id
         self._rewrite_files(run.plan.target.table, run.plan.target.modes_to_rewrite())
-        for attempt in range(1, _ATTEMPTS + 1):
+        for is_last in attempts():
             try:
                 published = self._attempt(run, checkpoint, sql, settings, then, check)
             except StatementError as error:
-                if attempt < _ATTEMPTS and _LOST_PARTITION.search(str(error)) and self._rewrites_files_instead(run):
+                if not is_last and _LOST_PARTITION.search(str(error)) and self._rewrites_files_instead(run):
                     continue
                 if not may_be_conflict(error):
                     raise
@@ -137,9 +137,8 @@ class Publisher:
                 if now.current_snapshot_id == head_before and not is_commit_conflict(error):
                     raise  # no other commit has caused the error, so it would recur
                 head_before = now.current_snapshot_id
-                if attempt == _ATTEMPTS:
+                if is_last:
                     raise race_errors.target_moved(now, run.plan.model) from error
-                pause(attempt)
             else:
                 if published.snapshot is not None:
                     self._fence.require_whole(run.plan, published.snapshot)
@@ -164,7 +163,7 @@ class Publisher:
         ``logic``: the logic that is accepted for these rows, if it has changed.
         """
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
-        self._set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
+        self._refs.set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
 
     def _build(self, run: Run, sql: str, text: str) -> None:
         """Execute a CREATE OR REPLACE TABLE AS statement. Retried if it failed although its commit is in the table.
@@ -172,13 +171,12 @@ class Publisher:
         If the response of the catalog was lost, Iceberg may remove the manifests of the commit, so this table is not
         used. Also retried after a conflict with another commit, because it replaces the table in any state.
         """
-        for attempt in range(1, _ATTEMPTS + 1):
+        for is_last in attempts():
             try:
                 self._spark.send(sql)
             except StatementError as error:
-                if attempt == _ATTEMPTS or not (is_commit_conflict(error) or self._is_made(run, text)):
+                if is_last or not (is_commit_conflict(error) or self._is_made(run, text)):
                     raise
-                pause(attempt)
             else:
                 return
 
@@ -221,7 +219,7 @@ class Publisher:
             )
             if not commits:
                 made = False  # this run drops the branch itself, so its absence is not an error
-                self._drop_branches(run, [branch])
+                self._refs.drop_branch(run.plan.name, branch)
                 return self.advance(run)
             if run.plan.policy.strategy.replaces_partitions:
                 self._fence.require_one_spec(run.plan, staged, commits[-1])
@@ -231,12 +229,8 @@ class Publisher:
             if made and isinstance(error, IncrementalError):
                 self._fence.require_branch(run.plan, branch, error)
             with suppress(IncrementalError):  # report the first error; a remaining branch is harmless
-                self._drop_branches(run, [branch])
+                self._refs.drop_branch(run.plan.name, branch)
             raise
-        if self._spark.commits is None:
-            with suppress(IncrementalError):  # the rows are published; the next run drops a remaining branch
-                self._drop_branches(run, dead)
-            self._mirror(run, checkpoint, commits[-1])
         return Published(checkpoint, commits[-1], written(commits[0]))
 
     def _make_branch(self, plan: RunPlan) -> None:
@@ -245,13 +239,7 @@ class Publisher:
         Raises NotKeptError if the catalog does not keep it: some catalogs report success, and would then publish each
         statement at once. Raises ConcurrentRunError if another run has won and dropped the branch.
         """
-        table, branch, commits = plan.name, plan.branch, self._spark.commits
-        if commits is None:
-            self._spark.send(f"ALTER TABLE {table.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
-            is_kept = has_ref(self._spark, self._reader, table, branch)
-        else:
-            is_kept = commits.make_branch(table, branch)
-        if not is_kept:
+        if not self._branches.make_branch(plan.name, plan.branch):
             self._fence.require_kept_branch(plan)
 
     def _follow_up(self, run: Run, checkpoint: Checkpoint, then: FollowUp) -> str:
@@ -261,28 +249,22 @@ class Publisher:
         return then(staged, first)
 
     def _forward(self, run: Run, checkpoint: Checkpoint, head: Snapshot, dead: Sequence[str]) -> None:
-        """Publish the newest commit of the run's branch.
-
-        If the connection can combine changes in one commit, also drop the ``dead`` branches and write the property.
-        """
-        table, branch, commits = run.plan.name, run.plan.branch, self._spark.commits
+        """Publish the newest commit of the run's branch, drop the ``dead`` branches, and write the properties."""
+        table, properties = run.plan.name, _properties(run, checkpoint, head)
         try:
-            if commits is None:
-                catalog = sql_name(table.catalog)
-                self._spark.send(f"CALL {catalog}.system.fast_forward({sql_string(table.sql)}, 'main', '{branch}')")
-            else:
-                commits.publish(table, branch, dead, _properties(run, checkpoint, head))
+            self._branches.publish(table, run.plan.branch, dead, properties)
         except StatementError:
             now = self._fence.loaded(run.plan)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
-                raise  # otherwise, the commit succeeded, and only its response was lost
+                raise
+            self._refs.finish(table, dead, properties)  # the commit succeeded, and only its response was lost
 
     def _mirror(
         self, run: Run, checkpoint: Checkpoint, head: Snapshot | None, more: Mapping[str, str] = _NO_MORE
     ) -> None:
         """Write the properties. Ignores errors, because the checkpoint in the summary is authoritative."""
         with suppress(IncrementalError):
-            self._set_properties(run.plan.name, {**_properties(run, checkpoint, head), **more})
+            self._refs.set_properties(run.plan.name, {**_properties(run, checkpoint, head), **more})
 
     def _rewrites_files_instead(self, run: Run) -> bool:
         """Let statements rewrite files, after one could not delete rows in place. False if they already do.
@@ -295,14 +277,7 @@ class Publisher:
 
     def _rewrite_files(self, table: TableName, modes: Mapping[str, str]) -> None:
         if modes:
-            self._set_properties(table, modes)
-
-    def _drop_branches(self, run: Run, branches: list[str]) -> None:
-        for branch in branches:
-            self._spark.send(f"ALTER TABLE {run.plan.name.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
-
-    def _set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
-        self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
+            self._refs.set_properties(table, modes)
 
 
 def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapping[str, str]:

@@ -19,8 +19,7 @@ from ..spark.port import Spark
 from ..sql import sql_name
 from ..table.checkpoint import Checkpoint, Position
 from ..table.history import History, TableName
-from .commit_conflicts import retry_conflicts
-from .kept_refs import has_ref
+from .sql_refs import SqlRefs
 
 logger = logging.getLogger(__name__)
 _PREFIX = "ip_held_by."
@@ -77,8 +76,8 @@ class SourceHolds:
 
     def __init__(self, run: Run, spark: Spark, reader: MetadataReader) -> None:
         self._run = run
-        self._spark = spark
         self._reader = reader
+        self._refs = SqlRefs(spark, reader)
         self._asked = run.plan.policy.hold is not None and not run.plan.passes_through
 
     def hold(self) -> None:
@@ -104,7 +103,7 @@ class SourceHolds:
                 history = self._reader.load(source)
                 self._hold(history, checkpoint)
                 for tag in [] if history is None else outdated_tags(history, plan.name, checkpoint.epoch):
-                    retry_conflicts(self._spark.send, f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
+                    self._refs.alter(f"ALTER TABLE {source.sql} DROP TAG IF EXISTS {sql_name(tag)}")
 
     def _hold(self, source: History | None, checkpoint: Checkpoint) -> None:
         plan = self._run.plan
@@ -113,12 +112,11 @@ class SourceHolds:
             return
         hold = hold_of(source, plan.name, checkpoint.epoch, position, plan.policy.hold, int(time.time() * 1000))
         if hold is not None:
-            retry_conflicts(
-                self._spark.send,
+            self._refs.alter(
                 f"ALTER TABLE {source.table.sql} CREATE OR REPLACE TAG {sql_name(hold.tag)} "
-                f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES",
+                f"AS OF VERSION {hold.snapshot_id} RETAIN {hold.minutes} MINUTES"
             )
-            if not has_ref(self._spark, self._reader, source.table, hold.tag):
+            if not self._refs.has(source.table, hold.tag):
                 raise metadata_errors.keeps_no_tags(source, plan.model, hold.tag)
 
     @contextmanager
