@@ -22,6 +22,7 @@ from iceberg_incremental.table import layout
 from iceberg_incremental.table.clone import NO_REMOVAL, RETENTION, still_forbidden
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.own_names import BEGUN_KEY
+from iceberg_incremental.table.types import Trait, traits
 from iceberg_incremental.write.versions.versioned import require_end
 
 from ..project.graph import Node
@@ -30,8 +31,6 @@ from . import hook_errors, report
 from .invocation import Namespace
 
 logger = AdapterLogger("SparkIceberg")
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
-"""The types of values that Spark does not combine with a timestamp in one column."""
 
 
 class DbtModelHooks(Namespace):
@@ -60,7 +59,7 @@ class DbtModelHooks(Namespace):
         if not updated_at or hard_deletes == "ignore":
             return
         ((_, type_),) = self._adapter.spark.columns(f"select {updated_at} as updated_at from (\n{query}\n)")
-        if type_.startswith(_NUMBERS):
+        if Trait.NUMBER in traits(type_):  # which Spark does not combine with a timestamp in one column
             raise column_errors.no_time_of_deletion(node["unique_id"], updated_at, type_, hard_deletes)
 
     def require_one_spec(self, node: Node, target: BaseRelation) -> None:

@@ -12,7 +12,8 @@ from iceberg_incremental.explain import model_errors
 from iceberg_incremental.query.row_wise import require_constant
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
-from iceberg_incremental.write.versions.dbt_snapshot import KEY_TYPES, Columns
+from iceberg_incremental.table.types import Trait, traits
+from iceberg_incremental.write.versions.dbt_snapshot import Columns
 
 from .graph import Node
 
@@ -123,7 +124,7 @@ def reason_of_columns(node: Node, given: Sequence[Column], stored: Sequence[Colu
         if plain_name(value) not in types:
             return _not_a_column(config, value)
     for name in unique_key_of(node):
-        if types[name] not in KEY_TYPES and not types[name].startswith("decimal"):
+        if Trait.BOUNDED not in traits(types[name]):
             return f"the unique_key {name} is of type {types[name]}"
     compared = [(name, name) for name in types]
     compared += [(plain_name(value), valid_from) for config, value in _named(node) if config == "updated_at"]

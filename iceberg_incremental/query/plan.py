@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from ..names import sql_name
 from ..table.history import TableName
+from ..table.types import Trait, traits
 from .algebra import nodes as op
 from .algebra.build import Describe, build
 from .algebra.nodes import column
@@ -35,10 +36,6 @@ from .text.moments import require_no_moment
 from .text.parsing import Columns, mentions, parsed, relations_of, replaced
 from .text.refusal import NotAFunction, Refusal, not_a_function, refused
 from .text.supported import is_of_row, require_columns, require_function
-
-_KEYS = ("tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "boolean")
-"""Types whose values are compared exactly, including by Iceberg's column bounds."""
-
 
 Scans: TypeAlias = Mapping[TableName, int]
 """How many times the views of a run read each table as a whole."""
@@ -463,5 +460,5 @@ def _total(root: op.Result, parsed_sql: exp.Query) -> Refusal | None:
 
 
 def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:
-    """The columns that can be part of a key."""
-    return [name for name, type_ in types.items() if type_.startswith(_KEYS) and name.lower() not in unstable]
+    """The columns that can be part of a key, since they are compared exactly, also by Iceberg's bounds."""
+    return [name for name, of in types.items() if Trait.BOUNDED in traits(of) and name.lower() not in unstable]

@@ -5,12 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Flag, auto
+from functools import cache
 from typing import Any
 
 from ..names import sql_name
 
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 """The number of decimal digits that hold every value, ordered by size."""
+
+
+class Trait(Flag):
+    """What is true of the values of a Spark type."""
+
+    NONE = 0
+    NUMBER = auto()
+    """They are numbers, or truth values as 0 and 1."""
+    SUMMED = auto()
+    """Their sum is exact, in any order."""
+    EXACT = auto()
+    """They have an order, in which equal values are identical: neither 0.0 and -0.0, nor texts of a collation."""
+    BOUNDED = auto()
+    """Iceberg's bounds of a column include them all, and can be written as literals. Those of floats leave NaN out."""
+
+
+_PLAIN = Trait.EXACT | Trait.BOUNDED
+_TRAITS = {
+    **dict.fromkeys([*INTEGERS, "decimal"], _PLAIN | Trait.NUMBER | Trait.SUMMED),
+    "boolean": _PLAIN | Trait.NUMBER,
+    **dict.fromkeys(["string", "date", "timestamp", "timestamp_ntz"], _PLAIN),
+    "binary": Trait.EXACT,
+    **dict.fromkeys(["float", "double"], Trait.NUMBER),
+}
 
 _SYNONYMS = {
     "byte": "tinyint",
@@ -66,6 +92,18 @@ def as_written(text: str) -> SparkType:
         return SparkType(text)
     name = _SYNONYMS.get(found[1], found[1])
     return SparkType(name, numbers=(int(found[2] or 10), int(found[3] or 0)) if name == "decimal" else (0, 0))
+
+
+@cache
+def traits(type_: str) -> Trait:
+    """What is true of the values of a type, as DESCRIBE shows it. NONE for an unknown type."""
+    return _traits(parsed(type_))
+
+
+def _traits(type_: SparkType) -> Trait:
+    if type_.name in ("array", "struct"):
+        return Trait.EXACT if all(Trait.EXACT in _traits(part) for _, part in type_.parts) else Trait.NONE
+    return _TRAITS.get(type_.name, Trait.NONE)
 
 
 def type_text(type_: SparkType) -> str:

@@ -14,6 +14,7 @@ from enum import Enum
 
 from sqlglot import exp
 
+from ...table.types import Trait, traits
 from ..algebra import nodes as op
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
@@ -30,7 +31,6 @@ _CLAUSES = (
     exp.RespectNulls,
 )  # fmt: skip
 _OPERATORS = (exp.And, exp.Or, exp.Not, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean")
 
 
 class Shown(Enum):
@@ -66,7 +66,7 @@ def _is_text(node: exp.Expr) -> bool:
 def _keeps_equal(node: exp.Expr) -> bool:
     """Whether an expression of equal values returns equal values."""
     if isinstance(node, (exp.Cast, exp.TryCast)):
-        return str(node.to.this.value).lower() in _NUMBERS
+        return Trait.NUMBER in traits(str(node.to.this.value).lower())
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in functions.EQUAL_OF_EQUAL
     return isinstance(node, (*_CLAUSES, *_OPERATORS))
@@ -79,10 +79,6 @@ def _may_differ(value: exp.Expr, types: Types) -> bool:
         return not tells_apart(type_)
     columns = map(types.of, value.find_all(exp.Column))
     return any(each is not None and not tells_apart(each) for each in columns)
-
-
-_EXACT = ("tinyint", "smallint", "int", "decimal", "date", "boolean")
-"""Types whose sums are exact. The average of bigints is computed with doubles."""
 
 
 @dataclass(frozen=True)
@@ -377,8 +373,9 @@ class Stability:
 
 def _adds_exactly(function: str, type_: str | None) -> bool:
     """Whether an aggregate adds values of a type exactly."""
-    exact = _EXACT if function not in ("sum", "try_sum") else (*_EXACT, "bigint")
-    return type_ is not None and type_.startswith(exact)
+    if type_ == "bigint" and function not in ("sum", "try_sum"):
+        return False  # the average of bigints is computed with doubles
+    return type_ is not None and Trait.SUMMED in traits(type_)
 
 
 def one_of_equal(part: exp.Expr, types: Types) -> Iterator[exp.Expr]:

@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from ...table.types import INTEGERS, Trait, traits
 from .dialect import PlainSpark
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
-_DISTINGUISHED = (*_WHOLE, "decimal", "string", "varchar", "char", "binary", "date", "timestamp", "boolean")
-_NESTED = ("array<", "struct<")
-_AMBIGUOUS = re.compile(r"float|double|collate|map<|variant|interval|void|geo|null")
-"""Types whose values can differ although they are equal, such as 0.0 and -0.0, or cannot be sorted."""
+_WHOLE = tuple(INTEGERS)
 
 _BOOLEAN = (
     exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
@@ -55,9 +52,7 @@ _NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, e
 
 def tells_apart(type_: str | None) -> bool:
     """Whether values of a type can be sorted, and values that are equal in this order are identical."""
-    if type_ is None:
-        return False
-    return _AMBIGUOUS.search(type_) is None and type_.startswith((*_DISTINGUISHED, *_NESTED))
+    return type_ is not None and Trait.EXACT in traits(type_)
 
 
 def have_one_type(type_: str | None, other: str | None) -> bool:

@@ -23,8 +23,6 @@ CHANGE_TYPE = "dbt_change_type"
 _IS_NEW = f"{CHANGE_TYPE} = 'insert'"
 _ADDED, _REMOVED, _ROWS = "DBT_INTERNAL_ADDED", "DBT_INTERNAL_REMOVED", "DBT_INTERNAL_ROWS"
 _KEYS = "ip_keys"
-KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp", "timestamp_ntz", "boolean")
-"""The types of keys whose values are compared exactly, in addition to decimals."""
 
 
 @dataclass(frozen=True)

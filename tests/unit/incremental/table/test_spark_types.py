@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.types import compares_alike, is_collated
+from iceberg_incremental.table.types import Trait, compares_alike, is_collated, traits
 
 ALIKE = [
     ("int", "bigint"),
@@ -61,3 +61,26 @@ def test_types_with_a_collation() -> None:
     assert is_collated("string collate UTF8_LCASE")
     assert is_collated("struct<a:int,b:array<string collate UNICODE_CI>>")
     assert not is_collated("struct<a:string,collate:string>")
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected"),
+    [
+        ("bigint", Trait.EXACT | Trait.BOUNDED | Trait.NUMBER | Trait.SUMMED),
+        ("Decimal(10, 2)", Trait.EXACT | Trait.BOUNDED | Trait.NUMBER | Trait.SUMMED),
+        ("boolean", Trait.EXACT | Trait.BOUNDED | Trait.NUMBER),
+        ("timestamp_ltz", Trait.EXACT | Trait.BOUNDED),
+        ("string", Trait.EXACT | Trait.BOUNDED),
+        ("binary", Trait.EXACT),
+        ("double", Trait.NUMBER),
+        ("array<struct<double: int, b: string>>", Trait.EXACT),
+        ("struct<a: int, b: array<float>>", Trait.NONE),
+        ("map<string,int>", Trait.NONE),
+        ("string collate UTF8_LCASE", Trait.NONE),
+        ("interval day to second", Trait.NONE),
+        ("variant", Trait.NONE),
+        ("void", Trait.NONE),
+    ],
+)
+def test_what_is_true_of_the_values_of_a_type(type_, expected):
+    assert traits(type_) is expected
