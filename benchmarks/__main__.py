@@ -18,6 +18,7 @@ BENCHMARKS = (
     "merged",
     "model_run",
     "net_changes",
+    "new_project",
     "nothing_new",
     "plain_sql_pipeline",
     "plain_sql_tpch",

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from . import results
 from .results import Table
@@ -62,7 +63,7 @@ def measure(builds: Mapping[str, Path], rounds: int) -> dict[str, list[list[Cost
 
     ``builds``: the ``dbt`` executable of each build. Raises RuntimeError if a command fails.
     """
-    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    reap_orphans()
     create, commands = blocks()
     costs: dict[str, list[list[Cost]]] = {name: [] for name in builds}
     for number in range(rounds + 1):
@@ -70,11 +71,11 @@ def measure(builds: Mapping[str, Path], rounds: int) -> dict[str, list[list[Cost
             with tempfile.TemporaryDirectory(prefix="bench-") as folder:
                 subprocess.run(["bash", "-ec", create], cwd=folder, check=True)
                 project = Path(folder, "shop")
-                found = [_run(builds[name], project, each) for each in commands]
-                found.append(_run(builds[name].with_name("python"), project, ["-c", _SESSION]))
+                found = [run(builds[name], project, each) for each in commands]
+                found.append(run(builds[name].with_name("python"), project, ["-c", _SESSION]))
                 land = project / "macros" / "land.sql"
                 land.write_text(land.read_text(encoding="utf-8").replace(_FEW, _MANY), encoding="utf-8")
-                found += [_run(builds[name], project, each) for each in commands[:2]]
+                found += [run(builds[name], project, each) for each in commands[:2]]
             print(f"{name:<6} " + " ".join(f"{each.wall:.1f}/{each.cpu:.1f}" for each in found), flush=True)
             if number:
                 costs[name].append(found)
@@ -101,8 +102,14 @@ def table(costs: Mapping[str, Sequence[Sequence[Cost]]], aim: float) -> Table:
     return found
 
 
-def _run(dbt: Path, folder: Path, arguments: Sequence[str]) -> Cost:
-    environment = {**os.environ, "PATH": f"{dbt.parent}{os.pathsep}{os.environ['PATH']}"}
+def reap_orphans() -> None:
+    """Let this process wait for descendants whose parent has ended, so that ``run`` counts them."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def run(dbt: Path, folder: Path, arguments: Sequence[str], variables: Mapping[str, str] = MappingProxyType({})) -> Cost:
+    """Run a command until its last process has ended. Raises RuntimeError if it fails."""
+    environment = {**os.environ, "PATH": f"{dbt.parent}{os.pathsep}{os.environ['PATH']}", **variables}
     used, began = _used(), time.monotonic()
     done = subprocess.run([dbt, *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True)
     wall = time.monotonic() - began

@@ -88,6 +88,11 @@ SECTIONS: Mapping[str, Section] = {
         "little difference.",
         [Shown(0, (0, 1, 2, 3, 7), _COMPARED), Shown(1, (0, 1, 2, 3, 6), _OURS)],
     ),
+    "new_project": Section(
+        "A new user's project: staging, intermediate and mart models over three small tables. Each `dbt run` is a "
+        "process of its own, as from a scheduler.",
+        [Shown(0)],
+    ),
     "nothing_new": Section(
         "The `incremental` models append with `where id > (select max(id) from this)`.",
         [Shown(0, None, ("all models", "whole `dbt run`", "statements that dbt sent for the models"))],

@@ -191,7 +191,7 @@ class AutoHooks(Namespace):
         return [SparkIcebergColumn(name, type_) for name, type_ in self._adapter.spark.columns(query)]
 
     def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
-        """The query of a table that is built as a whole. It sorts the rows of an unpartitioned table by key.
+        """The query of a table that is built as a whole. It sorts the rows of a large, unpartitioned table by key.
 
         ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not updated incrementally, unless
         the policy is to rebuild.
@@ -205,8 +205,9 @@ class AutoHooks(Namespace):
         if not self._is_read_alike(found, kept):
             return rows
         note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
-        partitioned = bool(node["config"].get("partition_by"))
-        return rows if partitioned or not kept.key else in_key_order_sql(f"({rows}\n)", kept.key)
+        if node["config"].get("partition_by") or not kept.key or found.run.plan.has_few_rows:
+            return rows
+        return in_key_order_sql(f"({rows}\n)", kept.key)
 
     def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:
         """Update a model's table to the result of its SQL, with the checkpoint in the commit that publishes the rows.

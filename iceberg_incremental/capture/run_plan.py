@@ -18,7 +18,7 @@ from ..table.checkpoint import Checkpoint, Deletions, Position, RecordedLogic, R
 from ..table.clock import Clock
 from ..table.history import History, TableName
 from ..table.recorded_history import RecordedHistory
-from ..table.shares import Share, share_at, whole_of
+from ..table.shares import Share, share_at, sum_of, whole_of
 from .logic_change import Logic, LogicChange, recorded_logic
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -74,6 +74,7 @@ class Read(str, Enum):
 
 
 _NET = (Read.NET, Read.SIGNED, Read.CHANGELOG)
+_FEW_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -317,6 +318,15 @@ class RunPlan:
         """The digests of the views that plain SQL read, by name, when the table's rows were written."""
         recorded = None if self.checkpoint is None else self.checkpoint.logic
         return {} if recorded is None else recorded.definitions
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether all sources together have so few rows that no statement gains from the order of a table's rows.
+
+        To order the rows, Spark computes them twice: first to learn how the keys are spread.
+        """
+        shares = self.shares
+        return shares.keys() == self.captured.keys() and sum_of(shares.values()).table_records <= _FEW_ROWS
 
     @property
     def shares(self) -> Mapping[TableName, Share]:

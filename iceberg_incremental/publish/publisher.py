@@ -38,7 +38,7 @@ from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
 from .commit_conflicts import attempts, is_commit_conflict, may_be_conflict
 from .fence import Fence
-from .sql_refs import RunBranches, SqlRefs
+from .sql_refs import RunCommits, SqlRefs
 
 FollowUp = Callable[[History, Snapshot], str]
 """Returns a second statement, given the staged target and the commit of the first statement. Raises IncrementalError if
@@ -74,7 +74,7 @@ class Publisher:
         self._reader = reader
         self._fence = Fence(reader)
         self._refs = SqlRefs(spark, reader)
-        self._branches: RunBranches = spark.commits or self._refs
+        self._commits: RunCommits = spark.commits or self._refs
 
     def rebuild(self, run: Run, sql: str, properties: Mapping[str, Any] = MappingProxyType({})) -> Published:
         """Execute a CREATE OR REPLACE TABLE AS statement that includes the checkpoint.
@@ -163,7 +163,7 @@ class Publisher:
         ``logic``: the logic that is accepted for these rows, if it has changed.
         """
         text = checkpoint.mirrored(target.current_snapshot_id).to_json()
-        self._refs.set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
+        self._commits.set_properties(target.table, {KEY: text, **_logic_property(logic, target)})
 
     def _build(self, run: Run, sql: str, text: str) -> None:
         """Execute a CREATE OR REPLACE TABLE AS statement. Retried if it failed although its commit is in the table.
@@ -239,7 +239,7 @@ class Publisher:
         Raises NotKeptError if the catalog does not keep it: some catalogs report success, and would then publish each
         statement at once. Raises ConcurrentRunError if another run has won and dropped the branch.
         """
-        if not self._branches.make_branch(plan.name, plan.branch):
+        if not self._commits.make_branch(plan.name, plan.branch):
             self._fence.require_kept_branch(plan)
 
     def _follow_up(self, run: Run, checkpoint: Checkpoint, then: FollowUp) -> str:
@@ -252,7 +252,7 @@ class Publisher:
         """Publish the newest commit of the run's branch, drop the ``dead`` branches, and write the properties."""
         table, properties = run.plan.name, _properties(run, checkpoint, head)
         try:
-            self._branches.publish(table, run.plan.branch, dead, properties)
+            self._commits.publish(table, run.plan.branch, dead, properties)
         except StatementError:
             now = self._fence.loaded(run.plan)
             if not now.is_ancestor(head.snapshot_id, of=now.current_snapshot_id):
@@ -264,7 +264,7 @@ class Publisher:
     ) -> None:
         """Write the properties. Ignores errors, because the checkpoint in the summary is authoritative."""
         with suppress(IncrementalError):
-            self._refs.set_properties(run.plan.name, {**_properties(run, checkpoint, head), **more})
+            self._commits.set_properties(run.plan.name, {**_properties(run, checkpoint, head), **more})
 
     def _rewrites_files_instead(self, run: Run) -> bool:
         """Let statements rewrite files, after one could not delete rows in place. False if they already do.
@@ -277,7 +277,7 @@ class Publisher:
 
     def _rewrite_files(self, table: TableName, modes: Mapping[str, str]) -> None:
         if modes:
-            self._refs.set_properties(table, modes)
+            self._commits.set_properties(table, modes)
 
 
 def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapping[str, str]:

@@ -17,8 +17,8 @@ from ..table.history import TableName
 from .commit_conflicts import retry_conflicts
 
 
-class RunBranches(Protocol):
-    """Creates and publishes the branches of runs: ``TableCommits`` in Spark's driver, and ``SqlRefs`` elsewhere."""
+class RunCommits(Protocol):
+    """The commits of a run besides those of its rows: ``TableCommits`` in Spark's driver, and ``SqlRefs`` elsewhere."""
 
     def make_branch(self, table: TableName, branch: str) -> bool:
         """Create a branch at the current snapshot of main, or replace an existing one.
@@ -32,6 +32,9 @@ class RunBranches(Protocol):
         Main is changed atomically. What follows is a part of the same commit, or may fail without an error.
         """
 
+    def set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
+        """Set properties of a table. Raises StatementError."""
+
 
 class SqlRefs:
     """The branches and tags of the tables that a connection can alter."""
@@ -41,12 +44,12 @@ class SqlRefs:
         self._reader = reader
 
     def make_branch(self, table: TableName, branch: str) -> bool:
-        """See RunBranches."""
+        """See RunCommits."""
         self._spark.send(f"ALTER TABLE {table.sql} CREATE OR REPLACE BRANCH {sql_name(branch)}")
         return self.has(table, branch)
 
     def publish(self, table: TableName, branch: str, dropped: Iterable[str], properties: Mapping[str, str]) -> None:
-        """See RunBranches."""
+        """See RunCommits."""
         catalog = sql_name(table.catalog)
         self._spark.send(f"CALL {catalog}.system.fast_forward({sql_string(table.sql)}, 'main', '{branch}')")
         self.finish(table, dropped, properties)
@@ -67,7 +70,7 @@ class SqlRefs:
         self._spark.send(f"ALTER TABLE {table.sql} DROP BRANCH IF EXISTS {sql_name(branch)}")
 
     def set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
-        """Set properties of a table. Raises StatementError."""
+        """See RunCommits."""
         self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
 
     def alter(self, statement: str) -> None:

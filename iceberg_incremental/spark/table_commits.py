@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
 from ..table.history import MAIN, TableName
@@ -57,12 +57,14 @@ class TableCommits:
                 if known.containsKey(each) and known.get(each).isBranch():
                     references.removeBranch(each)
             references.commit()
-            update = transaction.updateProperties()
-            for key, value in properties.items():
-                update.set(key, value)
-            update.commit()
+            _set(transaction.updateProperties(), properties)
             transaction.commitTransaction()
             self._refresh(table)
+
+    def set_properties(self, table: TableName, properties: Mapping[str, str]) -> None:
+        """Set properties of a table. Raises StatementError."""
+        with _refused():
+            _set(iceberg_table(self._session, table).updateProperties(), properties)
 
     def _refresh(self, table: TableName) -> None:
         """Drop the table's rows from Spark's cache, as Spark's own statements do."""
@@ -77,6 +79,12 @@ def _refused() -> Iterator[None]:
         yield
     except Exception as error:
         raise StatementError(_message(error)) from error
+
+
+def _set(update: Any, properties: Mapping[str, str]) -> None:
+    for key, value in properties.items():
+        update.set(key, value)
+    update.commit()
 
 
 def _message(error: Exception) -> str:

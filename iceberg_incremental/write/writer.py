@@ -90,13 +90,14 @@ class Writer:
 
         With ``sequence_by``, it returns the newest row of each key, and fails if two rows are the newest. ``rows``: the
         relation of the rows. ``log``: the relation of the changelog from which they are computed, if any. ``compared``:
-        as in ``columns.require_comparable``. ``sorts``: whether the table can be ordered by its key. In a partitioned
-        table, Spark shuffles the rows to their partitions in any case.
+        as in ``columns.require_comparable``. ``sorts``: whether the table can be ordered by its key, unless it is
+        small. In a partitioned table, Spark shuffles the rows to their partitions in any case.
         """
         plan, keys = self._plan, key_columns(columns, self._plan.policy.unique_key)
         require_uncollated(columns, compared, plan.model)
         self._run.state.types = types_of(columns, compared)
-        sorts = sorts and not any(has_floats(column.dtype) for column in columns if column.name in keys)
+        has_float = any(has_floats(column.dtype) for column in columns if column.name in keys)
+        sorts = sorts and not plan.has_few_rows and not has_float
         if isinstance(self.history, LogWriter):  # a key has several versions
             self.history.remember_built(log or rows, columns)
             return f"select * from {in_key_order_sql(rows, keys) if sorts else rows}"

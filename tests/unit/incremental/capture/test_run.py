@@ -87,6 +87,17 @@ def test_a_run_that_replaces_all_rows_records_that_it_read_whole_sources(reads_a
     assert (share.records == share.table_records == 80) is reads_all
 
 
+@pytest.mark.parametrize(("rows", "expected"), [(["40", "60000"], True), (["40000", "60001"], False), (["40"], False)])
+def test_a_table_is_not_ordered_if_all_sources_are_known_to_be_small(rows, expected):
+    """Without totals, a source may have any number of rows."""
+    totals = [{"total-records": each, "total-files-size": "4000"} for each in rows]
+    of_source, of_other = [*totals, {}][:2]
+    reader = Reader(s=hist(SOURCE, snap(1, None, of_source)), o=hist(OTHER, snap(1, None, of_other)))
+    cuts = Cuts(lambda: reader)
+    plan = capture(capture(opened(reader, cuts), cuts, SOURCE, Read.CHANGES), cuts, OTHER, Read.AS_OF)
+    assert plan.has_few_rows is expected
+
+
 ORDERED = {"incremental_strategy": "merge", "unique_key": "id", "sequence_by": ["At", "`n`"]}
 
 

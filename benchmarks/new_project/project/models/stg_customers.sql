@@ -1,0 +1,2 @@
+select customer_id, upper(name) as name, region
+from {{ source('raw', 'customers') }}

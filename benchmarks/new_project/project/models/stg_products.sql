@@ -1,0 +1,2 @@
+select product_id, title, category, price
+from {{ source('raw', 'products') }}
