@@ -14,7 +14,7 @@ from iceberg_incremental.errors import message
 from .error_examples import Made, example, makers, modules
 
 _WIDTH = 90
-_REFERRING = ("choose another column.", "correct it.", "correct the name.", "correct the option.", "remove them.")
+_REFERRING = ("choose another column.", "correct it.", "correct the name.", "remove them.")
 """The fixes that refer to what was expected."""
 _PARAMETERS = re.compile(r"[.;]\s+``\w+``(?::| reads).*", re.DOTALL)
 """The part of a docstring that describes the function's parameters."""

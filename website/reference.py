@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from iceberg_incremental.plan.configs import Config, Configs, ModelConfigs, NodeConfigs
+
 from . import supported_sql
-from .configs import CONFIGS, FURTHER, Config
 from .profile_fields import FIELDS, OF_DBT_SPARK
 
 MACROS = Path(__file__).parents[1] / "macros"
@@ -19,6 +24,7 @@ _NAME = re.compile(
     r"\b(?:ref|source)\(\)|\b[a-z]+='[a-z]+'|(?<!\w)_?[a-z]+(?:_[a-z]+)+\b|(?<!\w)'[\w. ]+'(?!\w)|--[a-z-]+"
     r"|\b[a-z]+(?:\.[a-z-]+)+|\b(?:tag|path):…|[A-Z]+_[A-Z]+|\b(?:INSERT|DELETE)\b"
 )
+_VALUE = re.compile(r"\"(.+?)\"|'(.+?)'|\b(true|false)\b")
 _OPERATION, _TEST = "Operation. ", "test_"
 
 _HEAD = """# Reference
@@ -100,9 +106,9 @@ def page() -> str:
             _TESTS,
             *map(_macro, tests),
             _CONFIGS,
-            *_configs(CONFIGS),
+            *_configs(ModelConfigs),
             _FURTHER,
-            *_configs(FURTHER),
+            *_configs(NodeConfigs),
             _AS_IN_DBT,
             _SQL,
             *_table(("affected rows", "SQL"), supported_sql.rows()),
@@ -147,9 +153,35 @@ def _signature(name: str) -> str:
     return found["arguments"] if found else ""
 
 
-def _configs(configs: Mapping[str, Config]) -> Iterator[str]:
-    rows = ((f"`{name}`", config.values, config.meaning) for name, config in configs.items())
+def _configs(configs: type[Configs]) -> Iterator[str]:
+    """The table of configs. The text that follows a config in its class is its meaning."""
+    (body,) = (each.body for each in ast.parse(inspect.getsource(configs)).body if isinstance(each, ast.ClassDef))
+    meanings = {
+        ast.unparse(config.targets[0]): " ".join(ast.literal_eval(text.value).split())
+        for config, text in pairwise(body)
+        if isinstance(config, ast.Assign) and isinstance(text, ast.Expr)
+    }
+    rows = ((f"`{name}`", _values(config), meanings[name]) for name, config in configs.table().items())
     return _table(("config", "values", "meaning"), rows)
+
+
+def _values(config: Config[Any]) -> str:
+    """The values that a config accepts, with the default first."""
+    if isinstance(config.default, bool):
+        return "`true`, `false`" if config.default else "`false`, `true`"
+    if config.kind.choices:
+        return ", ".join(f"`{each}`" for each in config.kind.choices)
+    expected = config.kind.expected.removeprefix("one of ").removesuffix(", or omit it for no limit")
+    accepted = _VALUE.sub(lambda found: f"`{found[found.lastindex or 0]}`", expected)
+    return accepted if accepted.startswith("`all`") else f"{_default(config.default)}; {accepted}"
+
+
+def _default(value: object) -> str:
+    if isinstance(value, timedelta):
+        return f"`{value.days} days`"
+    if isinstance(value, dict):
+        return f"`{{{', '.join(f'{key.value}: {each.value}' for key, each in value.items())}}}`"
+    return "none"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

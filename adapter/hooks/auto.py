@@ -20,6 +20,7 @@ from iceberg_incremental.explain import auto_errors, rebuild_reasons
 from iceberg_incremental.expose.source_states import Source
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.views import View, view_shown
+from iceberg_incremental.plan.configs import ModelConfigs
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
@@ -40,7 +41,6 @@ from iceberg_incremental.write.columns.unique_keys import in_key_order_sql
 
 from ..project.auto_sql import AutoSql, auto_sql
 from ..project.graph import Node
-from ..project.model_config import declared_functions
 from ..project.own_table import reads_itself
 from ..relations.contracts import select_list
 from ..relations.relation import SparkIcebergColumn
@@ -98,7 +98,7 @@ class AutoHooks(Namespace):
 
         Raises the errors of the metadata reader and of Spark.
         """
-        functions = declared_functions(model.node["config"])
+        functions = ModelConfigs(model.node["config"]).deterministic_functions
         tables = self._invocations.tables_of(model)
         return auto_sql(compiled_code, self._catalog, tables, self._view, functions, self._definition)
 

@@ -14,11 +14,11 @@ from iceberg_incremental.errors import IncrementalError, SourceMissingError
 from iceberg_incremental.explain import auto_errors, model_errors
 from iceberg_incremental.expose.captures import Captures
 from iceberg_incremental.expose.value_range import PARSED, ValueRange
+from iceberg_incremental.plan.configs import ModelConfigs
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import PER_COMMIT
 
 from ..project.captured import Captured
-from ..project.model_config import CONFIGS
 from .invocation import ModelContext, ModelRun, Namespace
 from .reads import ARGUMENTS, READS, relations_in
 
@@ -31,7 +31,9 @@ class CaptureHooks(Namespace):
     def require_arguments(self, macro: str, positional: Sequence[object], named: Mapping[str, object]) -> None:
         """Raise ArgumentsError if a macro was called with positional or named arguments that it does not accept."""
         if positional or named:
-            raise model_errors.unknown_arguments(macro, ARGUMENTS[macro], len(positional), list(named), CONFIGS)
+            raise model_errors.unknown_arguments(
+                macro, ARGUMENTS[macro], len(positional), list(named), ModelConfigs.table()
+            )
 
     def read(self, macro: str, relation: object, arguments: Mapping[str, Any], context: Mapping[str, Any]) -> object:
         """The result of a macro that reads a relation: SQL text, values, or the relation itself.

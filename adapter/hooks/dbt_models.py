@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import timedelta
-from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 
-from iceberg_incremental.durations import duration
 from iceberg_incremental.errors import IncrementalError, NotIcebergError
 from iceberg_incremental.explain import column_errors, target_errors
 from iceberg_incremental.plan import session_settings as settings
+from iceberg_incremental.plan.configs import NodeConfigs
 from iceberg_incremental.publish.clones import CloneMaker, require_two
 from iceberg_incremental.spark.port import under
 from iceberg_incremental.sql import statements
 from iceberg_incremental.table import layout
-from iceberg_incremental.table.clone import NO_REMOVAL, RETENTION, still_forbidden
+from iceberg_incremental.table.clone import NO_REMOVAL, still_forbidden
 from iceberg_incremental.table.history import History
 from iceberg_incremental.table.own_names import BEGUN_KEY
 from iceberg_incremental.table.types import Trait, traits
 from iceberg_incremental.write.versions.versioned import require_end
 
 from ..project.graph import Node
+from ..project.model_config import config_of
 from ..relations.lookup import ICEBERG
-from . import hook_errors, report
+from . import report
 from .invocation import Namespace
 
 logger = AdapterLogger("SparkIceberg")
@@ -101,9 +100,6 @@ class DbtModelHooks(Namespace):
             return None
 
 
-_WAYS = ("clone", "table", "view")
-
-
 class CloneHooks(Namespace):
     """Clones of tables of another environment."""
 
@@ -115,14 +111,12 @@ class CloneHooks(Namespace):
         """
         if origin is not None and existing is not None:
             require_two(self._adapter.metadata_reader(), *map(self._adapter.lookup.table_name, (origin, existing)))
-        chosen = node["config"].get("clone_as") or _WAYS[0]
-        if chosen not in _WAYS:
-            raise hook_errors.unknown_clone_as(str(node["unique_id"]), chosen, _WAYS)
+        chosen = config_of(node, NodeConfigs.clone_as)
         if origin is None or not origin.is_table:
             return "view"
         if chosen == "clone" and self._adapter.lookup.provider(origin) != ICEBERG:
             return "view"
-        return str(chosen)
+        return chosen
 
     def make(self, node: Node, origin: BaseRelation, clone: BaseRelation, existing: BaseRelation | None) -> None:
         """Create a clone without a copy. ``existing``: the relation that it replaces, if any.
@@ -136,7 +130,7 @@ class CloneHooks(Namespace):
 
         maker = CloneMaker(self._adapter.spark, self._adapter.metadata_reader())
         name, location = self._adapter.lookup.table_name, self._adapter.tables.location(node)
-        maker.make(name(origin), name(clone), _retention(node["config"], node), location, make_way)
+        maker.make(name(origin), name(clone), config_of(node, NodeConfigs.clone_retention), location, make_way)
 
     def still_forbidden(self, node: Node, relation: BaseRelation) -> Mapping[str, str]:
         """The properties that a clone keeps when it is replaced, regardless of its config.
@@ -151,11 +145,3 @@ class CloneHooks(Namespace):
         except NotIcebergError:
             return {}
         return still_forbidden(table, wanted)
-
-
-def _retention(config: Mapping[str, Any], node: Node) -> timedelta:
-    value = config.get("clone_retention")
-    found = RETENTION if value is None else duration(value)
-    if not found:
-        raise hook_errors.unknown_retention(str(node["unique_id"]), value)
-    return found

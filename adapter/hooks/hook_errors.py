@@ -1,10 +1,9 @@
-"""The errors and warnings of audits, and the errors of clone configs."""
+"""The errors of audits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iceberg_incremental.durations import EXAMPLES
 from iceberg_incremental.errors import AuditError, ConfigError
 from iceberg_incremental.explain.wording import short
 from iceberg_incremental.table.history import TableName
@@ -47,21 +46,3 @@ def audit_table_in_the_way(model: str, table: TableName) -> ConfigError:
         expected="no table of this name, or the table of an earlier audit of the model.",
         fix="rename that table, or set a different alias for the model.",
     ).named("audit-table-in-the-way")
-
-
-def unknown_clone_as(node: str, found: object, known: Sequence[str]) -> ConfigError:
-    """The config ``clone_as`` has an unknown value."""
-    return ConfigError(
-        f"clone_as of {node} is {found!r}.",
-        expected=f"{', '.join(map(repr, known))}. The default is {known[0]!r}.",
-        fix=f"set it to one of {', '.join(map(repr, known))}.",
-    ).named("unknown-clone-as")
-
-
-def unknown_retention(node: str, found: object) -> ConfigError:
-    """The config ``clone_retention`` is not a duration."""
-    return ConfigError(
-        f"clone_retention of {node} is {found!r}.",
-        expected=f"a duration above 0, {EXAMPLES}. The default is '7 days'.",
-        fix="set a duration such as '7 days'.",
-    ).named("unknown-retention")

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from iceberg_incremental.plan.configs import ModelConfigs, NodeConfigs
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.spelling import near_misses
 
-from ..project.model_config import CONFIGS, FURTHER, NOT_AUTO, ONLY_AUTO, ONLY_HERE
 from .reads import ARGUMENTS
 
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
@@ -33,23 +33,25 @@ def warnings(nodes: Sequence[Any], macros: Collection[str], own: Collection[str]
             materialized = node.config.materialized
             yield f"{node.unique_id} has materialized='{materialized}', which does not exist: did you mean '{similar}'?"
     ours = [node for node in nodes if _is_ours(node)]
-    auto = [node for node in ours if node.config.get("incremental_strategy") == Strategy.AUTO.value]
-    others = [node for node in ours if node not in auto]
-    passed_over = [node for node in nodes if not _is_ours(node) and node.resource_type == "model"]
-    for configs, ignoring, reader in (
-        (ONLY_HERE, passed_over, f"materialized: {MATERIALIZATION}"),
-        (ONLY_AUTO, others, "incremental_strategy: auto"),
-        (NOT_AUTO, auto, "another incremental_strategy"),
-    ):
-        for config in configs:
-            if named := [str(node.unique_id) for node in ignoring if node.config.get(config)]:
-                more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-                yield f"{config} has no effect on {', '.join(named[:5])}{more}: only {reader} reads it."
+    others = [node for node in nodes if not _is_ours(node) and node.resource_type == "model"]
+    for name, config in ModelConfigs.table().items():
+        ignoring = [node for node in ours if (node.config.get("incremental_strategy") or "append") in config.ignored_by]
+        reader = "another incremental_strategy" if Strategy.AUTO in config.ignored_by else "incremental_strategy: auto"
+        yield from _without_effect(name, ignoring, reader)
+        if config.only_here:
+            yield from _without_effect(name, others, f"materialized: {MATERIALIZATION}")
+
+
+def _without_effect(config: str, nodes: Sequence[Any], reader: str) -> Iterator[str]:
+    if named := [str(node.unique_id) for node in nodes if node.config.get(config)]:
+        more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+        yield f"{config} has no effect on {', '.join(named[:5])}{more}: only {reader} reads it."
 
 
 def _misspelt_configs(node: Any) -> dict[str, str]:
     """The misspelled configs of a node, each with the intended name. Models of this package refuse most of them."""
-    return near_misses(node.config.extra, FURTHER if _is_ours(node) else (*CONFIGS, *FURTHER), CONFIGS)
+    configs, further = ModelConfigs.table(), NodeConfigs.table()
+    return near_misses(node.config.extra, further if _is_ours(node) else {**configs, **further}, configs)
 
 
 def _is_ours(node: Any) -> bool:

@@ -15,6 +15,7 @@ from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
 from iceberg_incremental.explain import history_errors, sequence_errors
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.metadata.spark_reader import SparkReader
+from iceberg_incremental.plan.configs import ModelConfigs
 from iceberg_incremental.plan.policy import MATERIALIZATION
 from iceberg_incremental.plan.ranges import CHANGE_TYPE, COMMIT_COLUMNS, COMMIT_ORDER
 from iceberg_incremental.plan.versions_config import HistoryConfig
@@ -28,7 +29,6 @@ from iceberg_incremental.write.versions.from_log import EventRows
 from iceberg_incremental.write.writer import Writer
 
 from ..project.graph import Node
-from ..project.model_config import history_config
 from ..relations.relation import SparkIcebergColumn
 from .invocation import Namespace
 
@@ -135,7 +135,7 @@ class HistoryHooks(Namespace):
         nodes = graph.get("nodes", {}).values()
         tables = (each for node in nodes for each in (node, node.get("defer_relation") or {}))
         node = next((each for each in tables if each.get("relation_name") == relation.render()), None)
-        config = HistoryConfig() if node is None else history_config(node.get("config") or {}, [])
+        config = HistoryConfig() if node is None else ModelConfigs(node.get("config") or {}).history()
         names, time = config.names, _time_sql(timestamp)
         begin, end = sql_name(names.dbt_valid_from), sql_name(names.dbt_valid_to)
         is_there, columns = "", [name for name, _ in config.meta_columns()]
@@ -158,7 +158,7 @@ class HistoryHooks(Namespace):
             return by_spark, by_spark.load(name)
 
     def _holds_history(self, table: History, reader: MetadataReader, relation: BaseRelation, config: Any) -> bool:
-        names = history_config({"snapshot_meta_column_names": config.get("snapshot_meta_column_names")}, []).names
+        names = ModelConfigs(config).snapshot_meta_column_names
 
         def has_its_columns() -> bool:
             found = {column.name.lower() for column in self._adapter.get_columns_in_relation(relation)}

@@ -16,6 +16,7 @@ from iceberg_incremental.capture.lateness import lateness
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.errors import IncrementalError
 from iceberg_incremental.explain import history_errors, model_errors, target_errors
+from iceberg_incremental.plan.configs import ModelConfigs
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.publisher import Published
@@ -94,12 +95,7 @@ class WriteHooks(Namespace):
         return lookup.described(relation, found.columns)
 
     def schema_changes(
-        self,
-        node: Node,
-        target: BaseRelation,
-        on_schema_change: str,
-        given: Sequence[Column],
-        columns: Sequence[Column],
+        self, node: Node, target: BaseRelation, given: Sequence[Column], columns: Sequence[Column]
     ) -> SchemaChanges[Column]:
         """The changes to a target's columns before a model's rows are written. Logs the columns that are not written.
 
@@ -121,7 +117,8 @@ class WriteHooks(Namespace):
             found.run.state.types = types_of(given, compared)
             require_recorded_types(found.run.state.types, plan.recorded_types, table, model)
         keeps_history = plan is not None and plan.policy.history is not None
-        changes = schema_changes(on_schema_change, given, columns, table, model, keeps_history=keeps_history)
+        policy = ModelConfigs(node["config"]).on_schema_change
+        changes = schema_changes(policy, given, columns, table, model, keeps_history=keeps_history)
         require_readable(changes.added, model, replaces_rows=_replaces_rows(node))
         if keeps_history and changes.removed:
             raise history_errors.drops_columns(model, [column.name for column in changes.removed])

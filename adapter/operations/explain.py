@@ -171,8 +171,7 @@ class ExplainHooks:
         given = self._auto.columns(plain.pinned(plain.relation))
         types = {column.name: column.dtype for column in given}
         columns = self._adapter.get_columns_in_relation(model.this)
-        on_schema_change = model.node["config"].get("on_schema_change") or "ignore"
-        changes = self._write.schema_changes(model.node, model.this, on_schema_change, given, columns)
+        changes = self._write.schema_changes(model.node, model.this, given, columns)
         written = self._write.written_columns(given, self._write.altered_columns(changes, columns))
         synced = {"changes": changes, "written": written}
         with self._auto.planned(run, types, synced, counts_keys=True) as plan:

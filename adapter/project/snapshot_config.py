@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.base.column import Column
 
-from iceberg_incremental.explain import model_errors
+from iceberg_incremental.plan.configs import NodeConfigs
 from iceberg_incremental.query.row_wise import require_constant
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
@@ -16,6 +16,7 @@ from iceberg_incremental.table.types import Trait, traits
 from iceberg_incremental.write.versions.dbt_snapshot import Columns
 
 from .graph import Node
+from .model_config import config_of
 
 STRATEGIES = ("check", "timestamp")
 _OWN_PACKAGES = ("dbt", "dbt_spark", "dbt_spark_iceberg")
@@ -68,21 +69,13 @@ def table_columns(node: Node, names: Mapping[str, str]) -> Columns:
     )
 
 
-def _may_be_incremental(node: Node) -> bool:
-    found = node["config"].get("ip_incremental")
-    if not isinstance(found, (bool, type(None))):
-        wrong = f"ip_incremental is {found!r}: expected true or false"
-        raise model_errors.invalid_config(node["unique_id"], [wrong])
-    return found is not False
-
-
 def reason_of_config(node: Node, macros: Iterable[Any]) -> str | None:
     """The reason why a snapshot must compare whole tables because of its configs or macros. None without one.
 
     ``macros``: all macros in dbt's manifest. Raises ConfigError.
     """
     config = node["config"]
-    if not _may_be_incremental(node):
+    if not config_of(node, NodeConfigs.ip_incremental):
         return "ip_incremental is false"
     if (strategy := config.get("strategy")) not in STRATEGIES:
         return f"its strategy is {strategy!r}"

@@ -14,7 +14,8 @@ from ..errors import ConcurrentRunError, IncrementalError
 from ..explain import job_errors, wording
 from ..explain.caller import Caller, called_by
 from ..job import options
-from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, OnRewrite, Strategy
+from ..plan.configs import ModelConfigs
+from ..plan.policy import DEFAULT_ON_BREAK, Cause, OnBreak, Strategy
 from . import documents
 from .capturing import Request, capture, status
 from .job_catalogs import JobCatalogs
@@ -23,6 +24,13 @@ from .run_file import CapturedRun, read_run
 
 _CATALOG_PROPERTY = "NAME.KEY=VALUE"
 _ON_BREAK = "[CAUSE=]ACTION"
+_CONFIGS = {
+    "on_source_rewrite": "what to do if commits changed or deleted rows of a source",
+    "on_missing_checkpoint": "what to do if the target has rows but no checkpoint of this job",
+    "max_snapshots_per_run": "read at most this many commits of each source",
+    "max_bytes_per_run": "read at most this many bytes of each source",
+}
+"""The configs of models that are options, with their help."""
 _READS = {
     "source": "changes",
     "changelog": "changelog",
@@ -176,19 +184,14 @@ def catalog_properties(given: argparse.Namespace) -> Mapping[str, Mapping[str, s
 def request_of(given: argparse.Namespace) -> Request:
     """The run that the arguments request. Raises ConfigError for an invalid table name."""
     target = options.table("target", given.target)
-    policy = options.policy(
-        given.on_source_rewrite,
-        dict(given.on_history_break),
-        given.on_missing_checkpoint,
-        given.max_snapshots_per_run,
-        given.max_bytes_per_run,
-        None,
-    )
+    name = given.name or f"job.{target}"
+    configs = {each: getattr(given, each) for each in _CONFIGS}
+    policy = options.configs(name, on_history_break=dict(given.on_history_break), **configs).policy()
     if policy.nets_rewrites:
         policy = replace(policy, strategy=Strategy.MERGE)  # returns each changed row once, because jobs replace rows
     sources = tuple((options.table("source", name), read) for name, read in given.sources)
     keeps_columns = given.on_schema_change == "fail"
-    return Request(target, given.name or f"job.{target}", policy, sources, given.full_refresh, keeps_columns)
+    return Request(target, name, policy, sources, given.full_refresh, keeps_columns)
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:
@@ -211,12 +214,12 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     }
     for option, text in reads.items():
         command.add_argument(option, action=_SourceOption, metavar="TABLE", help=text)
-    command.add_argument(
-        "--on-source-rewrite",
-        choices=[each.value for each in OnRewrite],
-        default="fail",
-        help="what to do if commits changed or deleted rows of a source (default: fail)",
-    )
+    for name, text in _CONFIGS.items():
+        option, choices = f"--{name.replace('_', '-')}", ModelConfigs.table()[name].kind.choices
+        if choices:
+            command.add_argument(option, choices=choices, help=f"{text} (default: {choices[0]})")
+        else:
+            command.add_argument(option, type=_positive, metavar="N", help=text)
     command.add_argument(
         "--on-history-break",
         action="extend",
@@ -227,18 +230,6 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         f"{' or '.join(each.value for each in OnBreak)}, for all causes or for one of the causes "
         f"{', '.join(each.value for each in Cause)}; repeatable (default: "
         f"{', '.join(f'{cause.value}={action.value}' for cause, action in DEFAULT_ON_BREAK.items())})",
-    )
-    command.add_argument(
-        "--on-missing-checkpoint",
-        choices=[each.value for each in OnBreak],
-        default="fail",
-        help="what to do if the target has rows but no checkpoint of this job (default: fail)",
-    )
-    command.add_argument(
-        "--max-snapshots-per-run", type=_positive, metavar="N", help="read at most this many commits of each source"
-    )
-    command.add_argument(
-        "--max-bytes-per-run", type=_positive, metavar="N", help="read at most this many bytes of each source"
     )
 
 

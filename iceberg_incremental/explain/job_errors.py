@@ -18,13 +18,6 @@ def not_a_table_name(what: str, text: object) -> ConfigError:
     ).named("not-a-table-name")
 
 
-def wrong_option(name: str, found: object, expected: Sequence[str]) -> ConfigError:
-    """An option of a job has an unknown value."""
-    return ConfigError(
-        f"{name} is {found!r}.", expected=f"{', '.join(map(repr, expected))}.", fix="correct the option."
-    ).named("wrong-option")
-
-
 def wrong_argument(name: str, found: object, expected: str) -> ConfigError:
     """An argument of a job or of its run has a value of a wrong kind."""
     return ConfigError(

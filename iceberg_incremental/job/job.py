@@ -25,8 +25,9 @@ from ..expose.captures import Captures
 from ..expose.value_range import ValueRange
 from ..metadata import MetadataReader
 from ..metadata.open import open_reader
+from ..plan.configs import FLAG, choice
 from ..plan.policy import Strategy
-from ..plan.ranges import PER_RANGE
+from ..plan.ranges import PER_COMMIT, PER_RANGE
 from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
 from ..spark.port import require_settings
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+_PER = choice(PER_RANGE, PER_COMMIT)
 
 Columns = str | Sequence[str]
 """The name of a column, or several names."""
@@ -108,10 +111,8 @@ class JobRun:
         ``per``: ``range`` for the net changes since the last run; ``commit`` for the changes of each commit, with
         ``_commit_snapshot_id``, ``_commit_timestamp`` and ``_commit_order``. Raises ConfigError for another value.
         """
-        options.require_per(per)
-        return self._frame(
-            self._captures("changelog").changelog(self._table(source), options.columns("unique_key", unique_key), per)
-        )
+        per, key = options.accepted("per", per, _PER), options.columns("unique_key", unique_key)
+        return self._frame(self._captures("changelog").changelog(self._table(source), key, per))
 
     def signed_changes(self, source: str) -> DataFrame:
         """The added and removed rows, with ``_change_sign`` 1 and -1, as returned by ``ip_signed_changes``."""
@@ -223,7 +224,7 @@ class JobRun:
         if self._write is not None:
             raise job_errors.written_twice(plan.model, self._write.method, method)
         if strategy.is_keyed and not names:
-            raise job_errors.wrong_option("key", key, ["the column, or the columns, that identify a row"])
+            raise job_errors.wrong_argument("key", key, "the column, or the columns, that identify a row")
         if plan.groups is not None and not {each.lower() for each in plan.groups.keys} <= {
             each.lower() for each in names if strategy is Strategy.MERGE and not sequence_by
         }:
@@ -305,17 +306,18 @@ class Job:
         """
         self._target = options.table("target", target)
         self._name = name or f"job.{self._target}"
-        self._policy = options.policy(
-            on_source_rewrite,
-            on_history_break,
-            on_missing_checkpoint,
-            max_snapshots_per_run,
-            max_bytes_per_run,
-            hold_source,
+        configs = options.configs(
+            self._name,
+            on_source_rewrite=on_source_rewrite,
+            on_history_break=on_history_break,
+            on_missing_checkpoint=on_missing_checkpoint,
+            on_schema_change=on_schema_change,
+            max_snapshots_per_run=max_snapshots_per_run,
+            max_bytes_per_run=max_bytes_per_run,
+            hold_source=hold_source,
         )
-        self._layout = TableOptions(
-            options.schema_policy(on_schema_change), tuple(partitioned_by), dict(properties or {})
-        )
+        self._policy = configs.policy()
+        self._layout = TableOptions(configs.on_schema_change, tuple(partitioned_by), dict(properties or {}))
         self._session = spark
         self._spark = SessionSpark(spark)
         self._reader: MetadataReader = open_reader(
@@ -340,7 +342,7 @@ class Job:
     @contextmanager
     def _run(self, full_refresh: object, sources: object) -> Iterator[JobRun]:
         with called_by(Caller.JOB):
-            rebuilds = options.flag("full_refresh", full_refresh)
+            rebuilds = options.accepted("full_refresh", full_refresh, FLAG)
             cuts = Cuts(lambda: self._reader)
             given = options.sources(sources)
             cuts.take_together(lambda: {*self._known_sources(), *given})

@@ -1,39 +1,34 @@
-"""Converts the options of a job to the engine's policies."""
+"""Checks the options of a job, and the arguments of its methods."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import timedelta
-from enum import Enum
 from typing import TypeVar
 
-from ..durations import EXAMPLES, duration
-from ..explain import job_errors
-from ..plan.policy import DEFAULT_ON_BREAK, ON_SCHEMA_CHANGE, Cause, OnBreak, OnRewrite, Policy
-from ..plan.ranges import PER_COMMIT, PER_RANGE
+from ..explain import job_errors, model_errors
+from ..plan.configs import COLUMN, COLUMNS, Kind, ModelConfigs
 from ..sql import plain_name
 from ..table.history import TableName
 
-_Option = TypeVar("_Option", bound=Enum)
+_Value = TypeVar("_Value")
 
 
-def policy(
-    on_source_rewrite: str,
-    on_history_break: str | Mapping[str, str] | None,
-    on_missing_checkpoint: str,
-    max_snapshots_per_run: int | None,
-    max_bytes_per_run: int | None,
-    hold_source: timedelta | str | None,
-) -> Policy:
-    """The policy of a job, without its strategy. Raises ConfigError for an unknown value."""
-    return Policy(
-        on_source_rewrite=_choice("on_source_rewrite", on_source_rewrite, OnRewrite),
-        on_history_break=_on_history_break(on_history_break),
-        on_missing_checkpoint=_choice("on_missing_checkpoint", on_missing_checkpoint, OnBreak),
-        max_snapshots=_positive("max_snapshots_per_run", max_snapshots_per_run),
-        max_bytes=_positive("max_bytes_per_run", max_bytes_per_run),
-        hold=_hold(hold_source),
-    )
+def configs(job: str, **given: object) -> ModelConfigs:
+    """The options of a job that are configs of models. Raises a ConfigError that lists all invalid values."""
+    are_set = {name: value for name, value in given.items() if value is not None}
+    found = ModelConfigs({"on_schema_change": "fail", **are_set})
+    found.check()
+    if found.wrong:
+        raise model_errors.invalid_config(job, found.wrong)
+    return found
+
+
+def accepted(name: str, value: object, kind: Kind[_Value]) -> _Value:
+    """The value of an argument. Raises ConfigError for a value of another kind."""
+    found = kind.parse(value)
+    if found is None:
+        raise job_errors.wrong_argument(name, value, kind.expected)
+    return found
 
 
 def table(what: str, text: object) -> TableName:
@@ -46,18 +41,12 @@ def table(what: str, text: object) -> TableName:
 
 def columns(name: str, given: object) -> list[str]:
     """The plain names of one or several columns. Raises ConfigError for any other value."""
-    listed = [given] if isinstance(given, str) else given
-    found = None if isinstance(listed, (bytes, Mapping)) or not isinstance(listed, Collection) else list(listed)
-    if found is None or not all(isinstance(each, str) and each.strip() for each in found):
-        raise job_errors.wrong_argument(name, given, "the name of a column, or a list of names")
-    return [plain_name(each) for each in found]
+    return [plain_name(each) for each in accepted(name, given, COLUMNS)]
 
 
 def column(name: str, given: object) -> str:
     """The plain name of a column. Raises ConfigError for any other value."""
-    if not isinstance(given, str) or not given.strip():
-        raise job_errors.wrong_argument(name, given, "the name of a column")
-    return plain_name(given)
+    return plain_name(accepted(name, given, COLUMN))
 
 
 def tables(name: str, given: object) -> list[TableName]:
@@ -83,61 +72,3 @@ def sources(given: object) -> list[TableName]:
         example = given if isinstance(given, str) and TableName.written(given) else "lake.ops.flights"
         raise job_errors.wrong_argument("sources", given, f"a list of tables, such as [{example!r}]")
     return [table("source", each) for each in given]
-
-
-def flag(name: str, value: object) -> bool:
-    """Return a boolean. Raises ConfigError for any other value: a text such as "false" would count as true."""
-    if not isinstance(value, bool):
-        raise job_errors.wrong_argument(name, value, "true or false, as a boolean of Python")
-    return value
-
-
-def schema_policy(value: str) -> str:
-    """The value of the option ``on_schema_change``. Raises ConfigError if it is unknown."""
-    if value not in ON_SCHEMA_CHANGE:
-        raise job_errors.wrong_option("on_schema_change", value, ON_SCHEMA_CHANGE)
-    return value
-
-
-def require_per(value: object) -> None:
-    """Raise ConfigError for an unknown value of ``per``."""
-    if value not in (PER_RANGE, PER_COMMIT):
-        raise job_errors.wrong_option("per", value, [PER_RANGE, PER_COMMIT])
-
-
-def _choice(name: str, value: object, kind: type[_Option]) -> _Option:
-    try:
-        return kind(value)
-    except ValueError:
-        raise job_errors.wrong_option(name, value, [str(each.value) for each in kind]) from None
-
-
-def _on_history_break(value: str | Mapping[str, str] | None) -> Mapping[Cause, OnBreak]:
-    if value is None:
-        return DEFAULT_ON_BREAK
-    if isinstance(value, str):
-        return dict.fromkeys(Cause, _choice("on_history_break", value, OnBreak))
-    given = {
-        _choice("on_history_break", cause, Cause): _choice("on_history_break", then, OnBreak)
-        for cause, then in value.items()
-    }
-    return {**DEFAULT_ON_BREAK, **given}
-
-
-def _positive(name: str, value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise job_errors.wrong_option(name, value, ["a whole number above 0", "None"])
-    return value
-
-
-def _hold(value: object) -> timedelta | None:
-    found = duration(value) if isinstance(value, str) else value
-    if found is None and value is None:
-        return None
-    if not isinstance(found, timedelta) or found <= timedelta():
-        raise job_errors.wrong_argument(
-            "hold_source", value, f"a duration above 0: a timedelta, or a text {EXAMPLES}; or None"
-        )
-    return found

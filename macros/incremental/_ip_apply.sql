@@ -6,7 +6,7 @@
     {%- endif -%}
     {%- do adapter.ip.write.require_settings(model) -%}
     {%- set given = rows["columns"] or adapter.get_columns_in_relation(new_rows) -%}
-    {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set synced = _ip_synced_columns(given, target_relation) -%}
     {%- set strategy = adapter.ip.strategies.of(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
     {%- set statement = build_sql({

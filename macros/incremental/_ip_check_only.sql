@@ -4,6 +4,6 @@
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
     {%- set given = rows["columns"] or adapter.get_columns_in_relation(new_rows) -%}
-    {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set synced = _ip_synced_columns(given, target_relation) -%}
     {{ return(adapter.ip.write.finish(model)) }}
 {%- endmacro %}

@@ -4,7 +4,7 @@
     {%- set query = _contract_query(query) -%}
     {%- do adapter.ip.write.require_settings(model) -%}
     {%- set given = adapter.ip.auto.columns(query) -%}
-    {%- set synced = _ip_synced_columns(given, target_relation, config.get("on_schema_change") or "ignore") -%}
+    {%- set synced = _ip_synced_columns(given, target_relation) -%}
     {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
     {{ return(adapter.ip.write.update_incrementally(model, query, given, synced)) }}
 {%- endmacro %}

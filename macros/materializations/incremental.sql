@@ -5,8 +5,7 @@
 {% materialization incremental, adapter="spark_iceberg", supported_languages=["sql", "python"] -%}
     {%- set strategy = adapter.ip.strategies.of(model) -%}
     {%- set build_sql = adapter.get_incremental_strategy_macro(context, strategy.name) -%}
-    {%- set on_schema_change = config.get("on_schema_change") -%}
-    {%- set on_schema_change = incremental_validate_on_schema_change(on_schema_change, default="ignore") -%}
+    {%- do incremental_validate_on_schema_change(config.get("on_schema_change"), default="ignore") -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type="table") -%}
     {%- set rebuild = existing is none or existing.is_view or should_full_refresh() -%}
@@ -25,7 +24,7 @@
         {%- set new_rows = make_temp_relation(target_relation) -%}
         {%- do run_query(create_table_as(true, new_rows, query)) -%}
         {%- set given = adapter.get_columns_in_relation(new_rows) -%}
-        {%- set synced = _ip_synced_columns(given, target_relation, on_schema_change) -%}
+        {%- set synced = _ip_synced_columns(given, target_relation) -%}
         {%- do _ip_alter_columns(target_relation, synced["changes"]) -%}
         {%- set sql = build_sql({
             "target_relation": target_relation,

@@ -288,7 +288,8 @@ def test_invalid_configs(shop, events, tmp_path, config):
     dev = Dev(shop, tmp_path / "other")
     found = dev.dbt("clone", "--select", "staged", "--state", dev.state)
     (key,) = config
-    assert not found.success and f"{key} of model.shop.staged is" in found.printed
+    assert not found.success and "The configuration of model.shop.staged is not valid" in found.printed
+    assert f"- {key} is {config[key]!r}: expected" in found.printed
 
 
 def test_a_cloned_source_does_not_change(shop, events, dev):

@@ -156,9 +156,9 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once(shop):
     wrong_config(shop, "")
     message = shop.fails()
     assert [line.split()[1] for line in message.splitlines() if line.lstrip().startswith("- ")] == [
-        "incremental_strategy",
         "on_source_rewrite",
         "on_history_break",
+        "incremental_strategy",
     ]
 
 

@@ -14,10 +14,10 @@ from dbt.artifacts.resources import (
     UnitTestConfig,
 )
 
-from dbt.adapters.spark_iceberg.project.model_config import CONFIGS, FURTHER
+from iceberg_incremental.plan.configs import ModelConfigs, NodeConfigs
 from iceberg_incremental.spelling import near_misses
 
-ALL = (*CONFIGS, *FURTHER)
+ALL = (*ModelConfigs.table(), *NodeConfigs.table())
 OF_OTHER_ADAPTERS = {
     "athena": """
         external_location bucketed_by bucket_count table_type ha format write_compression

@@ -61,7 +61,7 @@ def test_all_configs():
         ({"snapshot_meta_column_names": ["x"]}, "snapshot_meta_column_names is"),
         ({"sequence_by": ["at", "position"]}, "'history' supports one column"),
         ({"merge_exclude_columns": "a"}, "merge_exclude_columns is set, which 'history' does not support"),
-        ({"merge_fixed_columns": "a"}, "merge_fixed_columns is set, which 'history' does not support"),
+        ({"merge_fixed_columns": "a"}, "which only 'merge' and 'apply_changes' support: remove it"),
         ({"contract": {"enforced": True}}, "contract is enforced"),
         ({"incremental_strategy": "merge", "check_cols": "all"}, "check_cols is set, which only 'history' supports"),
     ],

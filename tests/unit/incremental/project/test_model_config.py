@@ -75,6 +75,7 @@ def test_hold_source_is_a_duration(text, time):
         ({"on_schema_change": "append"}, "on_schema_change is 'append'"),
         ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "keep one of them"),
         ({"merge_update_columns": []}, "merge_update_columns is an empty list"),
+        ({"merge_exclude_columns": 7}, "merge_exclude_columns is 7: expected a column name, or a list"),
         ({"sequence_by": "at"}, "sequence_by is set, which only 'merge', 'apply_changes' and 'history' support"),
         ({"sequence_by": {"at": 1}}, "sequence_by is {'at': 1}: expected a column name, or a list"),
         (
