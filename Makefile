@@ -63,7 +63,7 @@ fuzz: check-java $(READY)  ## run models on hundreds of random table histories, 
 	$(BIN)/pytest -m "nightly or not nightly" tests/functional/fuzz
 
 unit: $(READY)  ## run the tests that do not need Java
-	$(BIN)/pytest --numprocesses 2 tests/unit
+	$(BIN)/pytest --numprocesses 2 --durations 30 --durations-min 1 tests/unit
 
 lint: $(READY)  ## check style, layers, types and formats
 	$(BIN)/ruff check $(CODE)
