@@ -184,8 +184,10 @@ class SnapshotHooks(Namespace):
             return None
         assert writer.keys is not None
         logger.info(wording.keys_compared(str(node["unique_id"]), writer.keys.keys))
-        rows = writer.compared()
-        return {"added": self._view(rows.added), "open": self._view(rows.open)}
+        return {
+            name: self._adapter.Relation.create(identifier=view, type="view")
+            for name, view in writer.compared().items()
+        }
 
     def apply(self, node: Node, staging: str) -> IncrementalResponse | None:
         """Apply the changes that dbt's macros find among the rows of ``changed``, with the checkpoint in the commit.
@@ -265,7 +267,7 @@ class SnapshotHooks(Namespace):
             self._adapter.metadata_reader(),
             lambda relation: found.plain.pinned(lambda _: relation),
             Source(plan.changelogs[found.source], cut.history),
-            snapshot_config.table_columns(found.node, found.names),
+            snapshot_config.history_of(found.node, found.names),
             makes_new_ids=snapshot_config.makes_new_ids(found.node),
         )
 
@@ -298,10 +300,6 @@ class SnapshotHooks(Namespace):
         plan = compared_whole(writer.run.plan, self._invocations.current().cuts, found.source, reason)
         found.writer = self._writer(found, plan)
         _log_whole(found.name, reason)
-
-    def _view(self, name: str) -> BaseRelation:
-        found: BaseRelation = self._adapter.Relation.create(identifier=name, type="view")
-        return found
 
 
 def _response(writer: SnapshotWriter, published: Published | None) -> IncrementalResponse:

@@ -19,7 +19,7 @@ from iceberg_incremental.explain import verify_errors
 from iceberg_incremental.plan.policy import Strategy
 from iceberg_incremental.quantities import counted
 from iceberg_incremental.spark.port import require_settings
-from iceberg_incremental.sql import plain_name, sql_name, sql_names, sql_properties
+from iceberg_incremental.sql import plain_name, sql_names, sql_properties
 from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.checkpoint_state import CheckpointState
 from iceberg_incremental.table.history import History, TableName
@@ -232,10 +232,8 @@ class VerifyHooks:
             raise verify_errors.events_incomplete(query.plan.model)
         if config is None or config.is_from_log:
             return f"select * from {pinned}", []
-        rows = HistoryRows(config, tuple(query.columns), ())
-        valid = rows.is_valid()
-        if rows.has_deleted:
-            valid += f" and coalesce(lower({sql_name(config.names.dbt_is_deleted)}), 'false') <> 'true'"
+        rows = HistoryRows(config, tuple(query.columns))
+        valid = f"{rows.is_valid()} and {rows.is_row}"
         ((others,),) = self._adapter.spark.rows(f"select count(*) from {pinned} where not ({valid})")
         notes = [f"only valid versions are compared, not {counted(int(others), 'ended version')}"] if others else []
         meta = sql_names([name for name, _ in config.meta_columns()])

@@ -9,11 +9,11 @@ from typing import Any
 from dbt.adapters.base.column import Column
 
 from iceberg_incremental.plan.configs import NodeConfigs
+from iceberg_incremental.plan.versions_config import META_COLUMNS, HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.query.row_wise import require_constant
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.types import Trait, traits
-from iceberg_incremental.write.versions.dbt_snapshot import Columns
 
 from .graph import Node
 from .model_config import config_of
@@ -55,17 +55,14 @@ def unique_key_of(node: Node) -> tuple[str, ...]:
     return _columns(node["config"].get("unique_key"))
 
 
-def table_columns(node: Node, names: Mapping[str, str]) -> Columns:
-    """The columns of a snapshot's table that identify versions. ``names``: dbt's names for its own columns."""
-    config = node["config"]
-    current = config.get("dbt_valid_to_current")
-    return Columns(
+def history_of(node: Node, names: Mapping[str, str]) -> HistoryConfig:
+    """The configs by which versions are found in a snapshot's table. ``names``: dbt's names for its own columns."""
+    current, deletes = node["config"].get("dbt_valid_to_current"), node["config"].get("hard_deletes")
+    return HistoryConfig(
         unique_key_of(node),
-        names["dbt_valid_to"],
-        names["dbt_scd_id"],
-        names["dbt_updated_at"],
-        None if current is None else str(current),
-        names["dbt_is_deleted"] if config.get("hard_deletes") == "new_record" else None,
+        hard_deletes=HardDeletes.NEW_RECORD if deletes == "new_record" else HardDeletes.INVALIDATE,
+        valid_to_current=None if current is None else str(current),
+        names=MetaColumns(**{each: names[each] for each in META_COLUMNS if each in names}),
     )
 
 

@@ -40,8 +40,7 @@ from .strategies.replacement import (
     with_paths,
 )
 from .strategies.statement import Statement, Then
-from .versions.changes_writer import HistoryWriter
-from .versions.log_writer import LogWriter
+from .versions.history_writer import HistoryWriter, LogWriter
 
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 """Spark's error for a non-deterministic expression in an operator that must not contain one."""

@@ -21,7 +21,7 @@ from ...table.commits import PART_KEY, same_rows
 from ...table.history import History, TableName
 from ...table.types import compares_alike
 from ..columns.table_columns import Typed
-from .ordered import cast_sql
+from .ordered import casts_sql
 
 BESIDE_KEY = "ip.deletions-of"
 """The property of a table of recorded deletions that names its target."""
@@ -139,15 +139,12 @@ def remember_sql(
 
     ``before``: the earlier deletions. ``kept``: the names of the columns that were recorded for them.
     """
-    values = ", ".join(
-        f"{cast_sql(sql_name(column.name), str(column.dtype))} as {sql_name(column.name)}" for column in columns
-    )
     rows = f"({deletions})"
     if before is not None:
         rows = f"({deletions} union all {remembered_sql(before, columns, kept)})"
     return (
         f"create or replace table {table.sql} using iceberg"
-        f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {values} from {rows}"
+        f" tblproperties {sql_properties({BESIDE_KEY: target})} as\nselect {casts_sql(columns)} from {rows}"
     )
 
 

@@ -85,6 +85,11 @@ def cast_sql(value: str, type_: str) -> str:
     return value if "<" in type_ else f"cast({value} as {type_name(type_)})"
 
 
+def casts_sql(columns: Sequence[Typed]) -> str:
+    """Columns cast to their types, as in ``cast_sql``, for a SELECT."""
+    return ", ".join(f"{cast_sql(sql_name(each.name), str(each.dtype))} as {sql_name(each.name)}" for each in columns)
+
+
 def has_null(names: Sequence[str]) -> str:
     """The condition that one of the columns is NULL."""
     return " or ".join(f"{sql_name(name)} is null" for name in names)

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from ...expose.groups import broadcast
 from ...expose.same_key import same_key
 from ...expose.value_range import ends_sql, has_ends, type_name
+from ...plan.versions_config import HardDeletes, HistoryConfig
 from ...sql import sql_name, sql_names
 from ..order.ordered import has_null
 from ..strategies.changelog import Bound, all_ends_sql, bound_of, bounded, bounds_of
 from ..strategies.merge import TARGET
+from . import statements
+from .versioned import valid_sql
 
 CHANGE_TYPE = "dbt_change_type"
 _IS_NEW = f"{CHANGE_TYPE} = 'insert'"
@@ -25,26 +28,9 @@ _ADDED, _REMOVED, _ROWS = "DBT_INTERNAL_ADDED", "DBT_INTERNAL_REMOVED", "DBT_INT
 _KEYS = "ip_keys"
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a snapshot's table by which rows are found.
-
-    ``key``: the columns of unique_key. ``current``: the config ``dbt_valid_to_current`` as SQL; None if not set.
-    ``is_deleted``: the column that marks deleted rows; None without one.
-    """
-
-    key: tuple[str, ...]
-    valid_to: str
-    scd_id: str
-    updated_at: str
-    current: str | None = None
-    is_deleted: str | None = None
-
-    @property
-    def is_open(self) -> str:
-        """The condition for the newest version of a key."""
-        column = f"{TARGET}.{sql_name(self.valid_to)}"
-        return f"{column} is null" if self.current is None else f"({column} = ({self.current}) or {column} is null)"
+def is_open(config: HistoryConfig) -> str:
+    """The condition for the newest version of a key (``TARGET``)."""
+    return valid_sql(config, f"({config.valid_to_current})", TARGET)
 
 
 @dataclass(frozen=True)
@@ -131,9 +117,9 @@ def repeated_sql(query: str, key: Sequence[str], keys: ChangedKeys | None = None
     )
 
 
-def open_versions_sql(table: str, columns: Columns, keys: ChangedKeys, bounds: Sequence[Bound]) -> str:
+def open_versions_sql(table: str, config: HistoryConfig, keys: ChangedKeys, bounds: Sequence[Bound]) -> str:
     """The query for the newest versions of the changed keys in a table."""
-    listed = [columns.is_open, *(bound.sql for bound in bounds), keys.exist_sql(TARGET, columns.key)]
+    listed = [is_open(config), *(bound.sql for bound in bounds), keys.exist_sql(TARGET, config.unique_key)]
     return f"select * from {table} as {TARGET} where {' and '.join(listed)}"
 
 
@@ -173,45 +159,47 @@ def _as_stored(column: str, given: str, stored: str) -> str:
     return column if given == stored else f"cast({column} as {type_name(stored)}) as {column}"
 
 
-def versions_sql(staged: str, columns: Columns, open_versions: str, keys: ChangedKeys) -> str:
+def versions_sql(staged: str, config: HistoryConfig, open_versions: str, keys: ChangedKeys) -> str:
     """The query for the fields of ``Versions``. ``open_versions``: the relation of the changed keys' open versions."""
     known = "0"
     if keys.keys_only_added:
-        is_known = keys.exist_sql(TARGET, columns.key, f"{_REMOVED} = 0")
+        is_known = keys.exist_sql(TARGET, config.unique_key, f"{_REMOVED} = 0")
         known = f"(select count(*) from {open_versions} as {TARGET} where {is_known})"
-    counts = f"count(*), count(distinct {sql_name(columns.scd_id)}), count_if({_IS_NEW}), {known}"
+    counts = f"count(*), count(distinct {sql_name(config.names.dbt_scd_id)}), count_if({_IS_NEW}), {known}"
     return f"select {counts} from {staged}"
 
 
-def places_sql(staged: str, columns: Columns, type_: str, keys: ChangedKeys) -> str:
+def places_sql(staged: str, config: HistoryConfig, type_: str, keys: ChangedKeys) -> str:
     """The query for the value ranges in which versions can have the ids of new versions, for ``places``.
 
-    ``type_``: the Spark type of ``columns.updated_at``. Keys with only added rows have a separate row in the result,
+    ``type_``: the Spark type of ``dbt_updated_at``. Keys with only added rows have a separate row in the result,
     because their values and times often differ from those of other keys.
     """
     is_added = f"coalesce({_KEYS}.{_REMOVED} = 0, false)"
-    same = same_key("ip_staged", _KEYS, columns.key, keys.types, nulls=False)
-    values = [f"ip_staged.{sql_name(name)}" for name in dict.fromkeys((columns.updated_at, *columns.key))]
+    same = same_key("ip_staged", _KEYS, config.unique_key, keys.types, nulls=False)
+    values = [
+        f"ip_staged.{sql_name(name)}" for name in dict.fromkeys((config.names.dbt_updated_at, *config.unique_key))
+    ]
     rows = (
         f"select {', '.join(values)}, {is_added} as {_ADDED} from {staged} as ip_staged"
         f" left join {keys.view} as {_KEYS} on {same} where {_IS_NEW}"
     )
-    time = sql_name(columns.updated_at)
+    time = sql_name(config.names.dbt_updated_at)
     low, high = (_shifted(f"{end}({time})", type_, days) for end, days in (("min", -1), ("max", 1)))
     ends = ends_sql(type_, low, high) if has_ends(type_) else ("null", "null")
-    found = [f"count_if({has_null(columns.key)})", f"count(*) - count({time})", *ends]
-    found += all_ends_sql(_with_one_text(columns.key, keys.types))
+    found = [f"count_if({has_null(config.unique_key)})", f"count(*) - count({time})", *ends]
+    found += all_ends_sql(_with_one_text(config.unique_key, keys.types))
     return f"select {', '.join(found)} from ({rows}) group by {_ADDED}"
 
 
 def places(
-    columns: Columns, type_: str, keys: ChangedKeys, rows: Sequence[Sequence[object]]
+    config: HistoryConfig, type_: str, keys: ChangedKeys, rows: Sequence[Sequence[object]]
 ) -> tuple[tuple[Bound, ...], ...]:
     """Parse the rows of ``places_sql``. A version with the id of a new version satisfies all bounds of one result."""
     found = []
     for keyless, timeless, low, high, *ends in rows:
-        time = bound_of(columns.updated_at, type_, low, high, int(str(timeless))) if has_ends(type_) else None
-        bounds = () if int(str(keyless)) else bounds_of(_with_one_text(columns.key, keys.types), ends, {})
+        time = bound_of(config.names.dbt_updated_at, type_, low, high, int(str(timeless))) if has_ends(type_) else None
+        bounds = () if int(str(keyless)) else bounds_of(_with_one_text(config.unique_key, keys.types), ends, {})
         found.append(bounds if time is None else (time, *bounds))
     return tuple(found)
 
@@ -230,19 +218,20 @@ def _shifted(time: str, type_: str, days: int) -> str:
     return f"timestampadd(day, {days}, {time})" if type_.startswith("timestamp") else time
 
 
-def other_ids_sql(table: str, columns: Columns, ids: str) -> str:
+def other_ids_sql(table: str, config: HistoryConfig, ids: str) -> str:
     """The query that returns 1 if the id of a version does not match its key and time, and 0 otherwise.
 
     It ignores versions that mark deletions. ``ids``: dbt's expression for ids, over the columns of the table.
     """
-    counts = "" if columns.is_deleted is None else f" and not {sql_name(columns.is_deleted)} <=> 'True'"
-    condition = f"not {sql_name(columns.scd_id)} <=> ({ids}){counts}"
+    marks_deletions = config.hard_deletes is HardDeletes.NEW_RECORD
+    counts = f" and not {sql_name(config.names.dbt_is_deleted)} <=> 'True'" if marks_deletions else ""
+    condition = f"not {sql_name(config.names.dbt_scd_id)} <=> ({ids}){counts}"
     return f"select count(*) from (select 1 from {table} where {condition} limit 1)"
 
 
 def new_sql(
     staged: str,
-    columns: Columns,
+    config: HistoryConfig,
     listed: Sequence[str],
     existing: str | None,
     places: Sequence[Sequence[Bound]] = (),
@@ -253,7 +242,7 @@ def new_sql(
     if it is known to contain none of the versions. ``places``: the result of the function ``places``, which restricts
     the search. If it is empty or has an element without bounds, the whole table is searched.
     """
-    scd_id = sql_name(columns.scd_id)
+    scd_id = sql_name(config.names.dbt_scd_id)
     new = f"select * from {staged} where {_IS_NEW}"
     sql = f"select {', '.join(listed)} from ({new}) as ip_new"
     if existing is None:
@@ -269,30 +258,30 @@ def new_sql(
     return f"{sql}\nleft anti join ({known}) as ip_known on ip_new.{scd_id} = ip_known.{scd_id}"
 
 
-def ended_sql(staged: str, columns: Columns, names: Sequence[str], open_versions: str) -> str:
+def ended_sql(staged: str, config: HistoryConfig, names: Sequence[str], open_versions: str) -> str:
     """The query for the versions that end, with their new end. ``names``: the columns of the table."""
-    scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
-    listed = [f"ip_ended.{valid_to}" if name == columns.valid_to else f"{TARGET}.{sql_name(name)}" for name in names]
+    scd_id, valid_to = sql_name(config.names.dbt_scd_id), sql_name(config.names.dbt_valid_to)
+    listed = [
+        f"ip_ended.{valid_to}" if name == config.names.dbt_valid_to else f"{TARGET}.{sql_name(name)}" for name in names
+    ]
     return (
         f"select /*+ broadcast(ip_ended) */ {', '.join(listed)} from {open_versions} as {TARGET}"
         f" join ({_ended(staged, f'{scd_id}, {valid_to}')}) as ip_ended on {TARGET}.{scd_id} = ip_ended.{scd_id}"
     )
 
 
-def delete_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
+def delete_sql(branch: str, staged: str, config: HistoryConfig, bounds: Sequence[Bound]) -> str:
     """The DELETE of the open versions that end."""
-    scd_id = sql_name(columns.scd_id)
+    scd_id = sql_name(config.names.dbt_scd_id)
     ended = f"({_ended(staged, scd_id)}) as ip_ended where ip_ended.{scd_id} = {TARGET}.{scd_id}"
-    found = f"exists (select /*+ broadcast(ip_ended) */ 1 from {ended})"
-    conditions = [columns.is_open, *(bound.sql for bound in bounds), found]
-    return f"delete from {branch} as {TARGET} where {' and '.join(conditions)}"
+    return statements.delete_sql(branch, is_open(config), bounds, f"select /*+ broadcast(ip_ended) */ 1 from {ended}")
 
 
-def close_sql(branch: str, staged: str, columns: Columns, bounds: Sequence[Bound]) -> str:
+def close_sql(branch: str, staged: str, config: HistoryConfig, bounds: Sequence[Bound]) -> str:
     """The MERGE that ends the open versions of changed and deleted rows."""
-    scd_id, valid_to = sql_name(columns.scd_id), sql_name(columns.valid_to)
+    scd_id, valid_to = sql_name(config.names.dbt_scd_id), sql_name(config.names.dbt_valid_to)
     ended = _ended(f"{staged} as ip_staged", f"/*+ broadcast(ip_staged) */ {scd_id}, {valid_to}")
-    conditions = [f"ip_ended.{scd_id} = {TARGET}.{scd_id}", columns.is_open, *(bound.sql for bound in bounds)]
+    conditions = [f"ip_ended.{scd_id} = {TARGET}.{scd_id}", is_open(config), *(bound.sql for bound in bounds)]
     return (
         f"merge into {branch} as {TARGET}\n"
         f"using ({ended}) as ip_ended\n"

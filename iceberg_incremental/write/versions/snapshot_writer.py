@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...capture.dbt_snapshot import has_same_rows
@@ -14,7 +14,8 @@ from ...explain import race_errors, rebuild_reasons
 from ...expose.relations import inserted_sql
 from ...expose.source_states import Source
 from ...metadata import MetadataReader
-from ...publish.publisher import FollowUp, Published, Publisher
+from ...plan.versions_config import HistoryConfig
+from ...publish.publisher import Published, Publisher
 from ...query.states import State, TableStates
 from ...spark.port import Spark, holding
 from ...sql import sql_name
@@ -22,19 +23,11 @@ from ...table.history import History, Snapshot
 from ..listed_files import files_at
 from ..strategies.changelog import Bound, useful
 from . import dbt_snapshot as sql
-from . import ended_versions
+from . import statements
+from .statements import Statements
 
 Query = Callable[[str], str]
 """Returns a snapshot's SQL with its source table replaced by a relation for FROM."""
-
-
-@dataclass(frozen=True)
-class ComparedRows:
-    """The views that dbt's statements compare. ``added``: the query's added rows. ``open``: the open versions."""
-
-    added: str
-    open: str
-
 
 IDS_FOLLOW_TIMES = "ids follow times"
 """A mark in a checkpoint: the id of each version follows from its key and update time."""
@@ -43,7 +36,7 @@ IDS_FOLLOW_TIMES = "ids follow times"
 class SnapshotWriter:
     """Writes the table of one run of a dbt snapshot, over the connection of its thread.
 
-    ``query``: its SQL. ``columns``: the columns of its table. ``source``: the table that its SQL reads.
+    ``query``: its SQL. ``source``: the table that its SQL reads. ``config``: the columns by which versions are found.
     ``makes_new_ids``: whether no version can have the id of an earlier version.
     """
 
@@ -54,7 +47,7 @@ class SnapshotWriter:
         reader: MetadataReader,
         query: Query,
         source: Source,
-        columns: sql.Columns,
+        config: HistoryConfig,
         *,
         makes_new_ids: bool,
     ) -> None:
@@ -64,7 +57,7 @@ class SnapshotWriter:
         self._reader = reader
         self._query = query
         self._source = source
-        self._columns = columns
+        self._config = config
         self._makes_new_ids = makes_new_ids
         self._types: Mapping[str, str] = {}
         self._publisher = Publisher(spark, reader)
@@ -90,12 +83,8 @@ class SnapshotWriter:
 
         ``keys``: restricts the check to keys that have only added rows.
         """
-        ((most, nulls, divided),) = self._spark.rows(sql.repeated_sql(self.query, self._columns.key, keys))
-        if int(str(nulls)):
-            return rebuild_reasons.NULL_KEYS
-        if int(str(divided)):
-            return rebuild_reasons.DIVIDED_KEYS
-        return rebuild_reasons.REPEATED_KEYS if int(str(most)) > 1 else None
+        (row,) = self._spark.rows(sql.repeated_sql(self.query, self._config.unique_key, keys))
+        return _flaw(*(int(str(value)) for value in row))
 
     def find_changes(self) -> str | None:
         """Find the keys that have changed. Returns why whole tables must be compared, or None.
@@ -108,7 +97,7 @@ class SnapshotWriter:
             return error.msg.splitlines()[0].rstrip(".")
 
     def _find_changes(self) -> str | None:
-        key, changes = self._columns.key, self._source.ends_sql(self._spark.scans)
+        key, changes = self._config.unique_key, self._source.ends_sql(self._spark.scans)
         if changes is None:  # the rows must be compared, which is done only once
             changes = self._view("changes")
             self._hold("changes", f"select * from {self._source.changes_sql(self._spark.scans)}")
@@ -119,20 +108,17 @@ class SnapshotWriter:
         self._hold("keys", sql.keys_sql(key, added, self._query(_rows_sql(changes, State.REMOVED))))
         (row,) = self._spark.rows(sql.summary_sql(keys, key, key_types))
         self.keys = sql.changed_keys(keys, key, key_types, row)
-        if self.keys.nulls:
-            return rebuild_reasons.NULL_KEYS
-        if self.keys.divided:
-            return rebuild_reasons.DIVIDED_KEYS
-        if self.keys.most_added > 1:
-            return rebuild_reasons.REPEATED_KEYS
+        flaw = _flaw(self.keys.most_added, self.keys.nulls, self.keys.divided)
         # With new ids, ``apply`` checks the keys that have an open version: each unchanged row of the query has one.
-        return self.reason_to_repeat(self.keys) if self.keys.keys_only_added and not self._makes_new_ids else None
+        if flaw is None and self.keys.keys_only_added and not self._makes_new_ids:
+            return self.reason_to_repeat(self.keys)
+        return flaw
 
-    def compared(self) -> ComparedRows:
-        """The rows of the changed keys, which Spark holds."""
+    def compared(self) -> dict[str, str]:
+        """The views that dbt's statements compare. ``added``: the query's added rows. ``open``: the open versions."""
         assert self.keys is not None
-        self._hold("open", sql.open_versions_sql(self._seen, self._columns, self.keys, self._bounds()))
-        return ComparedRows(self._view("added"), self._view("open"))
+        self._hold("open", sql.open_versions_sql(self._seen, self._config, self.keys, self._bounds()))
+        return {name: self._view(name) for name in ("added", "open")}
 
     def apply(self, staging: str) -> Published | str:
         """Publish the changes that dbt's query finds, with the checkpoint in the commit.
@@ -141,13 +127,13 @@ class SnapshotWriter:
         ConcurrentRunError if another writer changes the table during the run.
         """
         assert self.keys is not None
-        staged, columns = self._view("staged"), self._columns
+        staged, config = self._view("staged"), self._config
         changes = self._spark.columns(staging)
         self._hold("staged", sql.staged_sql(staging, changes, self._types))
-        given = {name.lower() for name, _ in changes} - {*sql.internal_columns(columns.key)}
+        given = {name.lower() for name, _ in changes} - {*sql.internal_columns(config.unique_key)}
         if not given <= {name.lower() for name in self._types}:
             return rebuild_reasons.SOURCE_ALTERED
-        (row,) = self._spark.rows(sql.versions_sql(staged, columns, self._view("open"), self.keys))
+        (row,) = self._spark.rows(sql.versions_sql(staged, config, self._view("open"), self.keys))
         found = sql.Versions(*(int(str(value)) for value in row))
         if found.total != found.distinct:
             return "two changes are for the same version of a row"
@@ -159,43 +145,41 @@ class SnapshotWriter:
         existing = None if self._makes_new_ids else self._seen
         places = self._places(self.keys) if found.new and existing is not None else ()
         listed = [sql_name(name) if name.lower() in given else f"null as {sql_name(name)}" for name in self._types]
-        new = sql.new_sql(staged, columns, listed, existing, places)
+        new = sql.new_sql(staged, config, listed, existing, places)
         self.run.state.reading = self.run.plan.recorded_reading
-        first, settings, then = self._statements(new, found)
-        published = self._publisher.apply(self.run, first, settings, then, self._require_unmoved)
+        first = self._statements(new, found)
+        published = self._publisher.apply(self.run, first.sql, first.settings, first.then, first.check)
         return replace(published, rows=found.total)
 
     def _places(self, keys: sql.ChangedKeys) -> tuple[tuple[Bound, ...], ...]:
         """Where the table can have versions with the ids of new ones. Empty if they can be anywhere."""
         if self.run.plan.recorded_reading != IDS_FOLLOW_TIMES:
             return ()
-        updated_at = self._types[self._columns.updated_at]
-        query = sql.places_sql(self._view("staged"), self._columns, updated_at, keys)
-        return sql.places(self._columns, updated_at, keys, self._spark.rows(query))
+        updated_at = self._types[self._config.names.dbt_updated_at]
+        query = sql.places_sql(self._view("staged"), self._config, updated_at, keys)
+        return sql.places(self._config, updated_at, keys, self._spark.rows(query))
 
-    def _statements(self, new: str, found: sql.Versions) -> tuple[str, Mapping[str, str], FollowUp | None]:
-        """The first statement that writes the versions, the session settings, and the second statement.
-
-        ``new``: the query for the new versions.
-        """
-        plan, names, staged, columns = self.run.plan, list(self._types), self._view("staged"), self._columns
+    def _statements(self, new: str, found: sql.Versions) -> Statements:
+        """The statements that write the versions. ``new``: the query for the new versions."""
+        plan, names, staged, config = self.run.plan, list(self._types), self._view("staged"), self._config
         assert plan.target is not None
-        branch = plan.name.branch_sql(plan.branch)
-        insert = ended_versions.insert_sql(branch, names, new)
+        branch, check = plan.name.branch_sql(plan.branch), self._require_unmoved
+        insert = statements.insert_sql(branch, names, new)
         if not found.ended:
-            return insert, {}, None
-        if not ended_versions.are_deleted(plan.target):
-            close = sql.close_sql(branch, staged, columns, self._bounds())
-            return (insert, {}, lambda *_: close) if found.new else (close, {}, None)
+            return Statements(insert, check)
+        if not statements.are_deleted(plan.target):
+            close = sql.close_sql(branch, staged, config, self._bounds())
+            return Statements(insert, check, lambda *_: close) if found.new else Statements(close, check)
         queries = [new] if found.new else []
-        queries.append(sql.ended_sql(staged, columns, names, self._view("open")))
+        queries.append(sql.ended_sql(staged, config, names, self._view("open")))
 
         def insert_all(_: History, commit: Snapshot) -> str:
             self._require_unmoved()
-            ended_versions.require_deleted(commit, found.ended, lambda: race_errors.rows_changed(plan.model))
-            return ended_versions.insert_sql(branch, names, *queries)
+            statements.require_deleted(commit, found.ended, lambda: race_errors.rows_changed(plan.model))
+            return statements.insert_sql(branch, names, *queries)
 
-        return sql.delete_sql(branch, staged, columns, self._bounds()), ended_versions.SEPARATELY, insert_all
+        delete = sql.delete_sql(branch, staged, config, self._bounds())
+        return Statements(delete, check, insert_all, statements.SEPARATELY)
 
     def note_ids(self, ids: str | None) -> None:
         """Record in the checkpoint whether ids of versions contain their update times, which avoids later queries.
@@ -203,7 +187,7 @@ class SnapshotWriter:
         ``ids``: dbt's expression for ids over the columns of the table. None if the run builds the table.
         """
         table = self.run.plan.name.sql
-        if ids is None or self._spark.rows(sql.other_ids_sql(table, self._columns, ids))[0][0] == 0:
+        if ids is None or self._spark.rows(sql.other_ids_sql(table, self._config, ids))[0][0] == 0:
             self.run.state.reading = IDS_FOLLOW_TIMES
 
     def create(self, statement: str, properties: Mapping[str, Any]) -> Published:
@@ -263,6 +247,15 @@ class SnapshotWriter:
         assert target is not None
         assert self.keys is not None
         return useful(self.keys.bounds, files_at(self._reader, target, target.current_snapshot_id))
+
+
+def _flaw(most_rows: int, nulls: int, divided: int) -> str | None:
+    """Why keys do not identify rows. ``most_rows``: of one key. ``nulls``, ``divided``: as in ``ChangedKeys``."""
+    if nulls:
+        return rebuild_reasons.NULL_KEYS
+    if divided:
+        return rebuild_reasons.DIVIDED_KEYS
+    return rebuild_reasons.REPEATED_KEYS if most_rows > 1 else None
 
 
 def _rows_sql(changes: str, state: State) -> str:

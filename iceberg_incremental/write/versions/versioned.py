@@ -1,23 +1,27 @@
-"""The rows of a history table, from changes or from a log: their columns, and which versions are valid."""
+"""The rows of a table of versions: their columns, and which versions are valid."""
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...capture.run import Run
 from ...capture.versions_run import require_same_end
 from ...errors import StatementError
 from ...explain import column_errors
+from ...expose.groups import broadcast
 from ...expose.same_key import same_key
 from ...plan.versions_config import HardDeletes, HistoryConfig
 from ...spark.port import Spark
-from ...sql import sql_name
+from ...sql import sql_name, sql_names
 from ...table.types import as_written
 from ..columns.comparable import comparable_sql
 from ..columns.table_columns import Typed, key_columns
 from ..order.sequence import JSON_OPTIONS
+from ..strategies.changelog import Summary
 from ..strategies.merge import SOURCE, TARGET
 
 _TIMES = ("date", "timestamp", "string", "void")
@@ -26,12 +30,42 @@ _ERROR_CLASS = re.compile(r"\[[A-Z_]+(\.[A-Z_]+)*\].*")
 """Spark's message for SQL that it rejects."""
 
 
+def valid_sql(config: HistoryConfig, current_end: str, alias: str = "") -> str:
+    """The condition for a valid version. ``current_end``: the end of such a version, as SQL."""
+    end = (f"{alias}." if alias else "") + sql_name(config.names.dbt_valid_to)
+    return f"{end} is null" if config.valid_to_current is None else f"({end} is null or {end} = {current_end})"
+
+
 @dataclass(frozen=True)
-class VersionedRows:
-    """The rows of one run of a history table. ``columns``: the model's columns, with the table's types."""
+class VersionedRows(ABC):
+    """The rows of one run of a history table.
+
+    ``columns``: the model's columns, with the table's types. ``model``: the unique id, for errors. ``reads_ended``:
+    whether a run also reads and changes versions that have ended.
+    """
 
     config: HistoryConfig
     columns: tuple[Typed, ...]
+    model: str = ""
+    reads_ended: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def order(self) -> str:
+        """The column that orders the events of a key, as SQL."""
+
+    @property
+    def in_order(self) -> str:
+        """The window over a key's events, in order."""
+        return f"over (partition by {sql_names(self.keys)} order by {self.order})"
+
+    def before(self, value: str) -> str:
+        """The value of a key's previous event."""
+        return f"lag({value}) {self.in_order}"
+
+    def differs(self, value: str) -> str:
+        """The condition for an event to have another value than the key's previous event."""
+        return f"not ({self.before(value)} <=> {value})"
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -58,7 +92,22 @@ class VersionedRows:
     @property
     def all_names(self) -> list[str]:
         """The names of the table's columns."""
-        return [*self.names, *(name for name, _ in self.config.meta_columns())]
+        return [*self.names, *self.meta_names]
+
+    @property
+    def meta_names(self) -> list[str]:
+        """The names of the columns that the table has in addition to the model's columns."""
+        return [name for name, _ in self.config.meta_columns()]
+
+    def listed(self, values: str, *meta: str) -> str:
+        """The values of the table's columns, for a SELECT.
+
+        ``values``: the prefix of the model's columns. ``meta``: the values of ``HistoryConfig.meta_columns``. The last
+        one, which marks deletions, is left out if the table has no such column.
+        """
+        found = [f"{values}{sql_name(name)} as {sql_name(name)}" for name in self.names]
+        found += [f"{value} as {sql_name(name)}" for name, value in zip(self.meta_names, meta, strict=False)]
+        return ", ".join(found)
 
     @property
     def time_type(self) -> str:
@@ -72,10 +121,17 @@ class VersionedRows:
 
     def is_valid(self, alias: str = "") -> str:
         """The condition for a valid version."""
-        end = (f"{alias}." if alias else "") + sql_name(self.config.names.dbt_valid_to)
-        if self.config.valid_to_current is None:
-            return f"{end} is null"
-        return f"({end} is null or {end} = {self.current_end})"
+        return valid_sql(self.config, self.current_end, alias)
+
+    def of_events(self, events: str, found: Summary) -> str:
+        """The condition for a row of a relation (``TARGET``) whose key has events.
+
+        ``events``: their view. ``found``: the summary of this view.
+        """
+        same = same_key(TARGET, SOURCE, self.keys, self.key_types, nulls=found.has_nulls)
+        keys, hint = sql_names(self.keys), broadcast(SOURCE, found.keys, self.key_types)
+        exists = f"exists (select {hint}1 from (select distinct {keys} from {events}) as {SOURCE} where {same})"
+        return " and ".join([*(bound.sql for bound in found.bounds), exists])
 
     @property
     def is_same_version(self) -> str:
@@ -137,6 +193,10 @@ def require_end(spark: Spark, model: str, end: str) -> None:
         raise column_errors.no_end(model, end, found[0]) from error
     if len(types) != 1 or not types[0].startswith(_TIMES):
         raise column_errors.no_end(model, end, f"a value of type {', '.join(types)}")
+
+
+UNKNOWN = Summary(0, 0, 0, 0, 0, has_nulls=True, digest="")
+"""The summary of events that have not been read."""
 
 
 def note_end(run: Run, spark: Spark, rows: VersionedRows) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.write.versions import log_writer
+from iceberg_incremental.write.versions import from_log
 
 from .log_versions import LogKept
 from .test_versions import COUNT, FIXED_SEED, ROUNDS, SEED, crash
@@ -66,23 +66,23 @@ def test_a_table_has_the_versions_that_the_events_make(small_shop, monkeypatch, 
 
 def hidden_events_are_forgotten(monkeypatch):
     """Events without a change of checked columns are not recorded."""
-    hidden_sql = log_writer.hidden_sql
+    hidden_sql = from_log.hidden_sql
     monkeypatch.setattr(
-        log_writer, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type <> 'INSERT'"
+        from_log, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type <> 'INSERT'"
     )
 
 
 def deletions_are_forgotten(monkeypatch):
     """Deletions are not recorded."""
-    hidden_sql = log_writer.hidden_sql
+    hidden_sql = from_log.hidden_sql
     monkeypatch.setattr(
-        log_writer, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type = 'INSERT'"
+        from_log, "hidden_sql", lambda *given: f"select * from ({hidden_sql(*given)}) where _change_type = 'INSERT'"
     )
 
 
 def late_events_are_ignored(monkeypatch):
     """Events that are older than a version of their key are ignored."""
-    line_sql = log_writer.line_sql
+    line_sql = from_log.line_sql
 
     def careless(events: str, rows: Any, known: Any = None, hidden: Any = None) -> str:
         if known is not None:
@@ -90,13 +90,13 @@ def late_events_are_ignored(monkeypatch):
             events = f"(select * from {events} as e where not {older})"
         return line_sql(events, rows, known, hidden)
 
-    monkeypatch.setattr(log_writer, "line_sql", careless)
+    monkeypatch.setattr(from_log, "line_sql", careless)
 
 
 def recorded_events_are_not_read(monkeypatch):
     """Runs read only the versions and the new events."""
-    line_sql = log_writer.line_sql
-    monkeypatch.setattr(log_writer, "line_sql", lambda events, rows, known=None, _=None: line_sql(events, rows, known))
+    line_sql = from_log.line_sql
+    monkeypatch.setattr(from_log, "line_sql", lambda events, rows, known=None, _=None: line_sql(events, rows, known))
 
 
 @pytest.mark.nightly

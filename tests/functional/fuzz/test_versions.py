@@ -22,7 +22,7 @@ from iceberg_incremental.plan.breaks import Break
 from iceberg_incremental.plan.changes import nothing_new
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.table.history import History, TableName
-from iceberg_incremental.write.versions import changes_writer, from_changes
+from iceberg_incremental.write.versions import from_changes, history_writer
 
 from .together import at_once, batches
 from .versions import Kept, WrongVersionsError, before_runs, jittered
@@ -126,7 +126,7 @@ def times_are_those_of_the_commits(monkeypatch):
         pairs = zip(commits_of(plan, clock_ms), ends, strict=True)
         return tuple(replace(each, time_ms=each.time_ms if end is None else end.timestamp_ms) for each, end in pairs)
 
-    monkeypatch.setattr(changes_writer, "commits_of", careless)
+    monkeypatch.setattr(history_writer, "commits_of", careless)
 
 
 def commits_are_read_together(monkeypatch):
@@ -149,7 +149,7 @@ def deletions_are_ignored(monkeypatch):
     """A deletion ends no version."""
     events_sql = from_changes.events_sql
     monkeypatch.setattr(
-        changes_writer,
+        from_changes,
         "events_sql",
         lambda log, rows, run: f"select * from ({events_sql(log, rows, run)}) where DBT_INTERNAL_IS_KEPT",
     )
@@ -164,7 +164,7 @@ def unchecked_columns_are_not_updated(monkeypatch):
         assert follows in sql
         return sql.replace(follows, " is null")
 
-    monkeypatch.setattr(changes_writer, "versions_sql", careless)
+    monkeypatch.setattr(from_changes, "versions_sql", careless)
 
 
 def expired_commits_are_skipped(monkeypatch):

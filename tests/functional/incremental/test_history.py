@@ -10,7 +10,7 @@ import pytest
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.publish.fence import Fence
 from iceberg_incremental.publish.publisher import Publisher
-from iceberg_incremental.write.versions import changes_writer
+from iceberg_incremental.write.versions import from_changes
 
 from .shop import hold_as_a_server
 
@@ -177,7 +177,7 @@ def test_ignored_deletions_allow_a_row_to_be_inserted_again(shop):
 
 
 def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, monkeypatch):
-    table, counts_sql = shop.built("kept"), changes_writer.counts_sql
+    table, counts_sql = shop.built("kept"), from_changes.counts_sql
     shop.sql(f"update {customers} set v = 'b' where id = 1")
 
     def meanwhile(versions: str) -> str:
@@ -185,7 +185,7 @@ def test_another_writer_of_the_table_during_a_run_is_an_error(shop, customers, m
         return counts_sql(versions)
 
     with monkeypatch.context() as patched:
-        patched.setattr(changes_writer, "counts_sql", meanwhile)
+        patched.setattr(from_changes, "counts_sql", meanwhile)
         assert "which another writer has changed during the run" in shop.fails()
     assert shop.rows(table, "id, v, dbt_valid_to is null") == {(1, "a", True): 1}
     shop.run()

@@ -9,6 +9,7 @@ import pytest
 from dbt.adapters.spark_iceberg.project import snapshot_config as config
 from dbt.adapters.spark_iceberg.project.snapshot_logic import logic_of
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergColumn
+from iceberg_incremental.plan.versions_config import MetaColumns
 
 
 @dataclass
@@ -153,7 +154,8 @@ def test_ids_of_versions():
 
 def test_columns_of_the_table():
     names = {"dbt_valid_to": "until", "dbt_scd_id": "version", "dbt_updated_at": "at", "dbt_is_deleted": "gone"}
-    found = config.table_columns(node(unique_key=["`id`"], dbt_valid_to_current="null"), names)
-    assert (found.key, found.valid_to, found.scd_id, found.current) == (("id",), "until", "version", "null")
-    assert found.updated_at == "at" and found.is_deleted is None
-    assert config.table_columns(node(hard_deletes="new_record"), names).is_deleted == "gone"
+    found = config.history_of(node(unique_key=["`id`"], dbt_valid_to_current="null"), names)
+    assert (found.unique_key, found.valid_to_current) == (("id",), "null")
+    assert found.names == MetaColumns("version", "at", "dbt_valid_from", "until", "gone")
+    marking = config.history_of(node(hard_deletes="new_record"), names)
+    assert "gone" in dict(marking.meta_columns()) and "gone" not in dict(found.meta_columns())

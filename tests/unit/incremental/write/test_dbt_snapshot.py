@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from iceberg_incremental.plan.versions_config import HardDeletes, HistoryConfig, MetaColumns
 from iceberg_incremental.write.versions import dbt_snapshot as sql
-from iceberg_incremental.write.versions.ended_versions import insert_sql
+from iceberg_incremental.write.versions.statements import insert_sql
 
-COLUMNS = sql.Columns(("id",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
-UNTIL = sql.Columns(("id",), "until", "version", "updated", "to_date('9999-12-31')", "gone")
+COLUMNS = HistoryConfig(("id",))
+UNTIL = HistoryConfig(
+    ("id",),
+    hard_deletes=HardDeletes.NEW_RECORD,
+    valid_to_current="to_date('9999-12-31')",
+    names=MetaColumns("version", "updated", "since", "until", "gone"),
+)
 
 
 def keys(row=(3, 1, 0, 0, 1, 1_767_225_600_000_000, "4", "9", "8", "9"), key=("id",), types=("int",)):
@@ -32,12 +38,12 @@ def test_keys_without_bounds():
 
 
 def test_open_versions():
-    assert COLUMNS.is_open == "DBT_INTERNAL_DEST.`dbt_valid_to` is null"
-    assert UNTIL.is_open == (
-        "(DBT_INTERNAL_DEST.`until` = (to_date('9999-12-31')) or DBT_INTERNAL_DEST.`until` is null)"
+    assert sql.is_open(COLUMNS) == "DBT_INTERNAL_DEST.`dbt_valid_to` is null"
+    assert sql.is_open(UNTIL) == (
+        "(DBT_INTERNAL_DEST.`until` is null or DBT_INTERNAL_DEST.`until` = (to_date('9999-12-31')))"
     )
     found = sql.open_versions_sql("t", UNTIL, keys(), ())
-    assert found.startswith("select * from t as DBT_INTERNAL_DEST where (DBT_INTERNAL_DEST.`until` = ")
+    assert found.startswith("select * from t as DBT_INTERNAL_DEST where (DBT_INTERNAL_DEST.`until` is null or ")
     assert "exists (select /*+ BROADCAST(ip_keys) */ 1 from v_keys as ip_keys where true and" in found
 
 
@@ -84,7 +90,7 @@ def test_staged_changes_have_the_types_of_the_table():
 
 def test_keys_whose_text_is_ambiguous_are_not_bounds():
     times = keys((3, 1, 0, 0, 1, 1, "4", "9", "8", "9"), ("at",), ("timestamp",))
-    columns = sql.Columns(("at",), "dbt_valid_to", "dbt_scd_id", "dbt_updated_at")
+    columns = HistoryConfig(("at",))
     assert sql.places(columns, "array<int>", times, [(0, 2, None, None)]) == ((),)
 
 
@@ -107,14 +113,14 @@ def test_ids_of_other_times():
 
 def test_ended_versions():
     found = sql.close_sql("t.b", "v", UNTIL, keys().bounds)
-    assert "on ip_ended.`version` = DBT_INTERNAL_DEST.`version` and (DBT_INTERNAL_DEST.`until` = " in found
+    assert "on ip_ended.`version` = DBT_INTERNAL_DEST.`version` and (DBT_INTERNAL_DEST.`until` is null or " in found
     assert found.endswith("when matched then update set `until` = ip_ended.`until`")
     assert "between" in found and "('update', 'delete')" in found
 
 
 def test_ended_versions_are_deleted_by_id_and_inserted_again():
     found = sql.delete_sql("t.b", "v", UNTIL, keys().bounds)
-    assert found.startswith("delete from t.b as DBT_INTERNAL_DEST where (DBT_INTERNAL_DEST.`until` = ")
+    assert found.startswith("delete from t.b as DBT_INTERNAL_DEST where (DBT_INTERNAL_DEST.`until` is null or ")
     assert "between" in found and "('update', 'delete')" in found
     assert found.endswith("as ip_ended where ip_ended.`version` = DBT_INTERNAL_DEST.`version`)")
     rows = sql.ended_sql("v", UNTIL, ["id", "until", "version"], "o")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -15,9 +15,10 @@ from iceberg_incremental.write.versions.from_changes import (
     delete_sql,
     events_sql,
     inserted_sql,
-    merge_sql,
     versions_sql,
 )
+from iceberg_incremental.write.versions.statements import merge_sql
+from iceberg_incremental.write.versions.versioned import UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,11 @@ COMMITS = (CommitTime(11, 1000), CommitTime(12, 2000))
 
 
 def rows(**config):
-    return HistoryRows(HistoryConfig(("id",), **config), COLUMNS, COMMITS)
+    return HistoryRows(HistoryConfig(("id",), **config), COLUMNS, commits=COMMITS)
 
 
-def versions(found, **options):
-    given = {"changed": 3, "nulls": False, "bounds": (), "compares": False, **options}
-    return versions_sql("t", "events", found, **given)
+def versions(found, *, changed=3, compares=False):
+    return versions_sql("t", "events", found, replace(UNKNOWN, keys=changed, has_nulls=False), compares=compares)
 
 
 def test_keys_have_the_tables_spelling():
@@ -44,7 +44,7 @@ def test_keys_have_the_tables_spelling():
 
 
 def test_only_valid_versions_are_read_and_written():
-    for sql in (versions(rows()), merge_sql("t", "select 1", rows(), ())):
+    for sql in (versions(rows()), merge_sql("t", "select 1", rows())):
         assert "`dbt_valid_to` is null" in sql
     end = rows(valid_to_current="to_date('9999-12-31')")
     assert "= cast(to_date('9999-12-31') as timestamp))" in versions(end)
@@ -53,7 +53,7 @@ def test_only_valid_versions_are_read_and_written():
 def test_changed_versions_are_deleted_by_their_ids():
     found = delete_sql("t", "v", rows(), 3, ())
     assert found.startswith("delete from t as DBT_INTERNAL_DEST where DBT_INTERNAL_DEST.`dbt_valid_to` is null and ")
-    assert "BROADCAST" in found and "DBT_INTERNAL_SOURCE.DBT_INTERNAL_OPEN" in found
+    assert "BROADCAST" in found and "DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_OLD" in found
     assert found.endswith("and DBT_INTERNAL_DEST.`ID` <=> DBT_INTERNAL_SOURCE.`ID`)")
     assert "BROADCAST" not in delete_sql("t", "v", rows(), 10**9, ())
 
@@ -101,15 +101,15 @@ def test_a_first_build_has_the_times_of_its_commit():
 
 
 def test_versions_are_merged_by_their_ids_and_keys():
-    sql = merge_sql("t", "select 1", rows(), ())
+    sql = merge_sql("t", "select 1", rows())
     assert "`dbt_scd_id` and DBT_INTERNAL_DEST.`ID` <=> DBT_INTERNAL_SOURCE.`ID` and" in sql
 
 
 def test_only_ids_of_text_distinguish_bytes_that_are_not_utf8():
     assert "is_valid_utf8" not in rows().id_at("0")
-    by_text = HistoryRows(HistoryConfig(("v",)), COLUMNS, COMMITS)
+    by_text = HistoryRows(HistoryConfig(("v",)), COLUMNS, commits=COMMITS)
     assert by_text.id_at("0").endswith("coalesce(if(is_valid_utf8(`v`), null, concat('|0:', hex(`v`))), '')))")
 
 
 def test_a_missing_valid_version_is_an_error():
-    assert "raise_error(concat('dbt_scd_id does not identify a valid version" in merge_sql("t", "select 1", rows(), ())
+    assert "raise_error(concat('dbt_scd_id does not identify a valid version" in merge_sql("t", "select 1", rows())

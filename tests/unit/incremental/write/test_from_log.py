@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from iceberg_incremental.errors import ConfigError
@@ -13,11 +15,11 @@ from iceberg_incremental.write.versions.from_log import (
     events_sql,
     hidden_sql,
     line_sql,
-    merge_sql,
-    of_changed_sql,
     sound_sql,
     versions_sql,
 )
+from iceberg_incremental.write.versions.statements import merge_sql
+from iceberg_incremental.write.versions.versioned import UNKNOWN
 
 COLUMNS = (Column("ID", "bigint"), Column("v", "string"), Column("m", "map<string,int>"), Column("At", "date"))
 
@@ -50,7 +52,7 @@ def test_a_deletion_has_only_key_and_sequence():
 
 def test_only_rows_of_keys_with_new_events_are_read():
     def sql(changed):
-        return of_changed_sql(rows(), "t", ["ID"], "events", changed=changed, nulls=False, bounds=())
+        return rows().of_events("events", replace(UNKNOWN, keys=changed))
 
     assert "exists (select /*+ BROADCAST(DBT_INTERNAL_SOURCE) */ 1 from (select distinct `ID` from events)" in sql(3)
     assert "BROADCAST" not in sql(10**9)
@@ -64,7 +66,7 @@ def test_all_events_of_a_key_are_combined():
 
 
 def test_events_without_an_order_fail():
-    sql = sound_sql("line", rows(), "m")
+    sql = sound_sql("line", rows())
     assert "have the same unique_key (ID) and the same sequence_by (At)" in sql
     assert "have NULL in sequence_by (At)" in sql
 
@@ -76,7 +78,7 @@ def test_the_times_of_versions_have_the_type_of_the_sequence():
 
 def test_events_with_a_version_are_not_remembered_again():
     sql = hidden_sql("placed", rows())
-    assert "where not DBT_INTERNAL_STORED and not (DBT_INTERNAL_IS_ROW and `At` = DBT_INTERNAL_UPDATED)" in sql
+    assert "where not DBT_INTERNAL_STORED and not (DBT_INTERNAL_IS_ROW and `At` = DBT_INTERNAL_LATEST)" in sql
     assert sql.startswith("select `ID`, `v`, `m`, `At`, `_change_type` from")
 
 
@@ -92,11 +94,11 @@ def test_a_version_that_is_deleted_has_its_key():
 
 def test_ids_distinguish_sequences_of_text_that_are_not_utf8():
     found = EventRows(HistoryConfig(("id",), sequence_by="v"), COLUMNS)
-    assert "is_valid_utf8(DBT_INTERNAL_BEGIN)" in versions_sql("placed", found)
+    assert "is_valid_utf8(min(`v`))" in versions_sql("placed", found)
     assert "is_valid_utf8" not in versions_sql("placed", rows())
 
 
 def test_obsolete_versions_are_deleted_and_missing_versions_are_an_error():
     sql = merge_sql("t", "select 1", rows())
-    assert "when matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_GONE then delete" in sql
+    assert "when matched and DBT_INTERNAL_SOURCE.DBT_INTERNAL_IS_GONE then delete" in sql
     assert sql.count("dbt_scd_id does not identify a version") == 2

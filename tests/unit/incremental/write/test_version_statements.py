@@ -6,7 +6,7 @@ import pytest
 
 from iceberg_incremental.errors import DuplicateKeyError
 from iceberg_incremental.explain import history_errors
-from iceberg_incremental.write.versions.ended_versions import are_deleted, insert_sql, require_deleted
+from iceberg_incremental.write.versions.statements import are_deleted, insert_sql, require_deleted
 from tests.unit.incremental.runs import TARGET, hist, snap
 
 
