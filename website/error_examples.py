@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from dbt.adapters.spark_iceberg.hooks.reads import READS
+from dbt.adapters.spark_iceberg.hooks.macros import READS
 from dbt.adapters.spark_iceberg.project.captured import Captured, Total
 from dbt.adapters.spark_iceberg.project.data_tests import Audit, DataTest
 from dbt.adapters.spark_iceberg.status.ledger import Finding, Line

@@ -20,7 +20,7 @@ from iceberg_incremental.plan.ranges import PER_COMMIT
 
 from ..project.captured import Captured
 from .invocation import ModelContext, ModelRun, Namespace
-from .reads import ARGUMENTS, READS, relations_in
+from .macros import ARGUMENTS, READS, relations_in
 
 logger = AdapterLogger("SparkIceberg")
 

@@ -20,7 +20,7 @@ from ..project.graph import Node
 from ..project.jinja import Macros, same_in_every_run
 from ..project.own_table import reads_itself
 from .invocation import Namespace
-from .reads import READS
+from .macros import READS
 
 logger = AdapterLogger("SparkIceberg")
 

@@ -23,7 +23,7 @@ from ..spark.python_models import PythonModel
 from .adapter import Adapter
 from .capture import CaptureHooks
 from .invocation import Invocations, Namespace
-from .reads import ARGUMENTS, READS
+from .macros import ARGUMENTS, READS
 
 Resolve = Callable[..., object]
 """dbt's ``ref`` or ``source``."""

@@ -11,7 +11,7 @@ from iceberg_incremental.plan.configs import ModelConfigs, NodeConfigs
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.spelling import near_misses
 
-from .reads import ARGUMENTS
+from .macros import ARGUMENTS
 
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _MATERIALIZATION = re.compile(r"materialization_(?P<name>\w+)_(?:spark_iceberg|spark|default)")

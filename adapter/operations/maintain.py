@@ -17,7 +17,7 @@ from iceberg_incremental.errors import ConfigError, IncrementalError, NotIceberg
 from iceberg_incremental.maintenance.branches import OwnBranches, alive, is_left, own_branches, seen_since
 from iceberg_incremental.maintenance.folders import listed_with
 from iceberg_incremental.maintenance.readers import Reader, needed_by_itself
-from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
+from iceberg_incremental.maintenance.table_plan import KnownTable, TablePlan, plan_table
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
 from iceberg_incremental.table.history import History, TableName

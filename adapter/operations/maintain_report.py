@@ -10,7 +10,7 @@ from typing import Any
 
 from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, ExpiryRisk, RetainedForReader
-from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
+from iceberg_incremental.maintenance.table_plan import PlanPart, StepKind, TablePlan
 from iceberg_incremental.quantities import counted, instant, size_text
 
 from .maintain_sql import Step

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from iceberg_incremental.maintenance.compaction import DELETED, MIN_FILES, DataRewrite, DeleteRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import PlanPart, StepKind, TablePlan
+from iceberg_incremental.maintenance.table_plan import PlanPart, StepKind, TablePlan
 from iceberg_incremental.sql import sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 

@@ -30,7 +30,7 @@ from ..plan.ranges import (
 )
 from ..plan.recovery import Recovered, lost, plan_recovered, recover
 from ..plan.refusals import Incomparable, Refusal, TooManyAdditions, UnreadableOverwrite, incomparable
-from ..plan.remaining import only_adds, plan_remaining
+from ..plan.remaining_additions import only_adds, plan_remaining
 from ..table.checkpoint import Position
 from ..table.commits import Effect, changes_delete_files, effect, is_first, moves_files, units
 from ..table.files import ChangedFiles

@@ -14,7 +14,7 @@ from ..capture.run_plan import Action, Read, RunPlan
 from ..expose.relations import as_of_sql, changelog_sql, changes_sql, per_commit_sql
 from ..metadata.pyiceberg_reader import PyIcebergReader
 from ..plan.ranges import Appends, NetChanges, Nothing, Range, Whole
-from ..plan.remaining import only_adds
+from ..plan.remaining_additions import only_adds
 from ..table.commits import may_repeat_files, writes_new_files
 from ..table.files import DataFile, TableColumn
 from ..table.history import History, TableName

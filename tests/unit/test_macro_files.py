@@ -15,7 +15,7 @@ import pytest
 import yaml
 from dbt.parser.schemas import is_valid_type
 
-from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS
+from dbt.adapters.spark_iceberg.hooks.macros import ARGUMENTS
 from dbt.adapters.spark_iceberg.ip import Hooks
 from dbt.adapters.spark_iceberg.relations.collaborators import Relations
 

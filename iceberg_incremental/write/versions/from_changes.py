@@ -22,10 +22,10 @@ from ..order.ordered import casts_sql
 from ..strategies.apply_changes import IS_KEPT_SQL
 from ..strategies.changelog import IS_KEPT, IS_NEW, RUN, Bound, Summary
 from ..strategies.merge import SOURCE, TARGET
-from . import line, statements
-from .line import BEGIN, END, ID, IS_ROW, STARTS, TRACKED, UPDATED
+from . import statements, versions_of_events
 from .statements import IS_OLD
 from .versioned import VersionedRows, compared
+from .versions_of_events import BEGIN, END, ID, IS_ROW, STARTS, TRACKED, UPDATED
 
 ORDER = "DBT_INTERNAL_ORDER"
 """The position of an event's commit. -1 for the valid version."""
@@ -113,14 +113,14 @@ def versions_sql(table: str, events: str, rows: HistoryRows, found: Summary, *, 
     known = [each for each in rows.tracked if each.name not in rows.added]
     judged = f"struct({compared(rows.columns)}) as {_ALL}, struct({compared(known) or 'null'}) as {_KNOWN}"
     follows_row = f"{IS_ROW} and {rows.before(IS_ROW)}"
-    placed = line.placed_sql(
+    placed = versions_of_events.placed_sql(
         f"(select *, {judged} from ({_line(table, events, rows, found, compares=compares)}))",
         rows,
         differs=f"if({rows.before(ORDER)} = -1, {rows.differs(_KNOWN)}, {rows.differs(TRACKED)})",
         marks={_FOLLOWS: f"{follows_row} and {rows.differs(_ALL)}", _TAKEN: f"{follows_row} and {IS_NEW}"},
     )
     several = raise_error_sql(partial(history_errors.several_valid, rows.model, rows.keys), shown(rows.keys))
-    return line.versions_sql(
+    return versions_of_events.versions_sql(
         placed,
         rows,
         {

@@ -2,8 +2,8 @@
 
 An event is a row of a key at its sequence, or its deletion. The versions of a key are computed from all of its events,
 so the order of arrival does not matter. Some earlier events are visible as versions. The others are recorded in a
-separate table: ``hidden_sql`` returns the events to record. ``events_sql``, ``line_sql``, ``line.placed_sql``,
-``versions_sql`` and ``changes_sql`` build on each other.
+separate table: ``hidden_sql`` returns the events to record. ``events_sql``, ``line_sql``, ``placed_sql`` of
+``versions_of_events``, ``versions_sql`` and ``changes_sql`` build on each other.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..order.ordered import cast_sql, casts_sql
 from ..order.sequence import FLAW, Flaw, distinct_sql, sound_condition
 from ..strategies.apply_changes import IS_KEPT_SQL
 from ..strategies.changelog import IS_KEPT, IS_NEW, RUN
-from . import line
-from .line import BEGIN, ID, IS_ROW, UPDATED, VERSION
+from . import versions_of_events
 from .statements import IS_GONE, IS_OLD
 from .versioned import VersionedRows, compared
+from .versions_of_events import BEGIN, ID, IS_ROW, UPDATED, VERSION
 
 _STORED, _HAS_ROW, _LATEST = "DBT_INTERNAL_STORED", "DBT_INTERNAL_HAS_ROW", "DBT_INTERNAL_LATEST"
 _VALUES, _ALL, _OLD, _NEW = (f"DBT_INTERNAL_{each}" for each in ("VALUES", "ALL", "OLD", "NEW"))
@@ -143,7 +143,7 @@ def versions_sql(placed: str, rows: EventRows) -> str:
     begin, latest = f"min({rows.order})", f"max({rows.order})"
     scd_id = rows.scd_id(f"'begin', {begin}", *([begin] if rows.time_type == "string" else []))
     updated = f"if(max({IS_ROW}), {latest}, {begin})"
-    return line.versions_sql(placed, rows, {ID: scd_id, UPDATED: updated, BEGIN: begin})
+    return versions_of_events.versions_sql(placed, rows, {ID: scd_id, UPDATED: updated, BEGIN: begin})
 
 
 def changes_sql(versions: str, known: str, rows: EventRows) -> str:

@@ -30,7 +30,7 @@ from ..order.sequence import flawed_sql, flaws_sql
 from ..strategies.changelog import Bound, ChangesView, Summary, useful
 from ..strategies.merge import TARGET
 from ..strategies.replacement import Replacement
-from . import from_changes, from_log, line, statements
+from . import from_changes, from_log, statements, versions_of_events
 from .from_changes import HistoryRows
 from .from_log import EventRows
 from .statements import Statements
@@ -287,7 +287,7 @@ class LogWriter(VersionsWriter[EventRows]):
             stored = f"({of_events(f'({recorded})', names)})"
         held.enter_context(holding(self._spark, ordered, from_log.line_sql(events, rows, known, stored)))
         self._require_no_flaws(ordered, rows)
-        placed = line.placed_sql(ordered, rows)
+        placed = versions_of_events.placed_sql(ordered, rows)
         self._remember(from_log.hidden_sql(placed, rows), rows)
         changed = from_log.changes_sql(from_log.versions_sql(placed, rows), known, rows)
 
@@ -300,7 +300,7 @@ class LogWriter(VersionsWriter[EventRows]):
 
     def _built_events(self, log: str, rows: EventRows) -> str:
         events = f"({from_log.events_sql(log, rows, self._plan.branch)})"
-        return line.placed_sql(f"({from_log.sound_sql(from_log.line_sql(events, rows), rows)})", rows)
+        return versions_of_events.placed_sql(f"({from_log.sound_sql(from_log.line_sql(events, rows), rows)})", rows)
 
     def _remember(self, hidden: str, rows: EventRows) -> None:
         """Record the events that a query returns, if any."""

@@ -14,7 +14,7 @@ from dbt.adapters.spark_iceberg.status.model_status import as_text as status_tex
 from iceberg_incremental.explain import wording
 from iceberg_incremental.maintenance.compaction import DataRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, RetainedForReader
-from iceberg_incremental.maintenance.tables import TablePlan
+from iceberg_incremental.maintenance.table_plan import TablePlan
 from iceberg_incremental.plan.rebuild_cost import Reads, choose
 from iceberg_incremental.query.plan import incremental_query
 from iceberg_incremental.query.rules.sources import Restriction

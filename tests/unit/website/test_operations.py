@@ -28,7 +28,7 @@ from dbt.adapters.spark_iceberg.status.verification import Verification
 from iceberg_incremental.capture.run_plan import Action
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry
-from iceberg_incremental.maintenance.tables import StepKind
+from iceberg_incremental.maintenance.table_plan import StepKind
 from iceberg_incremental.plan.policy import Cause
 from iceberg_incremental.plan.ranges import Kind
 from iceberg_incremental.query.rules.sources import Restriction

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS
+from dbt.adapters.spark_iceberg.hooks.macros import ARGUMENTS
 from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentials
 from dbt.adapters.spark_iceberg.project.model_config import policy_of
 from iceberg_incremental.plan.configs import ModelConfigs, NodeConfigs

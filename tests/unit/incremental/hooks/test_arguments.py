@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import Undefined
 
-from dbt.adapters.spark_iceberg.hooks.reads import column_in, columns_in, relations_in
+from dbt.adapters.spark_iceberg.hooks.macros import column_in, columns_in, relations_in
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 from iceberg_incremental.errors import ConfigError
 

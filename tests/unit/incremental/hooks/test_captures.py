@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.spark_iceberg.hooks import invocation as invocations
 from dbt.adapters.spark_iceberg.hooks.adapter import TablesInUse
 from dbt.adapters.spark_iceberg.hooks.invocation import Invocations, ModelContext
-from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS, READS
+from dbt.adapters.spark_iceberg.hooks.macros import ARGUMENTS, READS
 from dbt.adapters.spark_iceberg.project.jinja import JinjaScope
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 from iceberg_incremental.errors import ConfigError

@@ -10,7 +10,7 @@ from dbt.adapters.spark_iceberg.operations.maintain_report import Done, Report, 
 from dbt.adapters.spark_iceberg.operations.maintain_sql import steps
 from iceberg_incremental.maintenance.compaction import DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, ExpiryRisk, RetainedForReader
-from iceberg_incremental.maintenance.tables import TablePlan
+from iceberg_incremental.maintenance.table_plan import TablePlan
 from iceberg_incremental.table.history import TableName
 
 TABLE = TableName("lake", "ops", "it's")

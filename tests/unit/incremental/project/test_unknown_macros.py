@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_iceberg.hooks.reads import ARGUMENTS
+from dbt.adapters.spark_iceberg.hooks.macros import ARGUMENTS
 from dbt.adapters.spark_iceberg.hooks.spelling import misspelt, warnings
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from iceberg_incremental.maintenance.branches import OwnBranches
 from iceberg_incremental.maintenance.expiry import RetainedForReader
 from iceberg_incremental.maintenance.readers import Reader
-from iceberg_incremental.maintenance.tables import KnownTable, TablePlan, plan_table
+from iceberg_incremental.maintenance.table_plan import KnownTable, TablePlan, plan_table
 from iceberg_incremental.table.files import Content, LiveFile, LiveFiles
 from tests.unit.incremental.histories import EPOCH_MS, FLIGHTS, at, chain, history
 
