@@ -21,6 +21,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
+from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.spark.port import Spark
@@ -209,6 +210,17 @@ class SparkIcebergAdapter(SparkAdapter):
         dbt's own method also reads the config ``catalog``. In this adapter, ``catalog`` is an alias of ``database``.
         """
         return self._relations.placement.catalog_of(config.config)
+
+    def create_schema(self, relation: BaseRelation) -> None:
+        """Create a schema if it does not exist. Raises DbtDatabaseError.
+
+        If another thread or process creates it at the same time, Iceberg's catalogs fail in spite of IF NOT EXISTS.
+        """
+        try:
+            super().create_schema(relation)
+        except DbtDatabaseError as error:
+            logger.debug(f"The schema is created again, in case it exists by now: {error.msg}")
+            super().create_schema(relation)
 
     def pre_model_hook(self, config: Any) -> Any:
         """Called before a node is built.

@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
@@ -190,14 +189,14 @@ class AutoHooks(Namespace):
         """The columns of a query. Raises the errors of Spark."""
         return [SparkIcebergColumn(name, type_) for name, type_ in self._adapter.spark.columns(query)]
 
-    def built_rows(self, node: Node, rows: str, new_rows: BaseRelation) -> str:
+    def built_rows(self, node: Node, rows: str) -> str:
         """The query of a table that is built as a whole. It sorts the rows of a large, unpartitioned table by key.
 
-        ``new_rows``: a view of the rows. Raises NotIncrementalError for SQL that is not updated incrementally, unless
-        the policy is to rebuild.
+        Raises NotIncrementalError for SQL that is not updated incrementally, unless the policy is to rebuild, and the
+        errors of Spark.
         """
         found = self._invocations.opened(node)
-        columns = self._adapter.get_columns_in_relation(new_rows)
+        columns = self.columns(rows)
         require_readable(columns, node["unique_id"], replaces_rows=True)
         kept = self._kept(found, self._types(found, node, columns))
         if kept is None:

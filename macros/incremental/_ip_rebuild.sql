@@ -9,8 +9,7 @@
         {%- set columns = adapter.get_columns_in_relation(new_rows) -%}
         {%- set rows = adapter.ip.write.built_rows(model, new_rows, columns, given["changelog"]) -%}
     {%- elif adapter.ip.model.is_plain(model) -%}
-        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
-        {%- set rows = adapter.ip.auto.built_rows(model, rows, new_rows) -%}
+        {%- set rows = adapter.ip.auto.built_rows(model, rows) -%}
     {%- elif adapter.ip.write.may_be_unreadable(model, rows) -%}
         {%- do run_query(create_temporary_view(new_rows, rows)) -%}
         {%- do adapter.ip.write.require_readable(model, adapter.get_columns_in_relation(new_rows)) -%}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from dbt.cli.main import dbtRunner
@@ -115,6 +117,27 @@ class TestSchemas:
                 for each in ("mixed", "Mixed"):
                     schema = f"{project.test_schema}_{each}"
                     project.adapter.drop_schema(project.adapter.Relation.create(database="lakehouse", schema=schema))
+
+    def test_two_threads_create_one_schema(self, project):
+        relations = [
+            project.adapter.Relation.create(database="lakehouse", schema=f"{project.test_schema}_{number}")
+            for number in range(20)
+        ]
+        barrier = Barrier(2)
+
+        def create(name: str) -> None:
+            with get_connection(project.adapter, name):
+                project.adapter.execute("select 1")
+                for each in relations:
+                    barrier.wait(60)
+                    project.adapter.create_schema(each)
+
+        with ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(create, name) for name in ("one", "other")]:
+                done.result()
+        with get_connection(project.adapter):
+            for each in relations:
+                project.adapter.drop_schema(each)
 
     @pytest.mark.parametrize("macro", ["", "{% macro generate_schema_name(name, node) %}{{ name }}{% endmacro %}"])
     def test_a_schema_with_a_dot_is_refused(self, project, macro):
