@@ -54,7 +54,7 @@ class AutoReader:
     time. After a successful read, a failure affects only the table that was read.
     """
 
-    def __init__(self, by_pyiceberg: MetadataReader, by_spark: MetadataReader, beside_spark: bool = False) -> None:
+    def __init__(self, by_pyiceberg: PyIcebergReader, by_spark: MetadataReader, beside_spark: bool = False) -> None:
         """The two readers, in the order in which they are tried. ``beside_spark``: as for ``open_reader``."""
         self._beside_spark = beside_spark
         self._by_pyiceberg = by_pyiceberg
@@ -101,18 +101,17 @@ class AutoReader:
 
     def load_without_statement(self, table: TableName) -> History | None:
         """See MetadataReader.load_without_statement. None if PyIceberg may be unable to access the catalog."""
-        return self._without_statement(table, lambda reader: reader.load(table))
+        return self._without_statement(table, self._by_pyiceberg.load)
 
     def layout_without_statement(self, table: TableName) -> Layout | None:
         """See MetadataReader.layout_without_statement. None if PyIceberg may be unable to access the catalog."""
-        found = self._without_statement(table, lambda reader: reader.load_with_layout(table))
-        return None if found is None else found[1]
+        return self._without_statement(table, self._by_pyiceberg.layout)
 
-    def _without_statement(self, table: TableName, what: Callable[[MetadataReader], _Read | None]) -> _Read | None:
+    def _without_statement(self, table: TableName, read: Callable[[TableName], _Read | None]) -> _Read | None:
         if self._by_spark_only(table) or not (self._beside_spark or table.catalog in self._read_once):
             return None
         try:
-            found = what(self._by_pyiceberg)
+            found = read(table)
         except MetadataAccessError as error:
             self._give_up(table, _logger.debug, error)
             return None

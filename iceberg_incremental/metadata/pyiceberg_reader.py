@@ -75,6 +75,10 @@ class PyIcebergReader:
         """See MetadataReader.load_with_layout."""
         return self._of_document(table, lambda document: (to_history(table, document), layout_of(document)))
 
+    def layout(self, table: TableName) -> Layout | None:
+        """The table's layout. None if the table does not exist. Raises errors as ``load`` does."""
+        return self._of_document(table, layout_of)
+
     def view(self, name: TableName) -> View | None:
         """See MetadataReader.view."""
         catalog, properties = self._catalog(name.catalog)
@@ -103,7 +107,7 @@ class PyIcebergReader:
     def layout_without_statement(self, table: TableName) -> Layout | None:
         """See MetadataReader.layout_without_statement."""
         try:
-            return self._of_document(table, layout_of)
+            return self.layout(table)
         except MetadataAccessError:
             return None
 

@@ -71,7 +71,6 @@ class Publisher:
 
     def __init__(self, spark: Spark, reader: MetadataReader) -> None:
         self._spark = spark
-        self._reader = reader
         self._fence = Fence(reader)
         self._refs = SqlRefs(spark, reader)
         self._commits: RunCommits = spark.commits or self._refs

@@ -38,9 +38,8 @@ def active_in_thread(session: SparkSession) -> Iterator[None]:
 
 def load_catalog(session: SparkSession, catalog: str) -> Any:
     """The session's object for a catalog, which it loads if necessary. Raises Py4JJavaError."""
-    with active_in_thread(
-        session
-    ):  # Spark reads the settings of the active session, even for another session's catalog
+    # Spark loads a catalog with the settings of the active session, even for another session.
+    with active_in_thread(session):
         return session._jsparkSession.sessionState().catalogManager().catalog(catalog)
 
 
