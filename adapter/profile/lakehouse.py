@@ -75,6 +75,9 @@ def spark_confs(warehouse: Path, catalog: str, spark_version: str, own: dict[str
         "spark.sql.warehouse.dir": str(warehouse / "spark_catalog"),
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "8",
+        # Each sort and aggregation starts with a page. By default, it has 64 MB in a heap of 4 GB. A few of them fill
+        # the old generation, so that the JVM collects the whole heap again and again.
+        "spark.buffer.pageSize": "4m",
     }
     if not names_jars(own):
         confs["spark.jars.packages"] = packages(spark_version)

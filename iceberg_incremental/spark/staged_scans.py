@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sql import sql_name, sql_string
 from ..table.history import TableName
-from .java import exists, iceberg_table, java_class
+from .java import exists, iceberg_table, items_of, java_class
 from .port import Rows
 
 if TYPE_CHECKING:
@@ -150,13 +150,15 @@ class StagedScans:
         known = self._table(table)
         if known.snapshot(snapshot_id).deleteManifests(known.io()).isEmpty() or self._has_all_fields(known, schema):
             return False
-        deletes = (file for index in range(tasks.size()) for file in tasks.get(index).deletes())
-        return any(schema.findField(field) is None for file in deletes for field in file.equalityFieldIds() or ())
+        deletes = [file for task in items_of(tasks) for file in items_of(task.deletes())]
+        compared = (ids for file in deletes if (ids := file.equalityFieldIds()) is not None)
+        return any(schema.findField(field) is None for ids in compared for field in items_of(ids))
 
     def _has_all_fields(self, table: Any, schema: Any) -> bool:
         """Whether a schema has every field that any schema of a table has had."""
-        ids = [self._iceberg("types.TypeUtil").getProjectedIds(each) for each in (schema, *table.schemas().values())]
-        return all(ids[0].containsAll(each) for each in ids[1:])
+        projected, schemas = self._iceberg("types.TypeUtil").getProjectedIds, items_of(table.schemas().values())
+        ids = projected(schema)
+        return all(ids.containsAll(projected(each)) for each in schemas)
 
     def _drop(self, sets: Mapping[str, Any]) -> None:
         for name, table in sets.items():
@@ -202,7 +204,9 @@ class StagedScans:
         metadata.setCurrentSchema(schema, max(schema.highestFieldId(), known.lastColumnId()))
         metadata.setDefaultPartitionSpec(self._iceberg("PartitionSpec").unpartitioned())
         metadata.setDefaultSortOrder(self._iceberg("SortOrder").unsorted())
-        metadata.setProperties({**dict(known.properties()), _SPLIT_SIZE: str(split)})
+        properties = self._java("java.util.HashMap")(known.properties())
+        properties.put(_SPLIT_SIZE, str(split))
+        metadata.setProperties(properties)
         metadata.discardChanges()
         operations = self._iceberg("StaticTableOperations")(metadata.build(), table.io())
         return self._iceberg("BaseTable")(operations, name)
