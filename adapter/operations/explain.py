@@ -29,7 +29,16 @@ from ..project.compiled import compiled_code
 from ..project.graph import Node
 from ..project.jinja import reached
 from ..project.model_config import policy_of
-from ..status.explanation import Explanation, NextRun, as_json, as_text, not_incremental, pending, update_method
+from ..status.explanation import (
+    Explanation,
+    NextRun,
+    as_json,
+    as_text,
+    last_cost,
+    not_incremental,
+    pending,
+    update_method,
+)
 from .arguments import models_of, output_format
 
 _EXPLAINED = (MATERIALIZATION, "table", "incremental")
@@ -152,7 +161,9 @@ class ExplainHooks:
             found = replace(found, is_incremental=False, not_incremental=not_incremental(refusal))
         else:
             found = replace(found, is_incremental=True, update_method=update_method(kept, self._rows(plain)))
-        return replace(found, next_run=self._next_run(run, plain, model))
+        target = run.run.plan.target
+        cost = None if target is None else last_cost(target.properties)
+        return replace(found, last_cost=cost, next_run=self._next_run(run, plain, model))
 
     def _next_run(self, run: ModelRun, plain: AutoSql, model: ModelContext) -> NextRun:
         """The action of the next run, determined in the same way as in a run."""

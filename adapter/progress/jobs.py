@@ -36,6 +36,20 @@ def work_of_group(context: SparkContext, group: str) -> Work | None:
         return None
 
 
+def seconds_of_group(context: SparkContext, group: str) -> float | None:
+    """The CPU time in s that executors have spent on the group's jobs so far. None if the driver has ended."""
+    from py4j.protocol import Py4JError
+
+    try:
+        context._jsc.sc().listenerBus().waitUntilEmpty()  # the store learns of tasks later than the statement
+        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+        infos = [info for job in tracker.getJobIdsForGroup(group) if (info := tracker.getJobInfo(job)) is not None]
+        stages = {stage for info in infos for stage in info.stageIds}
+        return float(sum(store.lastStageAttempt(stage).executorCpuTime() for stage in stages)) / 1e9
+    except (Py4JError, OSError):
+        return None
+
+
 def total(stages: Sequence[Stage]) -> Work | None:
     """The work of stages, which are ordered by id.
 

@@ -135,6 +135,10 @@ class OwnSession(ABC):
         """The DataFrame of held rows that statements read."""
         return held
 
+    def executor_seconds(self) -> float | None:
+        """The CPU time in s that executors have spent on the session's statements so far. None if unknown."""
+        return None
+
     @abstractmethod
     def end(self) -> None:
         """End the session. Spark continues to run."""

@@ -57,6 +57,11 @@ class DbtSpark:
         with _statement():
             return str(self._connections.rows("select version()")[0][0])
 
+    def executor_seconds(self) -> float | None:
+        """The CPU time in s that executors have spent for this connection so far. None if Spark is not in process."""
+        session = self._connections.own_session()
+        return session.executor_seconds() if session else None
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
         with _statement():

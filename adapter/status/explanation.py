@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from iceberg_incremental.plan.measured_costs import measured_costs
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.plan.rebuild_cost import cost_of_scans
 from iceberg_incremental.quantities import counted, rows_text, size_text
@@ -115,10 +116,20 @@ class NextRun:
 
 
 @dataclass(frozen=True)
+class LastCost:
+    """What the last measured run cost. ``way``: as in NextRun. ``estimated``, ``spent``: seconds of executors' CPU."""
+
+    way: str
+    estimated: float
+    spent: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """How a model is updated incrementally, or could be with ``incremental_strategy='auto'``.
 
     ``is_incremental``: null if unknown because of the ``error``. ``next_run``: for models with ``auto``.
+    ``last_cost``: null for small tables, which are not measured, and if Spark's driver is in another process.
     """
 
     model: str
@@ -130,6 +141,7 @@ class Explanation:
     update_method: UpdateMethod | None = None
     not_incremental: NotIncremental | None = None
     next_run: NextRun | None = None
+    last_cost: LastCost | None = None
     error: str | None = None
 
     @property
@@ -167,6 +179,12 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
     """The reads, without restricted reads of sources that are also read as a whole."""
     whole = {each.table for each in found if not each.by}
     return [each for each in found if not each.by or each.table not in whole]
+
+
+def last_cost(properties: Mapping[str, str]) -> LastCost | None:
+    """The recorded cost of a table's last measured run. ``properties``: those of the table."""
+    last = measured_costs(properties).last
+    return None if last is None or last.way not in _WAYS else LastCost(last.way, last.estimated, last.spent)
 
 
 def update_method_text(kept: IncrementalQuery) -> str:
@@ -222,6 +240,12 @@ def _lines(found: Explanation) -> list[str]:
     if found.update_method is not None:
         lines += [f"  {_rows(each)}" for each in found.update_method.reads]
         lines += [f"  {line}" for each in found.update_method.operators for line in _operator_lines(each)]
+    if found.last_cost is not None:
+        last = found.last_cost
+        lines.append(
+            f"  last measured run: {_WAYS[last.way]}; executors' CPU time: {last.spent:.1f} s, "
+            f"estimated {last.estimated:.1f} s"
+        )
     if found.next_run is not None:
         lines += _next_run(found.next_run)
     return lines

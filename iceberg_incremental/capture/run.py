@@ -25,7 +25,8 @@ class RunState:
     ``clock_ms``: the earliest time at which a version of a history table may begin or end, in milliseconds since the
     epoch. ``current_end``: the end of valid versions, as text. None if they have none. ``others``: whether the table
     may have rows of other writers, as in RecordedLogic. ``definitions``: as in RecordedLogic. ``way``: how ``auto`` has
-    updated the table, as in ``UpdatePlan``. Empty if it has not. ``clock``: as in Checkpoint.
+    updated the table, as in ``UpdatePlan``. Empty if it has not. ``clock``: as in Checkpoint. ``costs``: the measured
+    costs, as the text of a table property. Empty if they were not measured.
     """
 
     deletions: Deletions | None = None
@@ -41,6 +42,7 @@ class RunState:
     definitions: Mapping[str, str] = field(default_factory=dict)
     way: str = ""
     clock: tuple[Clock, frozenset[str]] | None = None
+    costs: str = ""
 
 
 @dataclass

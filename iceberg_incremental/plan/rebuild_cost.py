@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..quantities import counted
+from .measured_costs import LEAST_S, NOT_MEASURED, MeasuredCosts
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Reads:
     ``target_rows``: the rows of the table. ``sources``: the rows of each relation that the query reads. ``searched``:
     the rows that are read to find the changed rows of the sources. ``scans``: how often the views of affected keys read
     each relation as a whole, in the order of ``sources``. ``sorted_rows``: the rows that are sorted for windows, or
-    multiplied for DISTINCT aggregates.
+    multiplied for DISTINCT aggregates. ``measured``: what earlier runs cost.
     """
 
     target_rows: int
@@ -22,6 +23,7 @@ class Reads:
     searched: int
     scans: tuple[int, ...]
     sorted_rows: int = 0
+    measured: MeasuredCosts = NOT_MEASURED
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,14 @@ class Choice:
     """The method that a run uses, and why.
 
     ``estimated``: the estimated seconds of CPU to replace the affected rows (a lower bound), and to replace all rows.
-    None if the estimates did not decide.
+    None if the estimates did not decide. ``by_rows``: the parts of them that depend on rows, which executors spend,
+    before they are multiplied by the factors of earlier runs.
     """
 
     rebuilds: bool
     reason: str
     estimated: tuple[float, float] | None = None
+    by_rows: tuple[float, float] | None = None
 
 
 BELOW_LIMIT = "all changed rows come after the last row that LIMIT returns"
@@ -74,7 +78,7 @@ MOST_REWRITTEN = 100_000
 
 def choose(reads: Reads, keys: int) -> Choice:
     """Compare the estimated costs of both methods. ``keys``: the number of affected keys."""
-    return _compared(reads, keys, _keep(reads, keys))
+    return _compared(reads, keys, *_keep(reads, keys))
 
 
 def choose_to_continue(reads: Reads, keys: int) -> Choice:
@@ -82,37 +86,45 @@ def choose_to_continue(reads: Reads, keys: int) -> Choice:
 
     ``reads``: for computing these updates. ``keys``: the number of affected keys.
     """
+    fixed, rows = sum(reads.scans) * _SCAN, (reads.searched + _found(reads)) * _ROW
     if reads.target_rows <= MOST_REWRITTEN:
-        write = _CONTINUED + reads.target_rows * _WRITTEN
-    else:
-        write = _RUN + reads.target_rows * _DELETED + min(keys, reads.target_rows) * _WRITTEN
-    return _compared(reads, keys, write + sum(reads.scans) * _SCAN + (reads.searched + _found(reads)) * _ROW)
+        return _compared(reads, keys, fixed + _CONTINUED, rows + reads.target_rows * _WRITTEN)
+    written = reads.target_rows * _DELETED + min(keys, reads.target_rows) * _WRITTEN
+    return _compared(reads, keys, fixed + _RUN, rows + written)
 
 
-def _compared(reads: Reads, keys: int, keep: float) -> Choice:
-    rebuild = _rebuild(reads)
+def _compared(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
+    """The cheaper method. ``fixed``, ``rows``: the costs of the affected rows, without and with a factor."""
+    by_rows = (rows, _rebuild(reads))
+    keep, rebuild = fixed + rows * reads.measured.kept, _measured_rebuild(reads)
     text = (
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
         f"affected (estimated CPU time: {keep:.1f} s, and {rebuild:.1f} s to replace all rows)"
     )
-    return Choice(rebuild < keep, text, (keep, rebuild))
+    return Choice(rebuild < keep, text, (keep, rebuild), by_rows)
 
 
 def rebuild_at_once(reads: Reads) -> Choice | None:
     """The choice to replace all rows if that is cheaper than only finding the affected keys. None otherwise."""
-    rebuild, keep = _rebuild(reads), _keep(reads, 0)
+    fixed, rows = _keep(reads, 0)
+    rebuild, keep = _measured_rebuild(reads), fixed + rows * reads.measured.kept
     if rebuild >= keep:
         return None
     text = (
         f"finding the affected keys would cost more (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to "
         "replace all rows)"
     )
-    return Choice(True, text, (keep, rebuild))
+    return Choice(True, text, (keep, rebuild), (rows, _rebuild(reads)))
 
 
 def rebuild_is_cheaper_than_finding(reads: Reads) -> bool:
     """Whether replacing all rows is cheaper than finding the changed rows alone, which then decide about a LIMIT."""
-    return _rebuild(reads) < _FINDING + cost_of_keys(reads)
+    return _measured_rebuild(reads) < _FINDING + cost_of_keys(reads)
+
+
+def is_worth_measuring(reads: Reads) -> bool:
+    """Whether replacing all rows costs so much that the next runs should know how wrong the estimate is."""
+    return _measured_rebuild(reads) >= LEAST_S
 
 
 def cost_of_keys(reads: Reads) -> float:
@@ -128,15 +140,20 @@ def cost_of_scans(scans: int, rows: int) -> float:
     return scans * _SCAN + rows * _FOUND
 
 
+def _measured_rebuild(reads: Reads) -> float:
+    return _rebuild(reads) * reads.measured.rebuilt
+
+
 def _rebuild(reads: Reads) -> float:
     return sum(reads.sources) * _ROW + reads.sorted_rows * _SORTED + reads.target_rows * _WRITTEN
 
 
-def _keep(reads: Reads, keys: int) -> float:
+def _keep(reads: Reads, keys: int) -> tuple[float, float]:
+    """The costs to find and replace affected rows that do not depend on the number of rows, and those that do."""
     share = min(1.0, keys / max(reads.target_rows, 1))
-    return (
-        _RUN + cost_of_keys(reads) + sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _rebuild(reads)
-    )
+    found = reads.searched * _SEARCHED + _found(reads) * _FOUND
+    replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _rebuild(reads)
+    return _RUN + sum(reads.scans) * _SCAN, found + replaced
 
 
 def _found(reads: Reads) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -99,16 +99,22 @@ class IncrementalQuery:
         """The types of its tables' columns, by the tables' names in the tree."""
         return self.tree.schema
 
-    @cached_property
-    def sorted_tables(self) -> frozenset[TableName]:
-        """The tables whose rows are sorted for windows, or multiplied for aggregates of distinct values."""
-        found: set[str] = set()
+    @property
+    def sorts(self) -> Mapping[TableName, int]:
+        """How often the rows of each table are sorted for windows, or multiplied for aggregates of distinct values."""
+        found: Counter[TableName] = Counter()
         for node in op.all_nodes(self.tree.root, self.tree.subqueries):
-            is_distinct = isinstance(node, op.Group) and any(each.find(exp.Distinct) for each in node.measures)
-            if isinstance(node, op.Window) or is_distinct:
-                below = op.all_nodes(node, self.tree.subqueries)
-                found |= {each.table for each in below if isinstance(each, op.Scan)}
-        return frozenset(self.reading.tables[name] for name in found)
+            match node:
+                case op.Window():
+                    times = 1
+                case op.Group():
+                    times = sum(each.find(exp.Distinct) is not None for each in node.measures)
+                case _:
+                    continue
+            below = {each.table for each in op.all_nodes(node, self.tree.subqueries) if isinstance(each, op.Scan)}
+            for name in below:
+                found[self.reading.tables[name]] += times
+        return found
 
     def as_whole(self, because: Refusal) -> IncrementalQuery:
         """The query, with all rows replaced after each change."""

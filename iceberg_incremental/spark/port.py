@@ -88,6 +88,9 @@ class Spark(Protocol):
         """See the class."""
         ...
 
+    def executor_seconds(self) -> float | None:
+        """The CPU time in s that executors have spent on this connection's statements so far. None if unknown."""
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
 

@@ -66,6 +66,10 @@ class SessionSpark:
         """A lock of the session, which all jobs in its threads share. A setting of one job applies to all of them."""
         return _locks.setdefault(_identity(self._session), threading.RLock())
 
+    def executor_seconds(self) -> float | None:
+        """None, because the job's own statements run in the same session."""
+        return None
+
     def send(self, sql: str) -> None:
         """Execute a statement, and discard its rows."""
         with _statement():

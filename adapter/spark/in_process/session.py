@@ -31,7 +31,7 @@ from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName
 
 from ...as_dbt import dbt_error
-from ...progress.jobs import work_of_group
+from ...progress.jobs import seconds_of_group, work_of_group
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
@@ -247,6 +247,7 @@ class SessionConnection(OwnSession):
 
         super().__init__(session)
         self._group = f"dbt-{next(_job_groups)}"
+        self._spent: float | None = 0.0
         self.scans: StagedScans = StagedScans(session)
         self.commits = TableCommits(session)
         self.gone = (Py4JError, OSError)
@@ -294,6 +295,13 @@ class SessionConnection(OwnSession):
     def progress(self) -> Work | None:
         """The progress of the session. Called from another thread."""
         return work_of_group(self.session.sparkContext, self._group)
+
+    def executor_seconds(self) -> float | None:
+        """See OwnSession. The next statements have a new group of jobs, so that each job is counted once."""
+        group, self._group = self._group, f"dbt-{next(_job_groups)}"
+        spent = seconds_of_group(self.session.sparkContext, group)
+        self._spent = None if self._spent is None or spent is None else self._spent + spent
+        return self._spent
 
     def end(self) -> None:
         """Close the session's catalogs, which have their own connections."""

@@ -63,7 +63,8 @@ class UpdatePlan:
 
     ``choice``: whether the run replaces all rows, and why. ``added``: the relation of the rows to insert, if existing
     rows do not change. ``continued``: the groups that are updated from the changed rows alone. ``affected``: the keys
-    whose rows are replaced; None if they were not counted. ``is_left_alone``: whether no row changes.
+    whose rows are replaced; None if they were not counted. ``is_left_alone``: whether no row changes. ``began``: the
+    CPU time in s that executors had spent before the affected rows were searched. None if costs are not measured.
     """
 
     choice: Choice
@@ -71,6 +72,7 @@ class UpdatePlan:
     continued: Continued | None = None
     affected: Affected | None = None
     is_left_alone: bool = False
+    began: float | None = None
 
     @property
     def keys(self) -> Summary | None:

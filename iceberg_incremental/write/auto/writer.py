@@ -13,6 +13,7 @@ from ...expose.groups import broadcast
 from ...expose.same_key import same_key
 from ...expose.source_states import Source
 from ...metadata import MetadataReader
+from ...plan.measured_costs import NOT_MEASURED, Outcome, measured_costs
 from ...plan.rebuild_cost import (
     BELOW_LIMIT,
     ONLY_GAINED,
@@ -21,6 +22,7 @@ from ...plan.rebuild_cost import (
     choose,
     choose_to_continue,
     cost_of_keys,
+    is_worth_measuring,
     rebuild_at_once,
     rebuild_is_cheaper_than_finding,
 )
@@ -148,6 +150,8 @@ class AutoWriter:
         self._check = check
         self._publisher = Publisher(spark, reader)
         self._changes = SourceChanges(sources, spark, run.plan.branch, clock)
+        target = run.plan.target
+        self._costs = NOT_MEASURED if target is None else measured_costs(target.properties)
 
     def apply(self, plan: UpdatePlan, query: str, columns: _Columns) -> Published:
         """Execute a plan. If its SQL fails for a value or in Spark's optimizer, replace all rows instead.
@@ -155,7 +159,8 @@ class AutoWriter:
         ``query``: the query for all rows. ``columns``: the columns of the table for which the query returns values.
         """
         if plan.choice.rebuilds:
-            return self._rebuild(query, columns)
+            began = None if plan.began is None else self._spark.executor_seconds()  # after the search for keys
+            return self._rebuild(query, columns, self._measured(replace(plan, began=began)))
         try:
             return self._apply(plan, columns)
         except StatementError as error:
@@ -174,17 +179,34 @@ class AutoWriter:
         if plan.keys is None or not plan.keys.keys:
             return self._publisher.advance(self._run)
         if plan.continued is not None:
-            return self._continue(plan.continued, columns)
+            return self._continue(plan.continued, columns, self._measured(plan))
         assert plan.affected is not None
-        return self._replace_affected(plan.affected, columns)
+        return self._replace_affected(plan.affected, columns, self._measured(plan))
 
-    def _rebuild(self, query: str, columns: _Columns) -> Published:
+    def _rebuild(self, query: str, columns: _Columns, check: Check | None = None) -> Published:
         """Replace all rows by those of the query, with one statement and within the same table."""
         self._run.plan = self._plan = replace(self._plan, reads_all=True)
         self._run.state.others, self._run.state.way = False, REPLACE_ALL
         listed = sql_names([column.name for column in columns])
         sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
-        return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
+        return self._publisher.apply(self._run, sql, _STATIC, None, check or self._check)
+
+    def _measured(self, plan: UpdatePlan) -> Check:
+        """The function that checks the staged rows, and notes what they have cost for the commit that publishes them.
+
+        Nothing is noted without an estimate, or if the connection does not tell what was spent.
+        """
+
+        def check() -> None:
+            by_rows, began, now = plan.choice.by_rows, plan.began, None
+            if by_rows is not None and began is not None:
+                now = self._spark.executor_seconds()
+            if by_rows is not None and began is not None and now is not None:
+                outcome = Outcome(plan.way, by_rows[plan.choice.rebuilds], now - began)
+                self._run.state.costs = self._costs.after(outcome, rebuilds=plan.choice.rebuilds).to_json()
+            self._check()
+
+        return check
 
     @contextmanager
     def planned(self, kept: IncrementalQuery, columns: _Columns, *, counts_keys: bool = False) -> Iterator[UpdatePlan]:
@@ -200,12 +222,17 @@ class AutoWriter:
         if self._plan.policy.rebuild_above == 0:
             return UpdatePlan(Choice(True, "rebuild_above is 0"))
         try:
-            return (
-                self._added(kept)
-                or self._left_alone(kept, columns, held)
+            added = self._added(kept)
+            if added is not None:
+                return added
+            measures = self._plan.policy.rebuild_above is None and is_worth_measuring(self._fewest_reads(kept))
+            began = self._spark.executor_seconds() if measures else None
+            found = (
+                self._left_alone(kept, columns, held)
                 or self._continued(kept, columns, held)
                 or self._replaced(kept, columns, held, count=count)
             )
+            return replace(found, began=began)
         except OldSnapshotExpiredError:
             return UpdatePlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
@@ -301,8 +328,8 @@ class AutoWriter:
         target, tables = self._plan.target, kept.reading.tables.values()
         rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
         written = _rows(None if target is None else target.current)
-        sorted_rows = sum(_rows(self._sources[table].planned.end) for table in kept.sorted_tables)
-        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows)
+        sorted_rows = sum(times * _rows(self._sources[table].planned.end) for table, times in kept.sorts.items())
+        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows, self._costs)
 
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, with the key that is cheapest to find."""
@@ -350,28 +377,28 @@ class AutoWriter:
             scans=tuple(scans[table] for table in kept.reading.tables.values()),
         )
 
-    def _continue(self, continued: Continued, columns: _Columns) -> Published:
+    def _continue(self, continued: Continued, columns: _Columns, check: Check) -> Published:
         """Update the affected groups from their old values and their changes. A small table is rewritten as a whole."""
         summary, found, target = continued.summary, continued.keys, self._plan.target
         assert target is not None
         rows = summary.rows_sql(old_groups_sql(summary, found, target), found.view)
         if is_rewritten(summary, target):
             sql = self._insert_sql("overwrite", rows, columns)
-            return self._publisher.apply(self._run, sql, _STATIC, None, self._check)
-        return self._replace(tuple(summary.keys), found, rows, columns)
+            return self._publisher.apply(self._run, sql, _STATIC, None, check)
+        return self._replace(tuple(summary.keys), found, rows, columns, check)
 
-    def _replace_affected(self, affected: Affected, columns: _Columns) -> Published:
+    def _replace_affected(self, affected: Affected, columns: _Columns, check: Check) -> Published:
         """Replace the rows with affected keys by the rows that the query returns for these keys."""
         kept, found = affected.kept, affected.keys
         hint = broadcast("ip_keys", found.keys, found.types)
         keys = Keys(found.view, (), found.nulls, self._bounds(kept, found), hint)
-        return self._replace(kept.key, found, kept.rows_sql(affected.changes, keys), columns)
+        return self._replace(kept.key, found, kept.rows_sql(affected.changes, keys), columns, check)
 
-    def _replace(self, key: Sequence[str], found: Summary, rows: str, columns: _Columns) -> Published:
+    def _replace(self, key: Sequence[str], found: Summary, rows: str, columns: _Columns, check: Check) -> Published:
         """Delete the rows with affected keys, and insert the rows of a query."""
         insert = self._insert_sql("into", rows, columns)
         published = self._publisher.apply(
-            self._run, self._delete_sql(key, found), {}, lambda target, commit: insert, self._check
+            self._run, self._delete_sql(key, found), {}, lambda target, commit: insert, check
         )
         return replace(published, rows=0 if published.snapshot is None else written(published.snapshot))
 

@@ -124,3 +124,22 @@ def update_method(shop):
     printed = shop.operation("ip_status", format="json").printed
     found, _ = json.JSONDecoder().raw_decode(printed, printed.index('{\n  "version"'))
     return {each["name"]: each["update_method"] for each in found["models"]}
+
+
+@pytest.mark.core
+def test_the_cost_of_a_large_rebuild_corrects_the_next_estimates(auto):  # noqa: F811
+    shop, sql = auto.shop, "select id, amount, md5(string(id)) as hash from {orders}"
+    auto.change("insert into {orders} select int(id), int(id) % 10, 1.00, null, null from range(10, 300000)")
+    auto.model("amounts", sql)
+    shop.run()
+    assert explained(shop)["amounts"]["last_cost"] is None
+    reasons = []
+    for number in range(2):
+        auto.change(f"update {{orders}} set amount = amount + 1 where id % 1000 = {number}")
+        reasons.append(explained(shop)["amounts"]["next_run"]["reason"])
+        shop.run()
+        assert auto.differs("amounts", sql) == [[], []]
+    last = explained(shop)["amounts"]["last_cost"]
+    assert last["way"] == "replace_all"
+    assert last["spent"] > 0 < last["estimated"]
+    assert reasons[0] != reasons[1]

@@ -97,6 +97,7 @@ def explained() -> str:
         is_incremental=True,
         update_method=explanation.UpdateMethod([key], "read rows", reads, operators=[_operators()]),
         next_run=following,
+        last_cost=explanation.LastCost("replace_all", 5.1, 7.9),
     )
     top = explanation.Explanation(
         "model.shop.top_ten",

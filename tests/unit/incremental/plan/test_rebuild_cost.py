@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
-from iceberg_incremental.plan.rebuild_cost import MOST_REWRITTEN, Reads, choose, choose_to_continue, rebuild_at_once
+from iceberg_incremental.plan.measured_costs import MeasuredCosts
+from iceberg_incremental.plan.rebuild_cost import (
+    MOST_REWRITTEN,
+    Reads,
+    choose,
+    choose_to_continue,
+    is_worth_measuring,
+    rebuild_at_once,
+)
 
 SMALL = Reads(target_rows=20_000, sources=(20_000,), searched=20_000, scans=(0,))
 LARGE = Reads(target_rows=50_000_000, sources=(50_000_000, 1_000_000), searched=500_000, scans=(0, 1))
@@ -46,3 +55,16 @@ def test_a_large_table_is_not_rewritten_to_update_a_few_groups():
     )
     (of_small, _), (of_large, _) = (choose_to_continue(each, 1).estimated for each in (small, large))
     assert of_large < 50 * of_small
+
+
+def test_measured_costs_correct_the_estimates_of_their_method():
+    reads = replace(LARGE, measured=MeasuredCosts(kept=10))
+    assert not choose(LARGE, 25_000).rebuilds
+    assert choose(reads, 25_000).rebuilds
+    assert not choose(replace(reads, measured=MeasuredCosts(kept=10, rebuilt=10)), 25_000).rebuilds
+    assert choose(reads, 25_000).by_rows == choose(LARGE, 25_000).by_rows
+
+
+def test_only_large_tables_are_measured():
+    assert is_worth_measuring(LARGE)
+    assert not is_worth_measuring(SMALL)
