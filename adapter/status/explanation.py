@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from iceberg_incremental.plan.measured_costs import measured_costs
+from iceberg_incremental.plan.learned import learned
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.plan.rebuild_cost import cost_of_scans
 from iceberg_incremental.quantities import counted, rows_text, size_text
@@ -183,7 +183,7 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
 
 def last_cost(properties: Mapping[str, str]) -> LastCost | None:
     """The recorded cost of a table's last measured run. ``properties``: those of the table."""
-    last = measured_costs(properties).last
+    last = learned(properties).last
     return None if last is None or last.way not in _WAYS else LastCost(last.way, last.estimated, last.spent)
 
 

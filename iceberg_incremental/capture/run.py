@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..plan.learned import Learned
 from ..table.checkpoint import Checkpoint, Deletions
 from ..table.clock import Clock
 from ..table.history import History, Snapshot
@@ -25,8 +26,8 @@ class RunState:
     ``clock_ms``: the earliest time at which a version of a history table may begin or end, in milliseconds since the
     epoch. ``current_end``: the end of valid versions, as text. None if they have none. ``others``: whether the table
     may have rows of other writers, as in RecordedLogic. ``definitions``: as in RecordedLogic. ``way``: how ``auto`` has
-    updated the table, as in ``UpdatePlan``. Empty if it has not. ``clock``: as in Checkpoint. ``costs``: the measured
-    costs, as the text of a table property. Empty if they were not measured.
+    updated the table, as in ``UpdatePlan``. Empty if it has not. ``clock``: as in Checkpoint. ``learned``: what
+    runs of an ``auto`` model have learned. None if this run has learned nothing.
     """
 
     deletions: Deletions | None = None
@@ -42,7 +43,7 @@ class RunState:
     definitions: Mapping[str, str] = field(default_factory=dict)
     way: str = ""
     clock: tuple[Clock, frozenset[str]] | None = None
-    costs: str = ""
+    learned: Learned | None = None
 
 
 @dataclass

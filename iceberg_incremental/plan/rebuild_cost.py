@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..quantities import counted
-from .measured_costs import LEAST_S, NOT_MEASURED, MeasuredCosts
+from .learned import LEAST_S, NOTHING, Learned
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Reads:
     ``target_rows``: the rows of the table. ``sources``: the rows of each relation that the query reads. ``searched``:
     the rows that are read to find the changed rows of the sources. ``scans``: how often the views of affected keys read
     each relation as a whole, in the order of ``sources``. ``sorted_rows``: the rows that are sorted for windows, or
-    multiplied for DISTINCT aggregates. ``measured``: what earlier runs cost.
+    multiplied for DISTINCT aggregates. ``learned``: what earlier runs cost.
     """
 
     target_rows: int
@@ -23,7 +23,7 @@ class Reads:
     searched: int
     scans: tuple[int, ...]
     sorted_rows: int = 0
-    measured: MeasuredCosts = NOT_MEASURED
+    learned: Learned = NOTHING
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows t
 
 # Seconds of CPU. The costs of rows are fitted to ``python -m benchmarks.plain_sql_tpch`` at scale 1, ``python -m
 # benchmarks.plain_sql_pipeline`` and ``python -m benchmarks.small_runs``, and fixed costs to TPC-H at scale 0.01.
-_RUN = 1.3
+_RUN = 0.9
 """The fixed cost of replacing affected rows, in addition to that of a rebuild."""
 _CONTINUED = 0.6
 """The fixed cost of updating all groups of a small table, in addition to that of a rebuild."""
@@ -96,7 +96,7 @@ def choose_to_continue(reads: Reads, keys: int) -> Choice:
 def _compared(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
     """The cheaper method. ``fixed``, ``rows``: the costs of the affected rows, without and with a factor."""
     by_rows = (rows, _rebuild(reads))
-    keep, rebuild = fixed + rows * reads.measured.kept, _measured_rebuild(reads)
+    keep, rebuild = fixed + rows * reads.learned.kept, _measured_rebuild(reads)
     text = (
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
         f"affected (estimated CPU time: {keep:.1f} s, and {rebuild:.1f} s to replace all rows)"
@@ -107,7 +107,7 @@ def _compared(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
 def rebuild_at_once(reads: Reads) -> Choice | None:
     """The choice to replace all rows if that is cheaper than only finding the affected keys. None otherwise."""
     fixed, rows = _keep(reads, 0)
-    rebuild, keep = _measured_rebuild(reads), fixed + rows * reads.measured.kept
+    rebuild, keep = _measured_rebuild(reads), fixed + rows * reads.learned.kept
     if rebuild >= keep:
         return None
     text = (
@@ -141,7 +141,7 @@ def cost_of_scans(scans: int, rows: int) -> float:
 
 
 def _measured_rebuild(reads: Reads) -> float:
-    return _rebuild(reads) * reads.measured.rebuilt
+    return _rebuild(reads) * reads.learned.rebuilt
 
 
 def _rebuild(reads: Reads) -> float:

@@ -30,7 +30,7 @@ from ..capture.run_plan import RunPlan
 from ..errors import IncrementalError, StatementError
 from ..explain import metadata_errors, race_errors
 from ..metadata import MetadataReader
-from ..plan.measured_costs import KEY as COSTS_KEY
+from ..plan.learned import KEY as LEARNED_KEY
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, UPDATE_METHOD_KEY, Checkpoint
@@ -289,8 +289,8 @@ def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapp
         if known.get(UPDATE_METHOD_KEY, "") == run.state.update_method
         else {UPDATE_METHOD_KEY: run.state.update_method}
     )
-    costs = {COSTS_KEY: run.state.costs} if run.state.costs else {}
-    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target), **update_method, **costs}
+    learned = {} if run.state.learned is None else {LEARNED_KEY: run.state.learned.to_json()}
+    return {KEY: text, **_logic_property(run.plan.logic, run.plan.target), **update_method, **learned}
 
 
 def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from ...expose.groups import broadcast
 from ...expose.same_key import same_key
 from ...expose.source_states import Source
 from ...metadata import MetadataReader
-from ...plan.measured_costs import NOT_MEASURED, Outcome, measured_costs
+from ...plan.learned import NOTHING, Learned, Outcome, learned
 from ...plan.rebuild_cost import (
     BELOW_LIMIT,
     ONLY_GAINED,
@@ -150,8 +150,6 @@ class AutoWriter:
         self._check = check
         self._publisher = Publisher(spark, reader)
         self._changes = SourceChanges(sources, spark, run.plan.branch, clock)
-        target = run.plan.target
-        self._costs = NOT_MEASURED if target is None else measured_costs(target.properties)
 
     def apply(self, plan: UpdatePlan, query: str, columns: _Columns) -> Published:
         """Execute a plan. If its SQL fails for a value or in Spark's optimizer, replace all rows instead.
@@ -203,7 +201,7 @@ class AutoWriter:
                 now = self._spark.executor_seconds()
             if by_rows is not None and began is not None and now is not None:
                 outcome = Outcome(plan.way, by_rows[plan.choice.rebuilds], now - began)
-                self._run.state.costs = self._costs.after(outcome, rebuilds=plan.choice.rebuilds).to_json()
+                self._run.state.learned = self._learned.after(outcome, rebuilds=plan.choice.rebuilds)
             self._check()
 
         return check
@@ -311,7 +309,7 @@ class AutoWriter:
         if at_once is not None and not count:
             return UpdatePlan(at_once)
         types = {column.name.lower(): column.dtype for column in columns}
-        kept = selective(kept, types, self._plan.name.sql, self._spark)
+        kept = self._selective(kept, types)
         reads = self._reads(kept, kept.scans(self._changed, self._clock))
         at_once = at_once or (rebuild_at_once(reads) if by_cost else None)
         if at_once is not None and not count:
@@ -323,13 +321,29 @@ class AutoWriter:
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
 
+    def _selective(self, kept: IncrementalQuery, types: Mapping[str, str]) -> IncrementalQuery:
+        """The query with its cheapest key, which is determined once for a table."""
+        known = next((each for each in (*kept.narrower(), kept) if each.key == self._learned.key), None)
+        if known is not None:
+            return known
+        found = selective(kept, types, self._plan.name.sql, self._spark)
+        if kept.narrower():
+            self._run.state.learned = replace(self._learned, key=found.key)
+        return found
+
+    @property
+    def _learned(self) -> Learned:
+        """What runs have learned about the model, including this one."""
+        target = self._plan.target
+        return self._run.state.learned or (NOTHING if target is None else learned(target.properties))
+
     def _fewest_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, if finding the affected keys had no cost."""
         target, tables = self._plan.target, kept.reading.tables.values()
         rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
         written = _rows(None if target is None else target.current)
         sorted_rows = sum(times * _rows(self._sources[table].planned.end) for table, times in kept.sorts.items())
-        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows, self._costs)
+        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows, self._learned)
 
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, with the key that is cheapest to find."""

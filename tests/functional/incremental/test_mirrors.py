@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from pyspark.errors.exceptions import captured
 
 from .shop import CATALOG
 
@@ -225,3 +226,17 @@ def test_rows_that_are_only_marked_as_deleted(shop):
     shop.insert(a, "(1, 'again')")
     shop.run()
     assert shop.rows(shop.built("marked")) == Counter([(1, "again", False), (2, "z", False)])
+
+
+@pytest.mark.core
+def test_a_run_causes_no_exceptions_in_the_jvm(shop, monkeypatch):
+    """The end of an iteration over a Java collection is one, and costs more than reading a small source."""
+    events = shop.source("events", COLUMNS, "tblproperties ('format-version'='3', 'write.update.mode'='merge-on-read')")
+    shop.insert(events, *BASE)
+    define(shop, "filtered", MIRRORS["filtered"][0], KEYED, unique_key="id")
+    shop.run()
+    shop.sql(f"update {events} set n = n + 1 where id < 3")
+    seen, convert = [], captured.convert_exception
+    monkeypatch.setattr(captured, "convert_exception", lambda error: seen.append(error.getClass()) or convert(error))
+    assert shop.run().success
+    assert seen == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-from iceberg_incremental.plan.measured_costs import MeasuredCosts
+from iceberg_incremental.plan.learned import Learned
 from iceberg_incremental.plan.rebuild_cost import (
     MOST_REWRITTEN,
     Reads,
@@ -58,10 +58,10 @@ def test_a_large_table_is_not_rewritten_to_update_a_few_groups():
 
 
 def test_measured_costs_correct_the_estimates_of_their_method():
-    reads = replace(LARGE, measured=MeasuredCosts(kept=10))
+    reads = replace(LARGE, learned=Learned(kept=10))
     assert not choose(LARGE, 25_000).rebuilds
     assert choose(reads, 25_000).rebuilds
-    assert not choose(replace(reads, measured=MeasuredCosts(kept=10, rebuilt=10)), 25_000).rebuilds
+    assert not choose(replace(reads, learned=Learned(kept=10, rebuilt=10)), 25_000).rebuilds
     assert choose(reads, 25_000).by_rows == choose(LARGE, 25_000).by_rows
 
 

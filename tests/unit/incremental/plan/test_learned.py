@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.plan.measured_costs import KEY, NOT_MEASURED, MeasuredCosts, Outcome, measured_costs
+from iceberg_incremental.plan.learned import KEY, NOTHING, Learned, Outcome, learned
 
 
 def test_a_run_that_costs_more_than_estimated_raises_the_factor_of_its_method():
-    found = NOT_MEASURED.after(Outcome("replace_all", 2.0, 8.0), rebuilds=True)
+    found = NOTHING.after(Outcome("replace_all", 2.0, 8.0), rebuilds=True)
     assert 2.5 < found.rebuilt < 4
     assert found.kept == 1
     for _ in range(5):
@@ -17,7 +17,7 @@ def test_a_run_that_costs_more_than_estimated_raises_the_factor_of_its_method():
 
 
 def test_the_factor_of_the_other_method_is_forgotten():
-    found = MeasuredCosts(kept=8)
+    found = Learned(kept=8)
     for _ in range(30):
         found = found.after(Outcome("replace_all", 1.0, 1.0), rebuilds=True)
     assert found.kept < 1.1
@@ -26,17 +26,19 @@ def test_the_factor_of_the_other_method_is_forgotten():
 
 @pytest.mark.parametrize("spent", [0.0, 1e-9, 1e9])
 def test_one_run_changes_a_factor_at_most_tenfold(spent):
-    found = NOT_MEASURED.after(Outcome("replace_keys", 1.0, spent), rebuilds=False)
+    found = NOTHING.after(Outcome("replace_keys", 1.0, spent), rebuilds=False)
     assert 0.1 <= found.kept <= 10
     assert found.rebuilt == 1
 
 
 def test_a_table_property_keeps_the_costs():
-    found = MeasuredCosts(0.25, 3.125, Outcome("update_groups", 1.5, 2.25))
-    assert measured_costs({KEY: found.to_json()}) == found
-    assert measured_costs({}) == NOT_MEASURED
+    found = Learned(0.25, 3.125, Outcome("update_groups", 1.5, 2.25), ("id", "line"))
+    assert learned({KEY: found.to_json()}) == found
+    assert learned({}) == NOTHING
 
 
-@pytest.mark.parametrize("text", ["", "x", "[]", "7", "null", '{"kept":"a lot"}', '{"last":[1]}', '{"last":7}'])
+@pytest.mark.parametrize(
+    "text", ["", "x", "[]", "7", "null", '{"kept":"a lot"}', '{"last":[1]}', '{"last":7}', '{"key":7}']
+)
 def test_text_of_others_counts_as_no_costs(text):
-    assert measured_costs({KEY: text}) == NOT_MEASURED
+    assert learned({KEY: text}) == NOTHING

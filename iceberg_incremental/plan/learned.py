@@ -1,19 +1,18 @@
-"""What earlier runs of an ``auto`` model cost, compared with the estimates by which they chose their method.
+"""What the runs of an ``auto`` model have learned about it, as a property of its table.
 
 The constants of ``rebuild_cost`` were fitted on one machine to a few benchmarks. For wider rows, for more expensive SQL
 and on other machines they are wrong, but by about the same factor in each run of a model. A run therefore records this
-factor in a property of its table, in the commit that publishes its rows, and the next runs multiply their estimates by
-it.
+factor in the commit that publishes its rows, and the next runs multiply their estimates by it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-KEY = "ip.costs"
-"""The table property with the costs as JSON."""
+KEY = "ip.learned"
+"""The table property, which contains JSON."""
 
 LEAST_S = 0.5
 """The least seconds of executors' CPU, estimated for a rebuild, from which on costs are measured."""
@@ -22,7 +21,7 @@ _MOST = 10.0
 _NEW = 0.7
 """The weight of the last run in a factor, which is a geometric mean."""
 _REMEMBERED = 0.9
-"""The weight of the factor of the method that a run does not use. A wrong factor is so forgotten and tried again."""
+"""The exponent of the factor of the method that a run does not use, so that a wrong factor is forgotten."""
 
 
 @dataclass(frozen=True)
@@ -35,44 +34,51 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class MeasuredCosts:
-    """The measured costs of a model's runs, as factors of the estimates: 1 for a method that was not measured yet.
+class Learned:
+    """What is known about a model from its runs.
 
-    ``kept``: for finding and replacing affected rows. ``rebuilt``: for replacing all rows. ``last``: the last measured
-    run. None if there is none.
+    ``kept``, ``rebuilt``: the measured cost as a factor of the estimate, for replacing the affected rows and for
+    replacing all rows. 1 for a method that was not measured. ``last``: the last measured run; None if there is none.
+    ``key``: the columns that distinguish the table's rows most cheaply, as a sample has shown. Empty if unknown.
     """
 
     kept: float = 1.0
     rebuilt: float = 1.0
     last: Outcome | None = None
+    key: tuple[str, ...] = ()
 
-    def after(self, outcome: Outcome, *, rebuilds: bool) -> MeasuredCosts:
-        """The costs after another run. ``rebuilds``: whether it replaced all rows."""
+    def after(self, outcome: Outcome, *, rebuilds: bool) -> Learned:
+        """What is known after another run. ``rebuilds``: whether it replaced all rows."""
         factor = _within(outcome.spent / max(outcome.estimated, 1e-9))
         used, other = (self.rebuilt, self.kept) if rebuilds else (self.kept, self.rebuilt)
         used, other = used ** (1 - _NEW) * factor**_NEW, other**_REMEMBERED
-        return MeasuredCosts(*(other, used) if rebuilds else (used, other), outcome)
+        kept, rebuilt = (other, used) if rebuilds else (used, other)
+        return replace(self, kept=kept, rebuilt=rebuilt, last=outcome)
 
     def to_json(self) -> str:
         """The text of the table property."""
-        found: dict[str, object] = {"kept": round(self.kept, 3), "rebuilt": round(self.rebuilt, 3)}
+        found: dict[str, object] = {}
         if self.last is not None:
+            found = {"kept": round(self.kept, 3), "rebuilt": round(self.rebuilt, 3)}
             found["last"] = [self.last.way, round(self.last.estimated, 3), round(self.last.spent, 3)]
+        if self.key:
+            found["key"] = list(self.key)
         return json.dumps(found, separators=(",", ":"))
 
 
-NOT_MEASURED = MeasuredCosts()
+NOTHING = Learned()
 
 
-def measured_costs(properties: Mapping[str, str]) -> MeasuredCosts:
-    """The costs that a table's properties record. Text that is not of this package counts as none."""
+def learned(properties: Mapping[str, str]) -> Learned:
+    """What a table's properties record. Text that is not of this package counts as nothing."""
     try:
         found = json.loads(properties.get(KEY, "{}"))
         way, estimated, spent = found.get("last") or (None, 0, 0)
         last = None if way is None else Outcome(str(way), float(estimated), float(spent))
-        return MeasuredCosts(_within(float(found.get("kept", 1))), _within(float(found.get("rebuilt", 1))), last)
+        kept, rebuilt = (_within(float(found.get(each, 1))) for each in ("kept", "rebuilt"))
+        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))))
     except (ValueError, TypeError, AttributeError):
-        return NOT_MEASURED
+        return NOTHING
 
 
 def _within(factor: float) -> float:
