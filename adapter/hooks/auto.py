@@ -204,7 +204,10 @@ class AutoHooks(Namespace):
         if not self._is_read_alike(found, kept):
             return rows
         note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
-        if node["config"].get("partition_by") or not kept.key or found.run.plan.has_few_rows:
+        if found.run.plan.has_few_rows:
+            return rows
+        if node["config"].get("partition_by") or not kept.key:
+            self._writer(found).note_build(kept)  # an ordered build costs more than replacing all rows later
             return rows
         return in_key_order_sql(f"({rows}\n)", kept.key)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..plan.learned import Learned
+from ..plan.rebuild_cost import Reads
 from ..table.checkpoint import Checkpoint, Deletions
 from ..table.clock import Clock
 from ..table.history import History, Snapshot
@@ -27,7 +28,8 @@ class RunState:
     epoch. ``current_end``: the end of valid versions, as text. None if they have none. ``others``: whether the table
     may have rows of other writers, as in RecordedLogic. ``definitions``: as in RecordedLogic. ``way``: how ``auto`` has
     updated the table, as in ``UpdatePlan``. Empty if it has not. ``clock``: as in Checkpoint. ``learned``: what
-    runs of an ``auto`` model have learned. None if this run has learned nothing.
+    runs of an ``auto`` model have learned. None if this run has learned nothing. ``rebuild``: what a build of all rows
+    reads, so that its cost can be compared with the estimate. None if it is not estimated.
     """
 
     deletions: Deletions | None = None
@@ -44,6 +46,7 @@ class RunState:
     way: str = ""
     clock: tuple[Clock, frozenset[str]] | None = None
     learned: Learned | None = None
+    rebuild: Reads | None = None
 
 
 @dataclass

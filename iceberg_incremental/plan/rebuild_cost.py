@@ -95,7 +95,7 @@ def choose_to_continue(reads: Reads, keys: int) -> Choice:
 
 def _compared(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
     """The cheaper method. ``fixed``, ``rows``: the costs of the affected rows, without and with a factor."""
-    by_rows = (rows, _rebuild(reads))
+    by_rows = (rows, cost_of_rebuild(reads))
     keep, rebuild = fixed + rows * reads.learned.kept, _measured_rebuild(reads)
     text = (
         f"{counted(keys, 'key')} of a table of {counted(reads.target_rows, 'row')} {'is' if keys == 1 else 'are'} "
@@ -114,7 +114,7 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
         f"finding the affected keys would cost more (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to "
         "replace all rows)"
     )
-    return Choice(True, text, (keep, rebuild), (rows, _rebuild(reads)))
+    return Choice(True, text, (keep, rebuild), (rows, cost_of_rebuild(reads)))
 
 
 def rebuild_is_cheaper_than_finding(reads: Reads) -> bool:
@@ -141,10 +141,11 @@ def cost_of_scans(scans: int, rows: int) -> float:
 
 
 def _measured_rebuild(reads: Reads) -> float:
-    return _rebuild(reads) * reads.learned.rebuilt
+    return cost_of_rebuild(reads) * reads.learned.rebuilt
 
 
-def _rebuild(reads: Reads) -> float:
+def cost_of_rebuild(reads: Reads) -> float:
+    """The estimated seconds of executors' CPU to replace all rows, regardless of earlier runs."""
     return sum(reads.sources) * _ROW + reads.sorted_rows * _SORTED + reads.target_rows * _WRITTEN
 
 
@@ -152,7 +153,7 @@ def _keep(reads: Reads, keys: int) -> tuple[float, float]:
     """The costs to find and replace affected rows that do not depend on the number of rows, and those that do."""
     share = min(1.0, keys / max(reads.target_rows, 1))
     found = reads.searched * _SEARCHED + _found(reads) * _FOUND
-    replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _rebuild(reads)
+    replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * cost_of_rebuild(reads)
     return _RUN + sum(reads.scans) * _SCAN, found + replaced
 
 

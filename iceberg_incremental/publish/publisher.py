@@ -76,11 +76,18 @@ class Publisher:
         self._refs = SqlRefs(spark, reader)
         self._commits: RunCommits = spark.commits or self._refs
 
-    def rebuild(self, run: Run, sql: str, properties: Mapping[str, Any] = MappingProxyType({})) -> Published:
+    def rebuild(
+        self,
+        run: Run,
+        sql: str,
+        properties: Mapping[str, Any] = MappingProxyType({}),
+        built: Callable[[int], None] = lambda rows: None,
+    ) -> Published:
         """Execute a CREATE OR REPLACE TABLE AS statement that includes the checkpoint.
 
         The epoch continues that of the replaced table. A late write to the property by a run of the replaced table
         therefore never counts as newer. ``properties``: the properties that the user has configured for the table.
+        ``built``: called with the number of rows before the table's properties are written.
         Raises NotKeptError, which describes the rows in the table, if the catalog has created an older format version.
         """
         checkpoint = run.next_checkpoint()
@@ -92,6 +99,7 @@ class Publisher:
         mine = _carrying(now, text)
         if mine is None:
             raise race_errors.not_in_main(now, run.plan.model)
+        built(written(mine))
         self._mirror(run, checkpoint, mine, now.modes_to_rewrite())
         asked = str(properties.get(_FORMAT_VERSION, ""))
         if asked.isdecimal() and now.format_version < int(asked):

@@ -13,13 +13,16 @@ from ..errors import StatementError
 from ..explain import group_errors, model_errors, race_errors, sequence_errors, window_errors, wording
 from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
+from ..plan.learned import NOTHING, Outcome
 from ..plan.policy import Strategy
+from ..plan.rebuild_cost import cost_of_rebuild, is_worth_measuring
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
 from ..sql import plain_name
 from ..table.commits import added
 from ..table.history import History, Snapshot
 from ..table.types import has_floats
+from .auto.update_plan import REPLACE_ALL
 from .columns.table_columns import Typed, key_columns, require_uncollated, types_of
 from .columns.unique_keys import in_key_order_sql, unique_rows_sql
 from .listed_files import files_at
@@ -119,7 +122,19 @@ class Writer:
         if self._plan.passes_through:
             self._publisher.build_partial(self._run, sql)
             return None
-        return self._publisher.rebuild(self._run, sql, properties)
+        state, began = self._run.state, None
+        if state.rebuild is not None:
+            began = self._spark.executor_seconds()
+
+        def measure(rows: int) -> None:
+            if state.rebuild is None or began is None:
+                return
+            reads = replace(state.rebuild, target_rows=rows)
+            if is_worth_measuring(reads) and (now := self._spark.executor_seconds()) is not None:
+                outcome = Outcome(REPLACE_ALL, cost_of_rebuild(reads), now - began)
+                state.learned = NOTHING.after(outcome, rebuilds=True)
+
+        return self._publisher.rebuild(self._run, sql, properties, measure)
 
     def apply(self, given: Statement, source: str) -> Published:
         """Apply the captured rows with a statement, with the checkpoint in the commit that publishes them.

@@ -337,6 +337,10 @@ class AutoWriter:
         target = self._plan.target
         return self._run.state.learned or (NOTHING if target is None else learned(target.properties))
 
+    def note_build(self, kept: IncrementalQuery) -> None:
+        """Let the build of all rows be measured."""
+        self._run.state.rebuild = self._fewest_reads(kept)
+
     def _fewest_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, if finding the affected keys had no cost."""
         target, tables = self._plan.target, kept.reading.tables.values()
