@@ -27,6 +27,7 @@ BENCHMARKS = (
     "small_runs",
     "snapshots",
     "maintenance",
+    "tpc_di",
     "verify",
     "watch",
 )

@@ -54,7 +54,8 @@ class ModelRun:
     """The cost of one model's run in s, from its start to its end, and its result.
 
     ``files``: the number of files read. A file counts each time it is read, but a file with changes counts once.
-    ``statements``: the kind of each statement that dbt sent for the model, and its duration in s.
+    ``statements``: the kind of each statement that dbt sent for the model, and its duration in s. ``rows``: the number
+    of rows that Spark's scans returned.
     """
 
     whole: float
@@ -63,6 +64,7 @@ class ModelRun:
     files: int
     statements: tuple[tuple[str, float], ...]
     taken: Taken
+    rows: int = 0
 
 
 def taken(plan: UpdatePlan, reads: Any) -> Taken:
@@ -129,6 +131,7 @@ def run(project: Project, meter: Meter, *arguments: str) -> dict[str, ModelRun]:
             spent[name].files + changed.get(name, 0),
             tuple(statements[name]),
             found.get(name, Taken(NOTHING if invocation.messages[name].startswith(_NOTHING_NEW) else WROTE)),
+            spent[name].rows,
         )
         for name in invocation.models
     }

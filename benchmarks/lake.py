@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -134,6 +135,13 @@ class Project:
         """Write a model file."""
         listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
         self._write(f"models/{name}.sql", f"{{{{ config({listed}) }}}}\n{sql}\n")
+
+    def models(self, folder: Path, **config: Any) -> None:
+        """Copy a folder of model files without configs. Their config is in dbt_project.yml."""
+        shutil.copytree(folder, self.folder / "models", dirs_exist_ok=True)
+        configs = {self.name: {f"+{key}": value for key, value in config.items()}}
+        project = {"name": self.name, "version": "1.0", "profile": self.name, "models": configs}
+        self._write("dbt_project.yml", json.dumps(project))
 
     def tests(self, model: str, of_columns: Mapping[str, Sequence[Any]]) -> None:
         """Declare data tests on the columns of a model, with the structure of dbt's YAML."""
