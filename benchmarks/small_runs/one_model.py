@@ -1,4 +1,4 @@
-"""Measures repeated runs of one model after changes of 1% of a small table, in one long-lived Spark."""
+"""Measures repeated runs of one model after changes of a few rows of a small table, in one long-lived Spark."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from ..merged.cases import DEFAULT_LAYOUT, FOREIGN, Case, properties
 from ..meter import Meter
 from .ways import CHANGES, FEED, REBUILD, SOURCE, WAYS, Way
 
-PERCENT = 1
 WARM_UP_ROUNDS = 3
 _PROPERTIES = properties(DEFAULT_LAYOUT)
 
 
 @dataclass(frozen=True)
 class Size:
-    """The numbers of a source's rows and files, and of measured rounds after the warm-up."""
+    """The numbers of a source's rows and files, and of measured rounds after the warm-up.
+
+    ``percent``: the share of the rows that change in each round, scattered over all files.
+    """
 
     name: str
     rows: int
     files: int
     rounds: int
+    percent: float = 1
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class OneModel:
 
     def __init__(self, lake: Lake, meter: Meter, size: Size) -> None:
         self._lake, self._meter, self._size = lake, meter, size
-        self._case = Case(percent=PERCENT, writer=FOREIGN)
+        self._case = Case(percent=size.percent, writer=FOREIGN)
         schema = f"{RAW}_{size.name}"
         self._source, self._feed, self._changes = (f"{CATALOG}.{schema}.{name}" for name in (SOURCE, FEED, CHANGES))
         self._project = lake.project(size.name)

@@ -10,10 +10,9 @@ from ..merged import by_hand, changes
 from ..merged.cases import DEFAULT_LAYOUT, FOREIGN, Case, properties
 from ..merged.changes import KEY, LISTED
 from ..meter import Meter
-from .one_model import PERCENT
 from .ways import CHANGES
 
-SOURCES, MODELS, THREADS = 10, 50, 4
+SOURCES, MODELS, THREADS, PERCENT = 10, 50, 4, 1
 WARM_UP_ROUNDS = 2
 _PROPERTIES = properties(DEFAULT_LAYOUT)
 OURS, PLAIN, REBUILT = "kept", "plain", "rebuilt"
