@@ -190,7 +190,7 @@ class AutoHooks(Namespace):
         return [SparkIcebergColumn(name, type_) for name, type_ in self._adapter.spark.columns(query)]
 
     def built_rows(self, node: Node, rows: str) -> str:
-        """The query of a table that is built as a whole. It sorts the rows of a large, unpartitioned table by key.
+        """The query of a table that is built as a whole. It sorts the rows of an unpartitioned table if that pays.
 
         Raises NotIncrementalError for SQL that is not updated incrementally, unless the policy is to rebuild, and the
         errors of Spark.
@@ -204,10 +204,8 @@ class AutoHooks(Namespace):
         if not self._is_read_alike(found, kept):
             return rows
         note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
-        if found.run.plan.has_few_rows:
-            return rows
-        if node["config"].get("partition_by") or not kept.key:
-            self._writer(found).note_build(kept)  # an ordered build costs more than replacing all rows later
+        is_partitioned = bool(node["config"].get("partition_by"))
+        if is_partitioned or not kept.key or not self._writer(found).begin_build(kept):
             return rows
         return in_key_order_sql(f"({rows}\n)", kept.key)
 

@@ -22,6 +22,7 @@ from ...plan.rebuild_cost import (
     choose,
     choose_to_continue,
     cost_of_keys,
+    gains_from_order,
     is_worth_measuring,
     rebuild_at_once,
     rebuild_is_cheaper_than_finding,
@@ -337,9 +338,13 @@ class AutoWriter:
         target = self._plan.target
         return self._run.state.learned or (NOTHING if target is None else learned(target.properties))
 
-    def note_build(self, kept: IncrementalQuery) -> None:
-        """Let the build of all rows be measured."""
-        self._run.state.rebuild = self._fewest_reads(kept)
+    def begin_build(self, kept: IncrementalQuery) -> bool:
+        """Whether a build should order its rows by key. If not, it is measured, because later rebuilds cost as much."""
+        reads = self._fewest_reads(kept)
+        orders = gains_from_order(reads)
+        if not orders and is_worth_measuring(replace(reads, target_rows=sum(reads.sources))):
+            self._run.state.rebuild = reads
+        return orders
 
     def _fewest_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, if finding the affected keys had no cost."""

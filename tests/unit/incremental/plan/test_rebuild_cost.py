@@ -11,6 +11,7 @@ from iceberg_incremental.plan.rebuild_cost import (
     Reads,
     choose,
     choose_to_continue,
+    gains_from_order,
     is_worth_measuring,
     rebuild_at_once,
 )
@@ -68,3 +69,9 @@ def test_measured_costs_correct_the_estimates_of_their_method():
 def test_only_large_tables_are_measured():
     assert is_worth_measuring(LARGE)
     assert not is_worth_measuring(SMALL)
+
+
+def test_only_tables_of_millions_of_rows_are_ordered_and_only_if_that_is_cheap():
+    assert gains_from_order(LARGE)
+    assert not gains_from_order(SMALL)
+    assert not gains_from_order(replace(LARGE, sorted_rows=1))
