@@ -39,13 +39,15 @@ class Learned:
 
     ``kept``, ``rebuilt``: the measured cost as a factor of the estimate, for replacing the affected rows and for
     replacing all rows. 1 for a method that was not measured. ``last``: the last measured run; None if there is none.
-    ``key``: the columns that distinguish the table's rows most cheaply, as a sample has shown. Empty if unknown.
+    ``key``: the columns by which rows are replaced most cheaply, as a sample has shown. Empty if unknown.
+    ``rows_per_key``: the number of rows of the table for each value of these columns. 0 if unknown.
     """
 
     kept: float = 1.0
     rebuilt: float = 1.0
     last: Outcome | None = None
     key: tuple[str, ...] = ()
+    rows_per_key: float = 0.0
 
     def after(self, outcome: Outcome, *, rebuilds: bool) -> Learned:
         """What is known after another run. ``rebuilds``: whether it replaced all rows."""
@@ -63,6 +65,8 @@ class Learned:
             found["last"] = [self.last.way, round(self.last.estimated, 3), round(self.last.spent, 3)]
         if self.key:
             found["key"] = list(self.key)
+        if self.rows_per_key:
+            found["rows_per_key"] = round(self.rows_per_key, 3)
         return json.dumps(found, separators=(",", ":"))
 
 
@@ -76,7 +80,8 @@ def learned(properties: Mapping[str, str]) -> Learned:
         way, estimated, spent = found.get("last") or (None, 0, 0)
         last = None if way is None else Outcome(str(way), float(estimated), float(spent))
         kept, rebuilt = (_within(float(found.get(each, 1))) for each in ("kept", "rebuilt"))
-        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))))
+        per_key = max(float(found.get("rows_per_key", 0)), 0.0)
+        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key)
     except (ValueError, TypeError, AttributeError):
         return NOTHING
 

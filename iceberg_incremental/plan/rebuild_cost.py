@@ -162,7 +162,7 @@ def cost_of_rebuild(reads: Reads) -> float:
 
 def _keep(reads: Reads, keys: int) -> tuple[float, float]:
     """The costs to find and replace affected rows that do not depend on the number of rows, and those that do."""
-    share = min(1.0, keys / max(reads.target_rows, 1))
+    share = min(1.0, keys * max(reads.learned.rows_per_key, 1.0) / max(reads.target_rows, 1))
     found = reads.searched * _SEARCHED + _found(reads) * _FOUND
     replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * cost_of_rebuild(reads)
     return _RUN + sum(reads.scans) * _SCAN, found + replaced

@@ -319,6 +319,8 @@ class AutoWriter:
         for view in views:
             held.enter_context(holding(self._spark, view.name, view.sql))
         found = summarized(self._spark, views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+        if at_once is None and by_cost:
+            reads = replace(reads, learned=self._with_rows_per_key(reads, kept.key, found))
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
 
@@ -331,6 +333,21 @@ class AutoWriter:
         if kept.narrower():
             self._run.state.learned = replace(self._learned, key=found.key)
         return found
+
+    def _with_rows_per_key(self, reads: Reads, key: tuple[str, ...], found: Summary) -> Learned:
+        """What is known about the model, with the rows for each key if these may change the choice.
+
+        A scan of the key determines them once for a table. Without them, the window functions of a few large
+        partitions seem to be cheap.
+        """
+        known = self._learned if self._learned.key == key else replace(self._learned, key=key, rows_per_key=0)
+        all_affected = replace(reads, learned=replace(known, rows_per_key=reads.target_rows))
+        if known.rows_per_key or not found.keys or not choose(all_affected, found.keys).rebuilds:
+            return known
+        listed = ", ".join(map(sql_name, key))
+        ((keys,),) = self._spark.rows(f"select approx_count_distinct(struct({listed})) from {self._plan.name.sql}")
+        self._run.state.learned = replace(known, rows_per_key=reads.target_rows / max(int(str(keys)), 1))
+        return self._run.state.learned
 
     @property
     def _learned(self) -> Learned:

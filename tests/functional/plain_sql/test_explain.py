@@ -132,7 +132,7 @@ def test_the_cost_of_a_large_rebuild_corrects_the_next_estimates(auto):  # noqa:
     auto.change("insert into {orders} select int(id), int(id) % 10, 1.00, null, null from range(10, 300000)")
     auto.model("amounts", sql)
     shop.run()
-    assert explained(shop)["amounts"]["last_cost"] is None
+    assert explained(shop)["amounts"]["last_cost"]["way"] == "replace_all"  # the build
     reasons = []
     for number in range(2):
         auto.change(f"update {{orders}} set amount = amount + 1 where id % 1000 = {number}")
@@ -143,3 +143,18 @@ def test_the_cost_of_a_large_rebuild_corrects_the_next_estimates(auto):  # noqa:
     assert last["way"] == "replace_all"
     assert last["spent"] > 0 < last["estimated"]
     assert reasons[0] != reasons[1]
+
+
+@pytest.mark.core
+def test_large_partitions_of_a_window_count_with_all_of_their_rows(auto):  # noqa: F811
+    sql = "select id, customer_id, row_number() over (partition by customer_id order by id desc) as place from {orders}"
+    auto.change("insert into {orders} select int(id), int(id) % 10, 1.00, null, null from range(10, 1000000)")
+    auto.model("places", sql)
+    auto.shop.run()
+    ways = []
+    for changed in ("customer_id = 3", "customer_id < 9"):
+        auto.change(f"delete from {{orders}} where id > 999000 and {changed}")
+        ways.append(explained(auto.shop)["places"]["next_run"]["way"])
+        assert auto.shop.run().success
+        assert auto.differs("places", sql) == [[], []]
+    assert ways == ["replace_keys", "replace_all"]

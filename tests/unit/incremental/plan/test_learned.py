@@ -32,7 +32,7 @@ def test_one_run_changes_a_factor_at_most_tenfold(spent):
 
 
 def test_a_table_property_keeps_the_costs():
-    found = Learned(0.25, 3.125, Outcome("update_groups", 1.5, 2.25), ("id", "line"))
+    found = Learned(0.25, 3.125, Outcome("update_groups", 1.5, 2.25), ("id", "line"), 12.5)
     assert learned({KEY: found.to_json()}) == found
     assert learned({}) == NOTHING
 

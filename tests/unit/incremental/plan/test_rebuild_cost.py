@@ -75,3 +75,9 @@ def test_only_tables_of_millions_of_rows_are_ordered_and_only_if_that_is_cheap()
     assert gains_from_order(LARGE)
     assert not gains_from_order(SMALL)
     assert not gains_from_order(replace(LARGE, sorted_rows=1))
+
+
+def test_keys_with_many_rows_affect_a_larger_share_of_the_table():
+    few, many = (choose(replace(LARGE, learned=Learned(rows_per_key=rows)), 2_400) for rows in (1, 20_000))
+    assert not few.rebuilds
+    assert many.rebuilds
