@@ -40,8 +40,8 @@ def totals_table(size: Size, found: Found, aim: float | None) -> Table:
             *("`auto`, wall", "`table`, wall", "ratio", "aim"),
             *(("never rebuilt, whole CPU",) if NEVER in found else ()),
         ],
-        note="One `dbt run` with one thread after each batch, in one long-lived Spark process, after a warm-up with "
-        "the same models and few rows. After each batch, all tables equal their rebuilds."
+        note="One `dbt run` with one thread after each batch, in one long-lived Spark process. Before the build, the "
+        "same models run on few rows as a warm-up. After each batch, all tables equal their rebuilds."
         + (" The last column is an `auto` project with `rebuild_above: 1`." if NEVER in found else ""),
     )
     for batch in _batches(found):
