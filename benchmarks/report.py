@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import results
 from .results import Result, Table
-from .sections import HIDDEN, SECTIONS, Shown, answers
+from .sections import ANSWERING, HIDDEN, SECTIONS, Shown, answers
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 MOST_COLUMNS = 10
@@ -36,7 +36,7 @@ def page(found: Iterable[Result]) -> str:
     found = [*found]
     named = {result.name: result for result in found}
     parts = [_INTRODUCTION]
-    if SECTIONS.keys() <= named.keys():
+    if named.keys() >= ANSWERING:
         parts.append("\n".join(["## When a run pays\n", *(f"{n}. {line}" for n, line in _numbered(named)), ""]))
     parts.append(f"## What is measured\n\n{_SECTIONS.format(hidden=', '.join(f'`{name}`' for name in HIDDEN))}")
     usual = _where(found[0]) if found else ""

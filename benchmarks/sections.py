@@ -139,6 +139,12 @@ SECTIONS: Mapping[str, Section] = {
 """By the name of the result. A result without an entry is shown in full, unless it is hidden."""
 
 
+ANSWERING = frozenset(
+    ("merged", "nothing_new", "plain_sql_pipeline", "plain_sql_tpch", "playback", "small_runs", "snapshots")
+)
+"""The results that ``answers`` needs."""
+
+
 def answers(found: Mapping[str, Result]) -> Iterator[str]:
     """From which size and share of changes a run pays, in one line each, with the measured figures."""
     small, large, many = found["small_runs"].tables
