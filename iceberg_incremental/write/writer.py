@@ -15,14 +15,13 @@ from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
 from ..plan.learned import NOTHING, Outcome
 from ..plan.policy import Strategy
-from ..plan.rebuild_cost import cost_of_rebuild, is_worth_measuring
+from ..plan.rebuild_cost import REPLACE_ALL, cost_of_rebuild, is_worth_measuring
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
 from ..sql import plain_name
 from ..table.commits import added
 from ..table.history import History, Snapshot
 from ..table.types import has_floats
-from .auto.update_plan import REPLACE_ALL
 from .columns.table_columns import Typed, key_columns, require_uncollated, types_of
 from .columns.unique_keys import in_key_order_sql, unique_rows_sql
 from .listed_files import files_at

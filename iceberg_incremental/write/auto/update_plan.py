@@ -8,7 +8,7 @@ from typing import Any
 
 from ...expose.groups import broadcast
 from ...expose.same_key import same_key
-from ...plan.rebuild_cost import MOST_REWRITTEN, Choice
+from ...plan.rebuild_cost import MOST_REWRITTEN, REPLACE_ALL, Choice
 from ...query.plan import IncrementalQuery
 from ...query.rules.changed import Changes
 from ...query.rules.summary import SummaryDelta
@@ -21,8 +21,6 @@ from ...table.types import INTEGERS
 from ..columns.table_columns import Typed
 from ..strategies.changelog import Bound
 from ..strategies.merge import TARGET
-
-REPLACE_ALL = "replace_all"
 
 
 @dataclass(frozen=True)

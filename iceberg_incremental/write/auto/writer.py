@@ -17,6 +17,7 @@ from ...plan.learned import NOTHING, Learned, Outcome, learned
 from ...plan.rebuild_cost import (
     BELOW_LIMIT,
     ONLY_GAINED,
+    REPLACE_ALL,
     Choice,
     Reads,
     choose,
@@ -43,7 +44,6 @@ from ..listed_files import files_at
 from ..strategies.changelog import Bound, all_ends_sql, bounded, bounds_of, files_within, useful
 from ..strategies.merge import TARGET
 from .update_plan import (
-    REPLACE_ALL,
     Affected,
     Continued,
     Summary,

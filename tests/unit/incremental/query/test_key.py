@@ -98,7 +98,7 @@ def test_scans(sql: str, changed: str, scans: dict[str, int]) -> None:
     ("sql", "tables"),
     [
         ("select k, count(distinct x) as n from db.a group by k", "a"),
-        ("select k, count(distinct x) as n, sum(distinct y) as m, max(x) as o from db.a group by k", "aa"),
+        ("select k, count(distinct x) as n, sum(distinct x + 1) as m, max(x) as o from db.a group by k", "aa"),
         (RANKED, "a"),
         ("select y, count(*) as n from (select b.y, a.k from db.a join db.b on a.k = b.k) j group by y", ""),
         (
