@@ -156,8 +156,8 @@ class StagedScans:
 
     def _has_all_fields(self, table: Any, schema: Any) -> bool:
         """Whether a schema has every field that any schema of a table has had."""
-        projected, schemas = self._iceberg("types.TypeUtil").getProjectedIds, items_of(table.schemas().values())
-        ids = projected(schema)
+        projected = self._iceberg("types.TypeUtil").getProjectedIds
+        ids, schemas = projected(schema), items_of(table.operations().current().schemas())
         return all(ids.containsAll(projected(each)) for each in schemas)
 
     def _drop(self, sets: Mapping[str, Any]) -> None:
