@@ -55,7 +55,7 @@ class ModelRun:
 
     ``files``: the number of files read. A file counts each time it is read, but a file with changes counts once.
     ``statements``: the kind of each statement that dbt sent for the model, and its duration in s. ``rows``: the number
-    of rows that Spark's scans returned.
+    of rows read.
     """
 
     whole: float
@@ -65,6 +65,20 @@ class ModelRun:
     statements: tuple[tuple[str, float], ...]
     taken: Taken
     rows: int = 0
+
+
+@dataclass(frozen=True)
+class Round:
+    """The cost of a command in a round: CPU time of all processes and duration in s, and the cost of each model."""
+
+    whole: float
+    wall: float
+    models: dict[str, ModelRun]
+
+    @property
+    def executors(self) -> float:
+        """The CPU time of executors in s."""
+        return sum(each.executors for each in self.models.values())
 
 
 def taken(plan: UpdatePlan, reads: Any) -> Taken:

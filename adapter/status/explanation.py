@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from iceberg_incremental.plan.learned import learned
+from iceberg_incremental.plan.learned import Outcome, learned
 from iceberg_incremental.plan.ranges import Range
 from iceberg_incremental.plan.rebuild_cost import cost_of_scans
 from iceberg_incremental.quantities import counted, rows_text, size_text
@@ -116,15 +116,6 @@ class NextRun:
 
 
 @dataclass(frozen=True)
-class LastCost:
-    """What the last measured run cost. ``way``: as in NextRun. ``estimated``, ``spent``: seconds of executors' CPU."""
-
-    way: str
-    estimated: float
-    spent: float
-
-
-@dataclass(frozen=True)
 class Explanation:
     """How a model is updated incrementally, or could be with ``incremental_strategy='auto'``.
 
@@ -141,7 +132,7 @@ class Explanation:
     update_method: UpdateMethod | None = None
     not_incremental: NotIncremental | None = None
     next_run: NextRun | None = None
-    last_cost: LastCost | None = None
+    last_cost: Outcome | None = None
     error: str | None = None
 
     @property
@@ -181,10 +172,10 @@ def _merged(found: Sequence[SourceRows]) -> list[SourceRows]:
     return [each for each in found if not each.by or each.table not in whole]
 
 
-def last_cost(properties: Mapping[str, str]) -> LastCost | None:
+def last_cost(properties: Mapping[str, str]) -> Outcome | None:
     """The recorded cost of a table's last measured run. ``properties``: those of the table."""
     last = learned(properties).last
-    return None if last is None or last.way not in _WAYS else LastCost(last.way, last.estimated, last.spent)
+    return None if last is None or last.way not in _WAYS else last
 
 
 def update_method_text(kept: IncrementalQuery) -> str:

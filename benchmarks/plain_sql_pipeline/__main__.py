@@ -16,9 +16,10 @@ from pathlib import Path
 from iceberg_incremental.quantities import counted
 
 from .. import results
+from ..auto_models import Round
 from ..meter import open_metered_lake
 from ..results import Table
-from .pipeline import BY_HAND, BY_HAND_MODELS, KEPT, MODELS, REBUILT, WARM_UP_ROUNDS, Pipeline, Round, by_hand_name
+from .pipeline import BY_HAND, BY_HAND_MODELS, KEPT, MODELS, REBUILT, WARM_UP_ROUNDS, Pipeline, by_hand_name
 
 NAME = "plain_sql_pipeline"
 SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME

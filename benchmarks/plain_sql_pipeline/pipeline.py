@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import check
-from ..auto_models import AUTO, TABLE, ModelRun, run
+from ..auto_models import AUTO, TABLE, ModelRun, Round, run
 from ..lake import CATALOG, RAW, Lake, Project
 from ..meter import Meter
 from .data import SOURCES, Data
@@ -49,20 +49,6 @@ BY_HAND_MODELS = {
         "B, `ip_changed_groups`, merge", {"incremental_strategy": "merge", "unique_key": ["event_on", "platform"]}
     ),
 }
-
-
-@dataclass(frozen=True)
-class Round:
-    """The cost of a command in a round: CPU time of all processes and duration in s, and the cost of each model."""
-
-    whole: float
-    wall: float
-    models: dict[str, ModelRun]
-
-    @property
-    def executors(self) -> float:
-        """The CPU time of executors in s."""
-        return sum(each.executors for each in self.models.values())
 
 
 class Pipeline:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import check
+from .. import auto_models, check
 from ..auto_models import AUTO, REBUILD, TABLE, ModelRun, run
 from ..lake import CATALOG, RAW, Lake, Project
 from ..meter import Meter
@@ -33,18 +33,10 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Round:
-    """The cost of a ``dbt run`` after a batch: CPU time of all processes and duration in s, and that of each model."""
+class Round(auto_models.Round):
+    """The cost of a ``dbt run`` after a batch."""
 
     batch: int
-    whole: float
-    wall: float
-    models: dict[str, ModelRun]
-
-    @property
-    def executors(self) -> float:
-        """The CPU time of executors in s."""
-        return sum(each.executors for each in self.models.values())
 
 
 class Pipeline:
@@ -81,7 +73,7 @@ class Pipeline:
     def _round(self, way: str, batch: int) -> Round:
         with self._meter.measuring() as spent:
             models = run(self._projects[way], self._meter)
-        found = Round(batch, spent.whole, spent.wall, models)
+        found = Round(spent.whole, spent.wall, models, batch)
         title = f"{self._size.name}, {self._size.trades:,} trades, batch {batch}, {way}"
         print(f"  {title}: {found.whole:.2f} s of CPU, {found.wall:.2f} s", flush=True)
         for name in models:

@@ -58,7 +58,7 @@ def exists(found: Any) -> bool:
 
 
 def items_of(collection: Any) -> list[Any]:
-    """The items of a Java list. Of a map, Py4J's own ``values()`` is none.
+    """The items of a Java list. Not for the ``values()`` of a map, which Py4J converts to a Python view.
 
     Iterating over the collection itself ends with an exception in the JVM. PySpark then asks the JVM for each of its
     own exceptions whether this is one, which takes 30 ms of CPU.

@@ -121,9 +121,8 @@ class Writer:
         if self._plan.passes_through:
             self._publisher.build_partial(self._run, sql)
             return None
-        state, began = self._run.state, None
-        if state.rebuild is not None:
-            began = self._spark.executor_seconds()
+        state = self._run.state
+        began = None if state.rebuild is None else self._spark.executor_seconds()
 
         def measure(rows: int) -> None:
             if state.rebuild is None or began is None:

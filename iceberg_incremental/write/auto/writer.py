@@ -165,7 +165,7 @@ class AutoWriter:
         except StatementError as error:
             if not is_of_own_sql(error):
                 raise
-            return self._rebuild(query, columns)
+            return self._rebuild(query, columns, self._check)
 
     def _apply(self, plan: UpdatePlan, columns: _Columns) -> Published:
         target = self._plan.target
@@ -182,13 +182,13 @@ class AutoWriter:
         assert plan.affected is not None
         return self._replace_affected(plan.affected, columns, self._measured(plan))
 
-    def _rebuild(self, query: str, columns: _Columns, check: Check | None = None) -> Published:
+    def _rebuild(self, query: str, columns: _Columns, check: Check) -> Published:
         """Replace all rows by those of the query, with one statement and within the same table."""
         self._run.plan = self._plan = replace(self._plan, reads_all=True)
         self._run.state.others, self._run.state.way = False, REPLACE_ALL
         listed = sql_names([column.name for column in columns])
         sql = f"insert overwrite {self._staged} ({listed})\nselect {listed} from (\n{query}\n)"
-        return self._publisher.apply(self._run, sql, _STATIC, None, check or self._check)
+        return self._publisher.apply(self._run, sql, _STATIC, None, check)
 
     def _measured(self, plan: UpdatePlan) -> Check:
         """The function that checks the staged rows, and notes what they have cost for the commit that publishes them.
@@ -197,12 +197,10 @@ class AutoWriter:
         """
 
         def check() -> None:
-            by_rows, began, now = plan.choice.by_rows, plan.began, None
-            if by_rows is not None and began is not None:
-                now = self._spark.executor_seconds()
-            if by_rows is not None and began is not None and now is not None:
-                outcome = Outcome(plan.way, by_rows[plan.choice.rebuilds], now - began)
-                self._run.state.learned = self._learned.after(outcome, rebuilds=plan.choice.rebuilds)
+            by_rows, began, rebuilds = plan.choice.by_rows, plan.began, plan.choice.rebuilds
+            if by_rows and began is not None and (now := self._spark.executor_seconds()) is not None:
+                outcome = Outcome(plan.way, by_rows[rebuilds], now - began)
+                self._run.state.learned = self._learned.after(outcome, rebuilds=rebuilds)
             self._check()
 
         return check
@@ -326,12 +324,13 @@ class AutoWriter:
 
     def _selective(self, kept: IncrementalQuery, types: Mapping[str, str]) -> IncrementalQuery:
         """The query with its cheapest key, which is determined once for a table."""
-        known = next((each for each in (*kept.narrower(), kept) if each.key == self._learned.key), None)
+        learned_before, narrower = self._learned, kept.narrower()
+        known = next((each for each in (*narrower, kept) if each.key == learned_before.key), None)
         if known is not None:
             return known
         found = selective(kept, types, self._plan.name.sql, self._spark)
-        if kept.narrower():
-            self._run.state.learned = replace(self._learned, key=found.key)
+        if narrower:
+            self._run.state.learned = replace(learned_before, key=found.key)
         return found
 
     def _with_rows_per_key(self, reads: Reads, key: tuple[str, ...], found: Summary) -> Learned:

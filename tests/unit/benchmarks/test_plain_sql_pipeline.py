@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.auto_models import KEPT as KEPT_UP
-from benchmarks.auto_models import ModelRun, Taken
+from benchmarks.auto_models import ModelRun, Round, Taken
 from benchmarks.plain_sql_pipeline import pipeline
 from benchmarks.plain_sql_pipeline.__main__ import tables
 from benchmarks.plain_sql_pipeline.data import DAYS, GROWING, SOURCES, Data
-from benchmarks.plain_sql_pipeline.pipeline import BY_HAND, BY_HAND_MODELS, KEPT, MODELS, REBUILT, STAGES, Round
+from benchmarks.plain_sql_pipeline.pipeline import BY_HAND, BY_HAND_MODELS, KEPT, MODELS, REBUILT, STAGES
 
 FOLDER = Path(pipeline.__file__).parent
 

@@ -48,7 +48,7 @@ def ran(whole: float, way: str) -> ModelRun:
 
 
 FOUND = {
-    way: [Round(batch, whole, whole / 2, {name: ran(whole / 49, method) for name in MODELS}) for batch in BATCHES]
+    way: [Round(whole, whole / 2, {name: ran(whole / 49, method) for name in MODELS}, batch) for batch in BATCHES]
     for way, whole, method in ((KEPT, 49.0, REBUILD), (REBUILT, 98.0, WROTE), (NEVER, 24.5, INSERT))
 }
 

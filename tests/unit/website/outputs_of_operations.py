@@ -15,6 +15,7 @@ from iceberg_incremental.explain import wording
 from iceberg_incremental.maintenance.compaction import DataRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, RetainedForReader
 from iceberg_incremental.maintenance.table_plan import TablePlan
+from iceberg_incremental.plan.learned import Outcome
 from iceberg_incremental.plan.rebuild_cost import Reads, choose
 from iceberg_incremental.query.plan import incremental_query
 from iceberg_incremental.query.rules.sources import Restriction
@@ -97,7 +98,7 @@ def explained() -> str:
         is_incremental=True,
         update_method=explanation.UpdateMethod([key], "read rows", reads, operators=[_operators()]),
         next_run=following,
-        last_cost=explanation.LastCost("replace_all", 5.1, 7.9),
+        last_cost=Outcome("replace_all", 5.1, 7.9),
     )
     top = explanation.Explanation(
         "model.shop.top_ten",
