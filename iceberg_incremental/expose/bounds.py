@@ -20,7 +20,6 @@ from .literals import has_literals, typed_literal
 
 _MOST_BOXES = 64
 _MOST_COLUMNS = 6
-_FEW = 2
 
 _BITS = {"int": 32, "long": 64}
 
@@ -54,9 +53,8 @@ def _boxes_sql(columns: Sequence[TableColumn], boxes: Sequence[Box]) -> str | No
         intervals = [box[index] for box in boxes]
         if _is_common(intervals):
             hull = enclosing_interval(intervals)
-            if len(boxes) > _FEW:
-                hull = _rounded(hull, str(column.type))
-            common.append(_interval_sql(sql_name(column.name), str(column.type), hull))
+            rounded = _rounded(hull, str(column.type))
+            common.append(_interval_sql(sql_name(column.name), str(column.type), rounded))
         else:
             separate.append(index)
     rest = dict.fromkeys(tuple(box[index] for index in separate) for box in boxes)

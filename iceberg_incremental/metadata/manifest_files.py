@@ -6,16 +6,20 @@ file of each deletion vector is needed.
 
 from __future__ import annotations
 
-import io
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from ..table.files import Content, DataFile, PartitionField
 
 if TYPE_CHECKING:
+    from pyiceberg.avro.file import AvroFile
+    from pyiceberg.avro.reader import Reader
     from pyiceberg.io import InputFile
+    from pyiceberg.types import StructType
 
 ReadBytes = Callable[[str], bytes]
 """Returns the content of the file at a location."""
@@ -23,6 +27,7 @@ ReadBytes = Callable[[str], bytes]
 DATA, DELETES = 0, 1
 ADDED, _DELETED = 1, 2
 EQUALITY_DELETES = 2
+_SCHEMA = "avro.schema"
 FILE_PATH_ID = 2147483546
 """The reserved field id of ``file_path`` in position delete files."""
 
@@ -149,23 +154,36 @@ def _equal_to_itself(value: Any) -> Any:
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
-class _AvroInput:
-    """A file's content as the input of PyIceberg's Avro reader."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def open(self, seekable: bool = True) -> io.BytesIO:
-        return io.BytesIO(self._content)
-
-
 def rows_of(content: bytes) -> Iterator[dict[str, Any]]:
     """The records of an Avro file as mappings by field name, and by field id within ``partition``."""
+    records, struct = _opened(content)
+    for record in records:
+        yield _mapping(record, struct)
+
+
+def _opened(content: bytes) -> tuple[AvroFile[Any], StructType]:
+    """The records of an Avro file, and their fields."""
+    from pyiceberg.avro.decoder import new_decoder
     from pyiceberg.avro.file import AvroFile
 
-    with AvroFile[Any](cast("InputFile", _AvroInput(content))) as reader:
-        for record in reader:
-            yield _mapping(record, reader.schema.as_struct())
+    file = AvroFile[Any](cast("InputFile", None))
+    file.decoder = new_decoder(content)
+    file.header = file._read_header()
+    file.reader, struct = _reader_of(file.header.meta[_SCHEMA])
+    return file, struct
+
+
+@lru_cache(maxsize=256)
+def _reader_of(schema: str) -> tuple[Reader, StructType]:
+    """The reader of records with an Avro schema, and their fields.
+
+    PyIceberg creates both again for each file, which takes most of the time of reading a small file.
+    """
+    from pyiceberg.avro.resolver import resolve_reader
+    from pyiceberg.utils.schema_conversion import AvroSchemaConversion
+
+    found = AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
+    return resolve_reader(found, found), found.as_struct()
 
 
 def _mapping(record: Any, of: Any, by_id: bool = False) -> dict[Any, Any]:

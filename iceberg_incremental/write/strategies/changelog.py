@@ -23,8 +23,8 @@ from ...table.files import ChangedFiles, DataFile
 from ...table.intervals import Interval, interval_of
 from ..columns.table_columns import Typed
 from ..columns.unique_keys import duplicates_sql, raise_taken_sql
-from .merge import TARGET
-from .replacement import Inserted, Replacement, is_older
+from .merge import SOURCE, TARGET
+from .replacement import Inserted, Replacement, is_older, sequence_sql
 
 IS_KEPT, IS_NEW, RUN = "DBT_INTERNAL_IS_KEPT", "DBT_INTERNAL_IS_NEW", "DBT_INTERNAL_RUN"
 """The columns that the view adds: whether the row is in the table afterwards, whether its key must be new to the table,
@@ -33,7 +33,6 @@ and the run that created the view, so that runs do not share a cache."""
 _KEPT, _ROWS, _DECIDING = "DBT_INTERNAL_KEPT", "DBT_INTERNAL_ROWS", "DBT_INTERNAL_DECIDING"
 _WORTH = 0.25
 """A bound is used if it excludes files with at least this share of the target's rows."""
-_OLD, _NEW = "DBT_INTERNAL_SOURCE", "DBT_INTERNAL_ADDED"
 
 
 @dataclass(frozen=True)
@@ -272,35 +271,30 @@ def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str
     """
     replacement = changes.replacement
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence and summary.kept else None
-    found, conditions = [], []
-    for alias, is_new, count in ((_OLD, False, summary.keys - summary.added), (_NEW, True, summary.added)):
-        if not count and (is_new or summary.added):
-            continue
-        same = same_key(TARGET, alias, replacement.unique_key, replacement.types, nulls=summary.has_nulls)
-        older = is_older(new, alias, since) if summary.kept else "true"
-        if is_new:
-            again = same_key(TARGET, alias, replacement.unique_key, replacement.types, nulls=True)
-            taken = raise_taken_sql(model, replacement.unique_key, alias)
-            same += f" and case when {again} and {older} then {taken} else false end"
-        elif since is not None:
-            same += f" and {older}"
-        elif summary.kept:
-            conditions.append(older)
-        keys = _keys_sql(changes, new, since, is_new if summary.added else None)
-        hint = broadcast(alias, count, replacement.types)
-        found.append(f"exists (select {hint}1 from {keys} as {alias} where {same})")
-    bounds = [bound.sql for bound in summary.bounds if new.can_bound([bound.column])]
-    conditions = [*bounds, *conditions, f"({' or '.join(found)})"]
+    older = is_older(new, SOURCE, since) if summary.kept else "true"
+    same = same_key(TARGET, SOURCE, replacement.unique_key, replacement.types, nulls=summary.has_nulls)
+    conditions = [bound.sql for bound in summary.bounds if new.can_bound([bound.column])]
+    if since is not None:
+        same += f" and {older}"
+    elif summary.kept:
+        conditions.append(older)
+    if summary.added:
+        again = same_key(TARGET, SOURCE, replacement.unique_key, replacement.types, nulls=True)
+        taken = raise_taken_sql(model, replacement.unique_key, SOURCE)
+        same += f" and case when {SOURCE}.{IS_NEW} and {again} and {older} then {taken} else true end"
+    hint = broadcast(SOURCE, summary.keys, replacement.types)
+    keys = _keys_sql(changes, new, since, shows_new=summary.added > 0)
+    conditions.append(f"exists (select {hint}1 from {keys} as {SOURCE} where {same})")
     return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
 
 
-def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, is_new: bool | None) -> str:
-    """The distinct changed keys. ``is_new``: restricts them to keys that must be new to the table, or to the others.
+def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, *, shows_new: bool) -> str:
+    """The distinct changed keys. ``shows_new``: with ``IS_NEW``, whether a key must be new to the table.
 
     ``since``: the name of a column with the sequence number of the commit ``new``.
     """
     listed = sql_names(changes.replacement.unique_key)
     # As an aggregate, the number is not a literal, which would change the generated code for scanning the target.
-    number = "" if since is None else f", max({new.snapshot.sequence_number}) as {since}"
-    having = "" if is_new is None else f" having {'' if is_new else 'not '}every({IS_NEW})"
-    return f"(select {listed}{number} from {changes.view} group by {listed}{having})"
+    number = "" if since is None else f", max({sequence_sql(new.snapshot)}) as {since}"
+    is_new = f", every({IS_NEW}) as {IS_NEW}" if shows_new else ""
+    return f"(select {listed}{number}{is_new} from {changes.view} group by {listed})"

@@ -139,6 +139,15 @@ def is_older(new: Inserted, alias: str, since: str | None) -> str:
     return other if new.files is None else f"({other} or {_is_in_older_file(new)})"
 
 
+def sequence_sql(snapshot: Snapshot) -> str:
+    """The sequence number of a commit, as a decimal that Spark aggregates by hash.
+
+    Spark's generated code contains integers, but refers to decimals. It is therefore the same in the next run, so that
+    a long-lived session has already compiled it.
+    """
+    return f"cast({snapshot.sequence_number} as decimal(18, 0))"
+
+
 def _exists(
     new: Inserted, since: str | None, relation: str, alias: str, condition: str, keys: int, types: Sequence[str]
 ) -> str:
@@ -150,7 +159,7 @@ def _exists(
 
 def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None, exact: ExactScans | None) -> str:
     keys = keys_sql(groups, exact)
-    return f"(select *, {new.snapshot.sequence_number} as {since} from {keys})" if since is not None else keys
+    return f"(select *, {sequence_sql(new.snapshot)} as {since} from {keys})" if since is not None else keys
 
 
 def duplicates_of(new: Inserted, replacement: Replacement) -> str:

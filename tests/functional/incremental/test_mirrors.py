@@ -240,3 +240,30 @@ def test_a_run_causes_no_exceptions_in_the_jvm(shop, monkeypatch):
     monkeypatch.setattr(captured, "convert_exception", lambda error: seen.append(error.getClass()) or convert(error))
     assert shop.run().success
     assert seen == []
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("mirror", {"incremental_strategy": "apply_changes"}),
+        ("upserts", {"incremental_strategy": "merge", "on_source_rewrite": "upserts"}),
+    ],
+)
+def test_a_long_lived_spark_compiles_no_code_for_later_runs(shop, name, config):
+    """Generated code contains integers of the SQL, such as sequence numbers and bounds that differ in each run."""
+    macro = KEYED if name == "mirror" else "{{ ip_changes(source('raw', 'events')) }}"
+    columns = "id, n, _change_type" if name == "mirror" else "id, n"
+    events = shop.source("events", COLUMNS, "tblproperties ('format-version'='3', 'write.update.mode'='merge-on-read')")
+    shop.insert(events, *BASE[:-1], "(1000, 'h', 'x', 'active', 1)")
+    shop.model(name, f"select {columns} from {macro}", unique_key="id", **config)
+    shop.run()
+    compiled = shop.session._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    counts = []
+    for number in range(8, 13):
+        shop.sql(f"update {events} set n = n + 1 where id in (1, 1000)")
+        shop.insert(events, f"({number}, 'x', 'x', 'active', 1)")
+        before = compiled.getCount()
+        assert shop.run().success
+        counts.append(compiled.getCount() - before)
+    assert counts[-2:] == [0, 0], counts
