@@ -36,6 +36,7 @@ from .strategies.replacement import (
     Replacement,
     delete_sql,
     duplicates_of,
+    flaws_sql,
     inserted,
     paths_sql,
     unchanged_groups_sql,
@@ -283,11 +284,13 @@ class Writer:
         return inserted(target, commit, files, lambda: self._reader.live_specs(target, commit.snapshot_id))
 
     def _require_sound(self, new: Inserted, replacement: Replacement) -> None:
-        """Check the inserted rows with one query.
+        """Check the inserted rows with one query, and find the keys to report only if it finds a flaw.
 
         Raises DuplicateKeyError if more than one of them has the same key, and ConfigError for a row of an unchanged
         group, because not all rows of that group were read.
         """
+        if not self._spark.rows(flaws_sql(new, replacement, self._spark.scans)):
+            return
         groups, checks = self._plan.groups, [duplicates_of(new, replacement)]
         if groups is not None and groups.changes:
             checks.append(unchanged_groups_sql(new, groups, self._spark.scans))

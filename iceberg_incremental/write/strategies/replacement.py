@@ -24,7 +24,7 @@ from ...table.layout import LiveSpec, identity_columns
 from ..columns.unique_keys import duplicates_sql, first_keys_sql, shown
 from .merge import SOURCE, TARGET
 
-_CHANGED = "_ip_changed"
+_CHANGED, _IS_CHANGED = "_ip_changed", "_ip_is_changed"
 _LINEAGE = "_last_updated_sequence_number"
 _NO_LINEAGE = f"A new row has no {_LINEAGE}, so it cannot be distinguished from older rows"
 
@@ -160,6 +160,21 @@ def _exists(
 def _changed_keys(new: Inserted, groups: ChangedGroups, since: str | None, exact: ExactScans | None) -> str:
     keys = keys_sql(groups, exact)
     return f"(select *, {sequence_sql(new.snapshot)} as {since} from {keys})" if since is not None else keys
+
+
+def flaws_sql(new: Inserted, replacement: Replacement, exact: ExactScans | None = None) -> str:
+    """The query that returns a row if the rows of ``duplicates_of`` or of ``unchanged_groups_sql`` exist.
+
+    It reads the inserted rows once, and sorts and shows no keys.
+    """
+    groups, rows, flaw = replacement.groups, f"{_together(new)} as {SOURCE}", "count(*) > 1"
+    if groups is not None and groups.changes:
+        hint = broadcast(_CHANGED, groups.records, groups.types)
+        keys = f"(select *, true as {_IS_CHANGED} from {keys_sql(groups, exact)}) as {_CHANGED}"
+        joined = f"{rows} left join {keys} on {same_group(SOURCE, _CHANGED, groups)}"
+        rows = f"(select {hint}{SOURCE}.*, {_IS_CHANGED} from {joined})"
+        flaw += f" or count({_IS_CHANGED}) < count(*)"
+    return f"select 1 from {rows} group by {sql_names(replacement.unique_key)} having {flaw} limit 1"
 
 
 def duplicates_of(new: Inserted, replacement: Replacement) -> str:

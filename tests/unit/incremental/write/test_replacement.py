@@ -20,6 +20,7 @@ from iceberg_incremental.write.strategies.replacement import (
     Replacement,
     delete_sql,
     duplicates_of,
+    flaws_sql,
     inserted,
     unchanged_groups_sql,
 )
@@ -145,6 +146,18 @@ def test_duplicate_keys_are_searched_in_the_inserted_rows():
     sql = duplicates_of(new, Replacement(("id", "day"), ("int", "date")))
     assert "`branch_main` WITH (`start-snapshot-id` = '2', `end-snapshot-id` = '3')" in sql
     assert "where `id` is not null and `day` is not null group by `id`, `day` having count(*) > 1" in sql
+
+
+def test_flaws_are_searched_with_one_read_of_the_inserted_rows():
+    new = Inserted(h.FLIGHTS, COMMIT, FILES, by_sequence=False)
+    assert flaws_sql(new, Replacement(("id", "day"), ("int", "date"))).endswith(
+        "as DBT_INTERNAL_SOURCE group by `id`, `day` having count(*) > 1 limit 1"
+    )
+    groups = groups_of(FILES, keys=("day",), types=("date",))
+    sql = flaws_sql(new, Replacement(("id",), ("int",), groups=groups))
+    assert sql.count("`branch_main` WITH (") == 1
+    assert "left join (select *, true as _ip_is_changed from (select distinct `day` from" in sql
+    assert sql.endswith("group by `id` having count(*) > 1 or count(_ip_is_changed) < count(*) limit 1")
 
 
 def test_unchanged_groups_are_searched_in_the_inserted_rows():
