@@ -20,6 +20,7 @@ from iceberg_incremental.expose.source_states import Source
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.views import View, view_shown
 from iceberg_incremental.plan.configs import ModelConfigs
+from iceberg_incremental.plan.learned import NOTHING
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
@@ -234,6 +235,7 @@ class AutoHooks(Namespace):
             kept = kept.keyed_by([column.name for column in synced["written"]])
         reason = self._reason_to_rebuild(found, kept, types, synced)
         if kept is None or reason is not None:
+            found.run.state.learned = NOTHING  # about other SQL
             yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))
             return
         has_changed = found.run.plan.clock_moved or (

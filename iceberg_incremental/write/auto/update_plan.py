@@ -8,7 +8,8 @@ from typing import Any
 
 from ...expose.groups import broadcast
 from ...expose.same_key import same_key
-from ...plan.rebuild_cost import MOST_REWRITTEN, REPLACE_ALL, Choice
+from ...plan.learned import REPLACE_ALL
+from ...plan.rebuild_cost import MOST_REWRITTEN, Choice
 from ...query.plan import IncrementalQuery
 from ...query.rules.changed import Changes
 from ...query.rules.summary import SummaryDelta
