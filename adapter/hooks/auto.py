@@ -218,7 +218,7 @@ class AutoHooks(Namespace):
         found = self._invocations.opened(node)
         with self.planned(found, self._types(found, node, given), synced) as plan:
             published = self._writer(found, node).apply(plan, query, synced["written"])
-        logger.info(log_line(found.run.plan.model, plan))
+        logger.info(log_line(found.run.plan.model, plan, found.run.state.way))
         return published
 
     @contextmanager

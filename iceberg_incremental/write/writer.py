@@ -127,10 +127,7 @@ class Writer:
         began = None if state.rebuild is None else self._spark.executor_seconds()
 
         def measure(rows: int) -> None:
-            if state.rebuild is None or began is None:
-                return
-            reads = replace(state.rebuild, target_rows=rows)
-            if is_worth_measuring(reads):
+            if state.rebuild is not None and is_worth_measuring(reads := replace(state.rebuild, target_rows=rows)):
                 note_cost(self._run, self._spark, began, REPLACE_ALL, cost_of_rebuild(reads), NOTHING)
 
         return self._publisher.rebuild(self._run, sql, properties, measure)

@@ -100,9 +100,10 @@ _WAYS = {
 }
 
 
-def log_line(model: str, plan: UpdatePlan) -> str:
-    """The log line that states what a run did, and why."""
-    return f"{model}: {_WAYS[plan.way]}, since {plan.choice.reason}"
+def log_line(model: str, plan: UpdatePlan, way: str) -> str:
+    """The log line that states what a run did, and why. ``way``: differs from the plan's if its SQL has failed."""
+    failed = "the SQL for the affected rows fails, for a value or in Spark"
+    return f"{model}: {_WAYS[way]}, since {plan.choice.reason if way == plan.way else failed}"
 
 
 SAMPLED_ROWS = 2_000
