@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from iceberg_incremental.write.auto.writer import AutoWriter
 from .lake import Project
 from .meter import Meter, spent_by
 from .model_run import kind
+from .results import Result, scratch
 
 AUTO = {"materialized": "iceberg_incremental_snapshot", "incremental_strategy": "auto"}
 TABLE = {"materialized": "table"}
@@ -79,6 +81,17 @@ class Round:
     def executors(self) -> float:
         """The CPU time of executors in s."""
         return sum(each.executors for each in self.models.values())
+
+
+def note(result: Result, found: Mapping[str, Sequence[Round]]) -> None:
+    """Add the sums of rounds to a result, and write all measurements to build/<name>/measurements.json."""
+    for name, rounds in found.items():
+        for part in ("whole", "wall", "executors"):
+            result.measured[f"{name}.{part}"] = [getattr(each, part) for each in rounds]
+    raw = {name: [asdict(each) for each in rounds] for name, rounds in found.items()}
+    path = scratch(result.name) / "measurements.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
 
 
 def taken(plan: UpdatePlan, reads: Any) -> Taken:

@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from . import results
 from .lake import CATALOG, RAW, Invocation, Lake, Project
@@ -25,7 +24,7 @@ from .playback import plots
 from .results import Plot, Result, Table
 
 NAME = "maintenance"
-SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
+SCRATCH = results.scratch(NAME)
 KEPT_UP, LEFT_ALONE, NOT_HELD = "with `ip_maintain`", "without", "without held positions"
 WAYS = {"maintained": KEPT_UP, "left_alone": LEFT_ALONE, "not_held": NOT_HELD}
 _DAYS = {"maintained": 60, "left_alone": 30, "not_held": 30}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -75,6 +76,20 @@ class Result:
         """Print the tables."""
         for table in self.tables:
             print("\n" + render(table), flush=True)
+
+
+def scratch(name: str) -> Path:
+    """The folder of a benchmark's temporary files and raw measurements."""
+    return FOLDER.parents[1] / "build" / name
+
+
+def parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """A parser for the options of a benchmark. ``description``: its documentation, whose lines are not wrapped."""
+    return argparse.ArgumentParser(
+        prog=f"python -m benchmarks.{name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def begin(name: str) -> Result:

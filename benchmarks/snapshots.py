@@ -12,7 +12,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from iceberg_incremental.plan.policy import MATERIALIZATION, Strategy
 from iceberg_incremental.quantities import counted
@@ -23,7 +22,7 @@ from .meter import Meter, open_metered_lake
 from .results import Result, Table
 
 NAME = "snapshots"
-SCRATCH = Path(__file__).resolve().parent.parent / "build" / NAME
+SCRATCH = results.scratch(NAME)
 _SOURCE = f"{CATALOG}.{RAW}.customers"
 _SHARE = 0.005
 _WARM_UP = 4

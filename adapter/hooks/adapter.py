@@ -44,6 +44,9 @@ class Adapter(Protocol):
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:  # noqa: D102
         ...
 
+    def create_schema(self, relation: BaseRelation) -> None:
+        """Create the schema of a relation if it does not exist."""
+
     def drop_relation(self, relation: BaseRelation) -> None:  # noqa: D102
         ...
 

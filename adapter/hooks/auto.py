@@ -20,6 +20,7 @@ from iceberg_incremental.expose.source_states import Source
 from iceberg_incremental.metadata.describe import describe
 from iceberg_incremental.metadata.views import View, view_shown
 from iceberg_incremental.plan.configs import ModelConfigs
+from iceberg_incremental.plan.learned import NOTHING
 from iceberg_incremental.plan.policy import OnNotIncremental
 from iceberg_incremental.plan.rebuild_cost import Choice
 from iceberg_incremental.publish.publisher import Published
@@ -217,7 +218,7 @@ class AutoHooks(Namespace):
         found = self._invocations.opened(node)
         with self.planned(found, self._types(found, node, given), synced) as plan:
             published = self._writer(found, node).apply(plan, query, synced["written"])
-        logger.info(log_line(found.run.plan.model, plan))
+        logger.info(log_line(found.run.plan.model, plan, found.run.state.way))
         return published
 
     @contextmanager
@@ -234,6 +235,7 @@ class AutoHooks(Namespace):
             kept = kept.keyed_by([column.name for column in synced["written"]])
         reason = self._reason_to_rebuild(found, kept, types, synced)
         if kept is None or reason is not None:
+            found.run.state.learned = NOTHING  # about other SQL
             yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))
             return
         has_changed = found.run.plan.clock_moved or (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -29,13 +29,18 @@ logger = AdapterLogger("SparkIceberg")
 
 
 def clone_source(
-    spark: Spark, reader: MetadataReader, names: project.ProjectTables, arguments: Mapping[str, Any]
+    spark: Spark,
+    reader: MetadataReader,
+    names: project.ProjectTables,
+    create_schema: Callable[[TableName], object],
+    arguments: Mapping[str, Any],
 ) -> str:
-    """Clone a source's table to a schema, which is created if it does not exist. Returns a report.
+    """Clone a source's table to a schema. Returns a report.
 
-    ``arguments``: ``source``, the name of the table or the end of its name; ``schema``; ``retention``, how long the
-    source keeps the files; ``full_refresh``, whether to replace an existing clone. Raises ConfigError for an invalid
-    argument, and if it would replace a table that is not a clone; and the errors of ``CloneMaker.make``.
+    ``create_schema``: creates the schema of a table if it does not exist. ``arguments``: ``source``, the name of the
+    table or the end of its name; ``schema``; ``retention``, how long the source keeps the files; ``full_refresh``,
+    whether to replace an existing clone. Raises ConfigError for an invalid argument, and if it would replace a table
+    that is not a clone; and the errors of ``CloneMaker.make``.
     """
     schema = arguments.get("schema")
     if not isinstance(schema, str) or not schema:
@@ -46,7 +51,7 @@ def clone_source(
     clone = replace(origin, namespace=schema)
     if clone == origin:
         raise operation_errors.clone_onto_itself(origin)
-    spark.send(f"CREATE NAMESPACE IF NOT EXISTS {sql_name(clone.catalog)}.{sql_name(clone.namespace)}")
+    create_schema(clone)
     replaces = _exists(spark, clone)
     if replaces:
         if not flag(arguments.get("full_refresh"), "full_refresh"):
@@ -97,7 +102,11 @@ class OperationHooks(Namespace):
     def clone_source(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
         """Clone the table of a source: ``clone_source``."""
         spark, reader = self._adapter.spark, self._adapter.metadata_reader()
-        return clone_source(spark, reader, self._tables.named(graph), arguments)
+
+        def create_schema(table: TableName) -> None:
+            self._adapter.create_schema(self._tables.relation(table))
+
+        return clone_source(spark, reader, self._tables.named(graph), create_schema, arguments)
 
     def maintain(self, graph: Mapping[str, Any], arguments: Mapping[str, Any]) -> Report:
         """Maintain the tables of the project's models: ``maintain.maintain``."""

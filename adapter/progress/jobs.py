@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 
+_MOST_WAIT_MS = 1_000
+"""The maximum time to wait for Spark's listeners. By default, Spark waits 10 s."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage of a Spark job. ``status``: for example ``PENDING``, ``ACTIVE`` or ``COMPLETE``."""
@@ -37,11 +41,15 @@ def work_of_group(context: SparkContext, group: str) -> Work | None:
 
 
 def seconds_of_group(context: SparkContext, group: str) -> float | None:
-    """The CPU time in s that executors have spent on the group's jobs so far. None if the driver has ended."""
+    """The CPU time in s that executors have spent on the group's jobs so far.
+
+    None if the driver has ended, or if Spark's listeners, such as the log of its events, are behind.
+    """
     from py4j.protocol import Py4JError
 
     try:
-        context._jsc.sc().listenerBus().waitUntilEmpty()  # the store learns of tasks later than the statement
+        # the store learns of tasks later than the statement
+        context._jsc.sc().listenerBus().waitUntilEmpty(_MOST_WAIT_MS)
         tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
         infos = [info for job in tracker.getJobIdsForGroup(group) if (info := tracker.getJobInfo(job)) is not None]
         stages = {stage for info in infos for stage in info.stageIds}

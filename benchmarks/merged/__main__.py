@@ -13,7 +13,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from .. import results
 from ..meter import open_metered_lake
@@ -23,7 +22,7 @@ from .outcome import Outcome, read
 from .tables import Tables
 from .ways import WAYS
 
-SCRATCH = Path(__file__).resolve().parents[2] / "build" / "merged"
+SCRATCH = results.scratch("merged")
 KEPT = SCRATCH / "outcomes"
 
 
@@ -83,9 +82,7 @@ def _cases(options: argparse.Namespace) -> Iterable[Case]:
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     sizes = Sizes()
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.merged", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser("merged", __doc__)
     parser.add_argument(
         "--again",
         action="store_true",

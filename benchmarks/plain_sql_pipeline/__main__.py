@@ -5,25 +5,20 @@ Writes the raw measurements to build/plain_sql_pipeline/measurements.json. Witho
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
 
 from iceberg_incremental.quantities import counted
 
 from .. import results
-from ..auto_models import Round
+from ..auto_models import Round, note
 from ..meter import open_metered_lake
 from ..results import Table
 from .pipeline import BY_HAND, BY_HAND_MODELS, KEPT, MODELS, REBUILT, WARM_UP_ROUNDS, Pipeline, by_hand_name
 
 NAME = "plain_sql_pipeline"
-SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME
-MEASUREMENTS = SCRATCH / "measurements.json"
+SCRATCH = results.scratch(NAME)
 PIPELINE_AIM, BY_HAND_AIM = 0.20, 1.3
 
 
@@ -93,9 +88,7 @@ def _by_hand_table(found: Mapping[str, Sequence[Round]]) -> Table:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure. Raises ValueError if a table differs from its rebuild."""
     arguments = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(
-        prog=f"python -m benchmarks.{NAME}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(NAME, __doc__)
     parser.add_argument("--rows", type=int, default=20_000_000, help="rows of all sources (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=2, help="days after the warm-up (default: %(default)s)")
     options = parser.parse_args(arguments)
@@ -103,15 +96,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
         pipeline = Pipeline(lake, meter, options.rows)
         found = pipeline.measure(options.rounds)
-    raw = {name: [asdict(each) for each in rounds] for name, rounds in found.items()}
-    MEASUREMENTS.parent.mkdir(parents=True, exist_ok=True)
-    MEASUREMENTS.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+    note(result, found)
     result.tables = tables(found, options.rows, pipeline.first_day)
-    result.measured = {
-        f"{name}.{part}": [getattr(each, part) for each in rounds]
-        for name, rounds in found.items()
-        for part in ("whole", "wall", "executors")
-    }
     if not arguments:
         result.save()
     else:

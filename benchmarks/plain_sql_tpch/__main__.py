@@ -11,7 +11,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from .. import results
 from ..meter import open_metered_lake
@@ -19,7 +18,7 @@ from . import data, summary
 from .measure import WAYS, Measurement, Queries
 
 NAME = "plain_sql_tpch"
-SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME
+SCRATCH = results.scratch(NAME)
 MEASUREMENTS = SCRATCH / "measurements.jsonl"
 
 

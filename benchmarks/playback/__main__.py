@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from .. import results
 from ..results import Plot, Result
@@ -19,7 +18,7 @@ from . import plots, scenarios, summary
 from .outcome import Outcome, read
 from .sizes import Sizes, from_environment
 
-SCRATCH = Path(__file__).resolve().parents[2] / "build" / "playback"
+SCRATCH = results.scratch("playback")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from .. import results
 from ..meter import open_metered_lake
@@ -16,7 +15,7 @@ from .one_model import Size
 from .ways import AUTO, AUTO_FEED, AUTO_GROUPS, GROUPS, MIRROR, UPSERTS, WAYS
 
 NAME = "small_runs"
-SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME
+SCRATCH = results.scratch(NAME)
 _SMALL, _LARGER = Size("small", 20_000, 2, 10), Size("larger", 1_500_000, 32, 4, 0.5)
 _SIZES = (_SMALL, _LARGER)
 _AIMS = {

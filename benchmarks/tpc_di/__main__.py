@@ -7,15 +7,12 @@ build/tpc_di/measurements.json. Without options, also saves the figures.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 
 from .. import results
+from ..auto_models import note
 from ..meter import open_metered_lake
 from ..results import Result
 from . import summary
@@ -23,8 +20,7 @@ from .data import SHARES
 from .pipeline import BUILD, KEPT, NEVER, REBUILT, Pipeline, Round, Size
 
 NAME = "tpc_di"
-SCRATCH = Path(__file__).resolve().parents[2] / "build" / NAME
-MEASUREMENTS = SCRATCH / "measurements.json"
+SCRATCH = results.scratch(NAME)
 SMALL, LARGE = Size("small", 20_000), Size("large", 400_000)
 _AIMS = {SMALL: 0.90, LARGE: 0.40}
 _WARM_UP = 1000
@@ -32,37 +28,25 @@ _WARM_UP = 1000
 
 def measure(sizes: Sequence[Size], warm_up: int, ways: Sequence[str], result: Result) -> None:
     """Measure each size, after a warm-up with few trades. Raises ValueError if a table differs from its rebuild."""
-    raw: dict[str, Mapping[str, Sequence[Round]]] = {}
+    all_rounds: dict[str, Sequence[Round]] = {}
     with open_metered_lake(SCRATCH / str(os.getpid())) as (lake, meter):
         if warm_up:
             # NEVER runs the incremental methods, which `auto` seldom chooses for so few rows
             pipeline = Pipeline(lake, meter, Size("warm_up", warm_up), (KEPT, REBUILT, NEVER))
             pipeline.measure((BUILD, *SHARES), is_compared=False)
         for size in sizes:
-            raw[size.name] = found = Pipeline(lake, meter, size, ways).measure()
+            found = Pipeline(lake, meter, size, ways).measure()
             for table in summary.tables(size, found, _AIMS.get(size)):
                 result.tables.append(table)
                 print(f"\n{results.render(table)}\n", flush=True)
-            _write(raw)
-            for way, rounds in found.items():
-                for part in ("whole", "wall", "executors"):
-                    result.measured[f"{size.name}.{way}.{part}"] = [getattr(each, part) for each in rounds]
-
-
-def _write(raw: Mapping[str, Mapping[str, Sequence[Round]]]) -> None:
-    found = {
-        size: {way: [asdict(each) for each in rounds] for way, rounds in ways.items()} for size, ways in raw.items()
-    }
-    MEASUREMENTS.parent.mkdir(parents=True, exist_ok=True)
-    MEASUREMENTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            all_rounds |= {f"{size.name}.{way}": rounds for way, rounds in found.items()}
+            note(result, all_rounds)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and save the result if both sizes were measured in the usual way."""
     arguments = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(
-        prog=f"python -m benchmarks.{NAME}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(NAME, __doc__)
     sizes = {each.name: each for each in (SMALL, LARGE)}
     parser.add_argument("--only", nargs="+", choices=tuple(sizes), help="measure only these sizes, and save nothing")
     parser.add_argument("--trades", type=int, help="measure this number of trades instead, and save nothing")

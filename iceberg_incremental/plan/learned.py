@@ -8,9 +8,13 @@ factor in the commit that publishes its rows, and the next runs multiply their e
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+REPLACE_ALL = "replace_all"
+"""The way of a run that replaces all rows. The others are in ``UpdatePlan.way``."""
 KEY = "ip.learned"
 """The table property, which contains JSON."""
 
@@ -49,8 +53,9 @@ class Learned:
     key: tuple[str, ...] = ()
     rows_per_key: float = 0.0
 
-    def after(self, outcome: Outcome, *, rebuilds: bool) -> Learned:
-        """What is known after another run. ``rebuilds``: whether it replaced all rows."""
+    def after(self, outcome: Outcome) -> Learned:
+        """What is known after another run."""
+        rebuilds = outcome.way == REPLACE_ALL
         factor = _within(outcome.spent / max(outcome.estimated, 1e-9))
         used, other = (self.rebuilt, self.kept) if rebuilds else (self.kept, self.rebuilt)
         used, other = used ** (1 - _NEW) * factor**_NEW, other**_REMEMBERED
@@ -78,12 +83,20 @@ def learned(properties: Mapping[str, str]) -> Learned:
     try:
         found = json.loads(properties.get(KEY, "{}"))
         way, estimated, spent = found.get("last") or (None, 0, 0)
-        last = None if way is None else Outcome(str(way), float(estimated), float(spent))
-        kept, rebuilt = (_within(float(found.get(each, 1))) for each in ("kept", "rebuilt"))
-        per_key = max(float(found.get("rows_per_key", 0)), 0.0)
+        last = None if way is None else Outcome(str(way), _number(estimated), _number(spent))
+        kept, rebuilt = (_within(_number(found.get(each, 1))) for each in ("kept", "rebuilt"))
+        per_key = max(_number(found.get("rows_per_key", 0)), 0.0)
         return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key)
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return NOTHING
+
+
+def _number(value: Any) -> float:
+    """A number in JSON. Raises ValueError for NaN and infinity, which Python reads although JSON has neither."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(value)
+    return number
 
 
 def _within(factor: float) -> float:

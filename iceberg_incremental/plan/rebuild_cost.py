@@ -41,8 +41,6 @@ class Choice:
     by_rows: tuple[float, float] | None = None
 
 
-REPLACE_ALL = "replace_all"
-"""The way of a run that replaces all rows. The others are in ``UpdatePlan.way``."""
 BELOW_LIMIT = "all changed rows come after the last row that LIMIT returns"
 """The reason to change no row."""
 ONLY_GAINED = Choice(False, "the sources only gained rows, which only add rows to the result")

@@ -8,9 +8,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
-
-from ..errors import StatementError
+from collections.abc import Iterator
 
 _STALE = re.compile(
     r"CommitFailedException|Table metadata refresh is required"
@@ -41,22 +39,6 @@ def may_be_conflict(error: BaseException) -> bool:
 
 def _matches(pattern: re.Pattern[str], error: BaseException) -> bool:
     return pattern.search(f"{type(error).__name__}: {error}") is not None
-
-
-def retry_conflicts(send: Callable[[str], object], statement: str) -> None:
-    """Execute an idempotent statement, and retry it on conflicts with other commits.
-
-    Iceberg retries commits of rows, but not changes of branches and tags, which fail if another commit is concurrent.
-    Raises the statement's other errors, and the conflict of the last attempt.
-    """
-    for is_last in attempts(MOST_OF_METADATA):
-        try:
-            send(statement)
-        except StatementError as error:
-            if is_last or not is_commit_conflict(error):
-                raise
-        else:
-            return
 
 
 def attempts(most: int = MOST_WITH_ROWS) -> Iterator[bool]:

@@ -31,6 +31,7 @@ from ..errors import IncrementalError, StatementError
 from ..explain import metadata_errors, race_errors
 from ..metadata import MetadataReader
 from ..plan.learned import KEY as LEARNED_KEY
+from ..plan.learned import NOTHING
 from ..plan.session_settings import SUMMARY_SETTING
 from ..spark.port import Spark, under
 from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, UPDATE_METHOD_KEY, Checkpoint
@@ -297,7 +298,9 @@ def _properties(run: Run, checkpoint: Checkpoint, head: Snapshot | None) -> Mapp
         if known.get(UPDATE_METHOD_KEY, "") == run.state.update_method
         else {UPDATE_METHOD_KEY: run.state.update_method}
     )
-    learned = {} if run.state.learned is None else {LEARNED_KEY: run.state.learned.to_json()}
+    before = known.get(LEARNED_KEY, NOTHING.to_json())
+    now = before if run.state.learned is None else run.state.learned.to_json()
+    learned = {} if now == before else {LEARNED_KEY: now}
     return {KEY: text, **_logic_property(run.plan.logic, run.plan.target), **update_method, **learned}
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from ..errors import IncrementalError
+from ..errors import IncrementalError, StatementError
 from ..metadata import MetadataReader
 from ..spark.port import Spark
 from ..sql import sql_name, sql_properties, sql_string
 from ..table.history import TableName
-from .commit_conflicts import retry_conflicts
+from .commit_conflicts import MOST_OF_METADATA, attempts, is_commit_conflict
 
 
 class RunCommits(Protocol):
@@ -74,8 +74,19 @@ class SqlRefs:
         self._spark.send(f"ALTER TABLE {table.sql} SET TBLPROPERTIES {sql_properties(properties)}")
 
     def alter(self, statement: str) -> None:
-        """Execute an idempotent statement that changes branches or tags, again on conflicts. Raises StatementError."""
-        retry_conflicts(self._spark.send, statement)
+        """Execute an idempotent statement that changes branches or tags.
+
+        It is retried on conflicts with other commits, which Iceberg retries only for commits of rows. Raises
+        StatementError for other errors, and for the conflict of the last attempt.
+        """
+        for is_last in attempts(MOST_OF_METADATA):
+            try:
+                self._spark.send(statement)
+            except StatementError as error:
+                if is_last or not is_commit_conflict(error):
+                    raise
+            else:
+                return
 
     def has(self, table: TableName, name: str) -> bool:
         """Whether a table has a branch or a tag now. A statement is sent only if nothing else can read the metadata.

@@ -13,9 +13,9 @@ from ..errors import StatementError
 from ..explain import group_errors, model_errors, race_errors, sequence_errors, window_errors, wording
 from ..metadata import FilesAt, MetadataReader
 from ..plan import session_settings
-from ..plan.learned import NOTHING, Outcome
+from ..plan.learned import NOTHING, REPLACE_ALL
 from ..plan.policy import Strategy
-from ..plan.rebuild_cost import REPLACE_ALL, cost_of_rebuild, is_worth_measuring
+from ..plan.rebuild_cost import cost_of_rebuild, is_worth_measuring
 from ..publish.publisher import Check, FollowUp, Published, Publisher
 from ..spark.port import Spark
 from ..sql import plain_name
@@ -28,6 +28,7 @@ from .listed_files import files_at
 from .order.held_changes import HeldChanges, replacement_of
 from .order.ordered import has_null
 from .order.sequence import built_sql
+from .run_cost import note_cost
 from .strategies import changelog
 from .strategies.apply_changes import IS_KEPT_SQL, unordered_sql
 from .strategies.changelog import repeated_sql, useful
@@ -123,15 +124,12 @@ class Writer:
             self._publisher.build_partial(self._run, sql)
             return None
         state = self._run.state
+        state.learned = NOTHING  # CREATE OR REPLACE TABLE keeps the properties of the replaced table
         began = None if state.rebuild is None else self._spark.executor_seconds()
 
         def measure(rows: int) -> None:
-            if state.rebuild is None or began is None:
-                return
-            reads = replace(state.rebuild, target_rows=rows)
-            if is_worth_measuring(reads) and (now := self._spark.executor_seconds()) is not None:
-                outcome = Outcome(REPLACE_ALL, cost_of_rebuild(reads), now - began)
-                state.learned = NOTHING.after(outcome, rebuilds=True)
+            if state.rebuild is not None and is_worth_measuring(reads := replace(state.rebuild, target_rows=rows)):
+                note_cost(self._run, self._spark, began, REPLACE_ALL, cost_of_rebuild(reads), NOTHING)
 
         return self._publisher.rebuild(self._run, sql, properties, measure)
 

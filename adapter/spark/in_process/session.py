@@ -298,9 +298,10 @@ class SessionConnection(OwnSession):
 
     def executor_seconds(self) -> float | None:
         """See OwnSession. The next statements have a new group of jobs, so that each job is counted once."""
-        group, self._group = self._group, f"dbt-{next(_job_groups)}"
-        spent = seconds_of_group(self.session.sparkContext, group)
-        self._spent = None if self._spent is None or spent is None else self._spent + spent
+        if self._spent is not None:  # otherwise, a measurement has failed, and the next one may take as long
+            group, self._group = self._group, f"dbt-{next(_job_groups)}"
+            spent = seconds_of_group(self.session.sparkContext, group)
+            self._spent = None if spent is None else self._spent + spent
         return self._spent
 
     def end(self) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...expose.groups import broadcast
 from ...expose.same_key import same_key
-from ...plan.rebuild_cost import MOST_REWRITTEN, REPLACE_ALL, Choice
+from ...plan.learned import REPLACE_ALL
+from ...plan.rebuild_cost import MOST_REWRITTEN, Choice
 from ...query.plan import IncrementalQuery
 from ...query.rules.changed import Changes
 from ...query.rules.summary import SummaryDelta
@@ -99,9 +100,10 @@ _WAYS = {
 }
 
 
-def log_line(model: str, plan: UpdatePlan) -> str:
-    """The log line that states what a run did, and why."""
-    return f"{model}: {_WAYS[plan.way]}, since {plan.choice.reason}"
+def log_line(model: str, plan: UpdatePlan, way: str) -> str:
+    """The log line that states what a run did, and why. ``way``: differs from the plan's if its SQL has failed."""
+    failed = "the SQL for the affected rows fails, for a value or in Spark"
+    return f"{model}: {_WAYS[way]}, since {plan.choice.reason if way == plan.way else failed}"
 
 
 SAMPLED_ROWS = 2_000

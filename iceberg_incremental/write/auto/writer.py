@@ -13,11 +13,10 @@ from ...expose.groups import broadcast
 from ...expose.same_key import same_key
 from ...expose.source_states import Source
 from ...metadata import MetadataReader
-from ...plan.learned import NOTHING, Learned, Outcome, learned
+from ...plan.learned import NOTHING, REPLACE_ALL, Learned, learned
 from ...plan.rebuild_cost import (
     BELOW_LIMIT,
     ONLY_GAINED,
-    REPLACE_ALL,
     Choice,
     Reads,
     choose,
@@ -41,6 +40,7 @@ from ...table.history import Snapshot, TableName
 from ...table.types import compares_alike
 from ..columns.table_columns import Typed
 from ..listed_files import files_at
+from ..run_cost import note_cost
 from ..strategies.changelog import Bound, all_ends_sql, bounded, bounds_of, files_within, useful
 from ..strategies.merge import TARGET
 from .update_plan import (
@@ -191,16 +191,12 @@ class AutoWriter:
         return self._publisher.apply(self._run, sql, _STATIC, None, check)
 
     def _measured(self, plan: UpdatePlan) -> Check:
-        """The function that checks the staged rows, and notes what they have cost for the commit that publishes them.
-
-        Nothing is noted without an estimate, or if the connection does not tell what was spent.
-        """
+        """The function that checks the staged rows, and notes their cost if it was estimated."""
+        by_rows, known = plan.choice.by_rows, self._learned  # the function is called again if publishing is retried
 
         def check() -> None:
-            by_rows, began, rebuilds = plan.choice.by_rows, plan.began, plan.choice.rebuilds
-            if by_rows and began is not None and (now := self._spark.executor_seconds()) is not None:
-                outcome = Outcome(plan.way, by_rows[rebuilds], now - began)
-                self._run.state.learned = self._learned.after(outcome, rebuilds=rebuilds)
+            if by_rows is not None:
+                note_cost(self._run, self._spark, plan.began, plan.way, by_rows[plan.choice.rebuilds], known)
             self._check()
 
         return check
@@ -210,7 +206,8 @@ class AutoWriter:
         """Find the rows that the sources' changes affect, and choose whether to replace them or all rows.
 
         Spark holds the affected keys until the context ends. Nothing is written. ``columns``: as in ``apply``.
-        ``counts_keys``: whether to count the affected keys even if their number cannot change the choice.
+        ``counts_keys``: for a plan that is not executed. Counts the affected keys even if their number cannot change
+        the choice, and measures no cost.
         """
         with ExitStack() as held:
             yield self._planned(kept, columns, held, count=counts_keys)
@@ -222,7 +219,8 @@ class AutoWriter:
             added = self._added(kept)
             if added is not None:
                 return added
-            measures = self._plan.policy.rebuild_above is None and is_worth_measuring(self._fewest_reads(kept))
+            by_cost = self._plan.policy.rebuild_above is None
+            measures = by_cost and not count and is_worth_measuring(self._fewest_reads(kept))
             began = self._spark.executor_seconds() if measures else None
             found = (
                 self._left_alone(kept, columns, held)

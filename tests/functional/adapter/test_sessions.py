@@ -19,6 +19,7 @@ from dbt.adapters.spark_iceberg.profile.credentials import SparkIcebergCredentia
 from dbt.adapters.spark_iceberg.relations.lookup import RelationLookup
 from dbt.adapters.spark_iceberg.relations.relation import SparkIcebergRelation
 from dbt.adapters.spark_iceberg.spark.connections import open_own_session
+from dbt.adapters.spark_iceberg.spark.in_process import session as in_process
 from dbt.adapters.spark_iceberg.spark.in_process.session import opened_file
 from dbt.adapters.spark_iceberg.spark.own_session import OwnSession
 
@@ -41,6 +42,34 @@ def rows(connection: OwnSession, sql: str) -> list[tuple[Any, ...]]:
     cursor = connection.cursor()
     cursor.execute(sql)
     return [tuple(row) for row in cursor.fetchall()]
+
+
+def test_a_session_counts_only_its_own_work(credentials):
+    barrier = threading.Barrier(2)
+
+    def work(rows_read: int) -> tuple[float, float, float]:
+        connection = open_own_session(credentials)
+        measured: list[float] = []
+        for count in (1, rows_read, 1):
+            barrier.wait(timeout=60)
+            rows(connection, f"select count(distinct md5(string(id))) from range({count})")
+            barrier.wait(timeout=60)
+            measured.append(connection.executor_seconds() or 0.0)
+        connection.close()
+        first, second, third = measured
+        return first, second - first, third - second
+
+    with ThreadPoolExecutor(2) as threads:
+        large, small = threads.map(work, (1_000_000, 1_000))
+    assert large[1] > 0.2 and large[1] > 5 * small[1] > 0
+    assert all(0 < each < large[1] / 2 for found in (large, small) for each in (found[0], found[2]))
+
+
+def test_a_failed_measurement_is_the_last_one(connection, monkeypatch):
+    calls = []
+    monkeypatch.setattr(in_process, "seconds_of_group", lambda *arguments: calls.append(arguments))
+    assert [connection.executor_seconds() for _ in range(3)] == [None] * 3
+    assert len(calls) == 1
 
 
 @pytest.mark.core

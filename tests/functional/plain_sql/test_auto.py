@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental.errors import StatementError
+from iceberg_incremental.write.auto.writer import AutoWriter
+
 from ..incremental.shop import hold_as_a_server
 
 ORDERS = "id int, customer_id int, amount decimal(10, 2), items array<string>, ordered_at timestamp"
@@ -121,3 +124,16 @@ def test_a_server_holds_the_same_rows(auto, monkeypatch):
         auto.shop.run()
         differing = {name: auto.differs(name, sql) for name, sql in kept.items()}
         assert not {name: rows for name, rows in differing.items() if any(rows)}
+
+
+def test_all_rows_are_replaced_if_the_sql_for_the_affected_rows_fails(auto, monkeypatch):
+    def failing(*arguments):
+        raise StatementError("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012")
+
+    auto.model("lines", QUERIES["lines"], rebuild_above=1)
+    auto.shop.run()
+    auto.change("update {orders} set amount = amount + 1 where id = 1")
+    monkeypatch.setattr(AutoWriter, "_replace_affected", failing)
+    found = auto.shop.run()
+    assert "lines: all rows are replaced, since the SQL for the affected rows fails" in found.printed
+    assert auto.differs("lines", QUERIES["lines"]) == [[], []]

@@ -86,7 +86,8 @@ _UPDATED = _captured(
 
 def _way(choice: Choice | None) -> str:
     assert choice is not None
-    return log_line("model.shop.sales", UpdatePlan(choice))
+    plan = UpdatePlan(choice)
+    return log_line("model.shop.sales", plan, plan.way)
 
 
 _REPLACED_ALL = _way(rebuild_at_once(replace(_TUTORIAL, searched=0)))

@@ -1,8 +1,11 @@
+from types import SimpleNamespace
+
 import pytest
 from pyiceberg.exceptions import BadRequestError, CommitFailedException
 
 from iceberg_incremental.errors import StatementError
 from iceberg_incremental.publish import commit_conflicts
+from iceberg_incremental.publish.sql_refs import SqlRefs
 
 STALE = StatementError("CommitFailedException: Table metadata refresh is required")
 
@@ -18,6 +21,10 @@ def failing(times, error):
     return send, sent
 
 
+def altering(send, statement):
+    SqlRefs(SimpleNamespace(send=send), None).alter(statement)
+
+
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch):
     monkeypatch.setattr(commit_conflicts, "_PAUSE", 0)
@@ -25,7 +32,7 @@ def _without_pauses(monkeypatch):
 
 def test_a_statement_that_lost_a_race_is_sent_again():
     send, sent = failing(3, STALE)
-    commit_conflicts.retry_conflicts(send, "a")
+    altering(send, "a")
     assert sent == ["a"] * 4
 
 
@@ -33,7 +40,7 @@ def test_a_statement_that_lost_a_race_is_sent_again():
 def test_errors_that_retries_do_not_fix_are_raised(times, error, attempts):
     send, sent = failing(times, error)
     with pytest.raises(StatementError):
-        commit_conflicts.retry_conflicts(send, "a")
+        altering(send, "a")
     assert len(sent) == attempts
 
 
