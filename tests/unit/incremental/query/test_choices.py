@@ -94,7 +94,7 @@ def test_rows_that_are_joined_with_a_choice_may_need_a_rebuild(name: str, change
 def test_two_choices_with_different_partitions_need_a_rebuild() -> None:
     chosen = "(select y, z, row_number() over (partition by y order by s) as n from db.c)"
     kept = Tables(1).kept(f"select v.k, u.z from {VERSIONS} v join {chosen} u on u.y = v.x and u.n = 1")
-    assert kept.whole is not None and "row_number" in str(kept.whole)
+    assert "may choose another of equal rows" in str(kept.whole)
 
 
 def test_a_choice_does_not_compare_text_with_numbers() -> None:
