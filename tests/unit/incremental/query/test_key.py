@@ -102,6 +102,31 @@ def test_the_columns_of_groups_and_partitions_in_ctes_are_the_key(name: str) -> 
     assert Tables(1).kept(sql).key == key
 
 
+NUMBERED = "select t.k, t.{}, row_number() over (partition by t.k order by {}) as o from {} t"
+
+
+@pytest.mark.parametrize(
+    ("sql", "chooses"),
+    [
+        (GROUPS + NUMBERED.format("n", "t.m, t.s", "g"), False),
+        (GROUPS + NUMBERED.format("n", "t.m", "g"), True),
+        (DECIDED + NUMBERED.format("x", "t.n", "v"), False),
+        (DECIDED.replace("row_number()", "rank()") + NUMBERED.format("x", "t.n", "v"), True),
+        (DECIDED + NUMBERED.format("x", "t.s", "(select * from v where n = 1)"), False),
+        (DECIDED + NUMBERED.format("x", "t.s", "(select * from v where n < 3)"), True),
+        (NUMBERED.format("x", "t.d", "(select k, d, max(x) as x from db.a group by k, d)"), True),
+        (GROUPS + NUMBERED.format("n", "t.x", "(select a.k, a.x, a.s, g.n from db.a left join g on g.k = a.k)"), True),
+        (
+            GROUPS + NUMBERED.format("n", "t.s", "(select a.k, a.s, g.n from db.a left join g using (k, s))"),
+            False,
+        ),
+        (GROUPS + NUMBERED.format("n", "t.j", "(select a.k, g.k as j, g.n from db.a left join g on g.k > a.k)"), True),
+    ],
+)
+def test_columns_that_determine_the_others_decide_an_order(sql: str, *, chooses: bool) -> None:
+    assert Tables(1).kept(sql).chooses is chooses
+
+
 def test_some_columns_of_the_key_can_be_one() -> None:
     query = Tables(1).kept("select a.k, a.x, b.y from db.a join db.b on b.s = a.s")
     narrower = query.by(("k", "y"))
