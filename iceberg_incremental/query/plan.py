@@ -11,13 +11,13 @@ from sqlglot import exp
 
 from ..names import sql_name
 from ..table.history import TableName
-from ..table.types import Trait, traits
 from .algebra import nodes as op
 from .algebra.build import Describe, build
 from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree, without_orders
 from .complete import complete_text
+from .key import is_distinct, key_of, select_of, total_of, unsorted, usable_columns
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
 from .rules.cost import scans
@@ -25,7 +25,6 @@ from .rules.delta import added
 from .rules.first_rows import FirstRows, changed_rows, first_rows, is_comparable
 from .rules.operators import How, Operator, operators
 from .rules.restrict import only, restricted
-from .rules.run import partitions, together
 from .rules.sources import SourceRows, rows_for_keys
 from .rules.steady import Stability
 from .rules.summary import SummaryDelta, summary_delta
@@ -144,6 +143,12 @@ class IncrementalQuery:
             keys += [tuple(names) for names in by_source.values() if 1 < len(names) < len(self.key)]
         return [replace(self, key=key, alone=()) for key in keys]
 
+    def by(self, key: tuple[str, ...]) -> IncrementalQuery | None:
+        """The query with some columns of its key as the key. None if they cannot be one."""
+        if key == self.key:
+            return self
+        return replace(self, key=key, alone=()) if key and {*key} <= {*self.alone} else None
+
     def keyed_by(self, columns: Collection[str]) -> IncrementalQuery:
         """The query with those columns of its key that are among some columns, such as those of the table."""
         known = {name.lower() for name in columns}
@@ -152,7 +157,7 @@ class IncrementalQuery:
 
     def _expressions(self) -> dict[str, exp.Expr]:
         """The expressions of the key columns."""
-        select = _select_of(self.tree.root)
+        select = select_of(self.tree.root)
         assert select is not None
         found = {name.lower(): each for name, each in select.outputs}
         return {name: found[name.lower()] for name in self.key}
@@ -177,11 +182,11 @@ class IncrementalQuery:
         if self.choosing:
             return keys_of_choices(self.tree.root, wanted, changes, self.choosing) or []
         if self.of_rows:
-            select = _select_of(self.tree.root)
+            select = select_of(self.tree.root)
             assert select is not None
             keys = changes.keys_of(select, self._expressions())
             return [] if keys is None else [keys]
-        root = _unsorted(self.tree.root)
+        root = unsorted(self.tree.root)
         if isinstance(root, (op.Distinct, op.SetOperation)):  # their rows depend on the values of changed rows alone
             values = changes.values_of(op.children_of(root), op.names_of(root))  # type: ignore[arg-type] # results
             return [] if values is None else [values]
@@ -264,33 +269,16 @@ class IncrementalQuery:
 
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
-        root, select = self.tree.root, _select_of(self.tree.root)
+        root, select = self.tree.root, select_of(self.tree.root)
         if self.of_rows and select is not None:
             wanted = [(each, name) for name, each in self._expressions().items()]
             kept: op.Result = replace(select, child=only(select.child, wanted, keys, changes.tree))
-            return changes.sql(op.Distinct(kept) if _is_distinct(root) else kept)
+            return changes.sql(op.Distinct(kept) if is_distinct(root) else kept)
         rows = restricted(root, {each: each for each in self.key}, keys, changes.tree)
         alias = "ip_rows"
         listed = tuple((name, column((alias, name))) for name in op.names_of(root))
         pairs = tuple((name, column((alias, name))) for name in self.key)
         return changes.sql(op.Project(op.Keyed(op.Alias(rows, alias), keys, pairs), listed))
-
-
-def _select_of(root: op.Result) -> op.Project | None:
-    """The SELECT of a query. None for a set operation or LIMIT."""
-    while isinstance(root, (op.Sort, op.Distinct)):
-        root = root.child
-    return root if isinstance(root, op.Project) else None
-
-
-def _unsorted(root: op.Result) -> op.Result:
-    while isinstance(root, op.Sort):
-        root = root.child
-    return root
-
-
-def _is_distinct(root: op.Result) -> bool:
-    return isinstance(_unsorted(root), op.Distinct)
 
 
 def incremental_query(
@@ -363,19 +351,19 @@ def _of_parts(
     text = complete_text(sql, columns, catalog)
     parsed_sql = _function_in(text, columns, declared)
     tree = build(parsed_sql, columns, catalog, list(types), describe, declared)
-    if isinstance(root := _unsorted(tree.root), op.Opaque):
+    if isinstance(root := unsorted(tree.root), op.Opaque):
         raise root.because
     reading = _reading(text, tree, catalog)
     tree = without_orders(tree)
     _require_known(tree)
     stability = Stability(tree)
-    key, of_rows = _key(tree, types, stability, unique_key, parsed_sql)
+    key, of_rows = key_of(tree, types, stability, unique_key, parsed_sql)
     if (found := stability.refusal(key)) is not None and key:
         raise found
     alone = tuple(name for name in key if stability.refusal([name]) is None)
     unstable, chooses = stability.columns, stability.chooses
-    summary = None if chooses else summary_delta(tree.root, types, _usable(types, unstable), unstable)
-    total = None if key else _total(tree.root, parsed_sql)
+    summary = None if chooses else summary_delta(tree.root, types, usable_columns(types, unstable), unstable)
+    total = None if key else total_of(tree.root, parsed_sql)
     whole = total if total is not None and total.construct else None
     return IncrementalQuery(
         reading, tree, key, of_rows, tuple(types), alone, chooses, types, summary, stability.choosing, whole
@@ -417,54 +405,3 @@ def _require_comparable(node: op.Node, tree: Tree) -> None:
     for each in listed:
         if not is_of_row(each):
             raise refused("a subquery in GROUP BY or PARTITION BY", each, "compute it in a CTE")
-
-
-def _key(
-    tree: Tree, types: Mapping[str, str], stability: Stability, unique_key: Sequence[str], parsed_sql: exp.Query
-) -> tuple[tuple[str, ...], bool]:
-    """The columns by which rows are replaced, and whether their values can be computed from the rows that are read."""
-    usable = _usable(types, stability.columns)
-    select = _select_of(tree.root)
-    values = {} if select is None else {name: each for name, each in select.outputs if name in usable}
-    kept = None if select is None else together(select, is_distinct=_is_distinct(tree.root))
-    direct = [name for name, each in values.items() if (is_of_row(each) if kept is None else each in kept)]
-    by_name = {name.lower(): name for name in types}
-    wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
-    if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
-        return tuple(wanted), set(wanted) <= set(direct)
-    if (total := _total(tree.root, parsed_sql)) is not None:
-        if total.construct and not isinstance(_unsorted(tree.root), op.Limit):
-            raise total
-        return (), True
-    if kept is not None and direct:
-        return tuple(direct if stability.refusal(direct) is None else stability.covered(direct) or direct), True
-    if kept is None and values:
-        plain = [name for name in direct if isinstance(values[name], exp.Column)]
-        for chosen in (plain or direct, stability.covered(direct)):
-            if chosen and stability.refusal(chosen) is None:
-                return tuple(chosen), True
-    if stability.refusal(usable) is not None and (covered := stability.covered(usable)):
-        return tuple(covered), False
-    return tuple(usable), False
-
-
-def _total(root: op.Result, parsed_sql: exp.Query) -> Refusal | None:
-    """Whether all rows of a query belong together, so that any change can affect all of them, and why.
-
-    The construct is empty for a total, which can be continued.
-    """
-    root = _unsorted(root)
-    if isinstance(root, op.Limit):
-        advice = "for the first rows of each group, use row_number() with PARTITION BY and QUALIFY"
-        return refused("LIMIT", parsed_sql, advice)
-    select = _select_of(root)
-    inner = None if select is None else op.above_groups(select.child)
-    if isinstance(inner, op.Window) and not all(partitions(inner)):
-        return refused("a window without PARTITION BY", inner.functions[0], "partition all windows by columns")
-    is_total = isinstance(inner, op.Group) and not inner.keys
-    return Refusal("") if is_total else None
-
-
-def _usable(types: Mapping[str, str], unstable: Collection[str]) -> list[str]:
-    """The columns that can be part of a key, since they are compared exactly, also by Iceberg's bounds."""
-    return [name for name, of in types.items() if Trait.BOUNDED in traits(of) and name.lower() not in unstable]

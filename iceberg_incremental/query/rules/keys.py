@@ -214,6 +214,53 @@ class _Fewer:
         return groups
 
 
+def meeting(
+    node: op.Rows,
+    leaf: op.Scan | op.Alias,
+    keys: Collection[exp.Expr],
+    columns: Collection[op.Column],
+    subqueries: Mapping[str, op.Subquery],
+) -> tuple[list[op.Scan | op.Alias], list[exp.Expr]] | None:
+    """The relations by way of which a relation of FROM meets those of some keys, and columns that are equal if it does.
+
+    A row of the result that a changed row of ``leaf`` affects has rows of these relations for which all of this holds.
+    ``columns``: those that may be compared. None if no equal columns connect the relations.
+    """
+    items, filters = _flat(node)
+    start = next((each for each in items if each.node is leaf), None)
+    if start is None:
+        return None
+    inner = {alias for each in items if each.kind == "inner" for alias in each.aliases}
+    anywhere = [*filters, *(each for item in items if item.kind == "inner" for each in item.on)]
+    equal = [each for each in anywhere if _read(each, subqueries) <= inner]
+    # WHERE also applies to rows without a partner
+    equal += [each for item in items if item.is_optional or item is start
+              for each in item.on if _read(each, subqueries) & item.aliases]  # fmt: skip
+    equal = [each for each in equal if isinstance(each, exp.EQ) and _is_equality(each)
+             and op.read_columns(each, subqueries) <= {*columns}]  # fmt: skip
+    owners = {alias: each for each in items if each.kind in ("inner", "left") or each is start
+              for alias in each.aliases if isinstance(each.node, (op.Scan, op.Alias))}  # fmt: skip
+    towards = {start: start}
+    waiting = [start]
+    while waiting:
+        item = waiting.pop(0)
+        sides = [_read(each, subqueries) for each in equal]
+        for other in [owners[alias] for each in sides if each & item.aliases for alias in each if alias in owners]:
+            if other not in towards:
+                towards[other] = item
+                waiting.append(other)
+    wanted = {alias for each in keys for alias in _read(each, subqueries)}
+    if not wanted <= inner or not all(owners.get(alias) in towards for alias in wanted):
+        return None
+    found = {start: None} | {owners[alias]: None for alias in sorted(wanted)}
+    for item in found.copy():
+        while (item := towards[item]) not in found:
+            found[item] = None
+    aliases = {alias for each in found for alias in each.aliases}
+    relations = [each.node for each in found if isinstance(each.node, (op.Scan, op.Alias))]
+    return relations, [each for each in equal if _read(each, subqueries) <= aliases]
+
+
 def _flat(node: op.Rows) -> tuple[list[_Item], list[exp.Expr]]:
     """The relations of FROM in order, and the conditions of WHERE."""
     filters: list[exp.Expr] = []

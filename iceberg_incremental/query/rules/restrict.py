@@ -208,7 +208,7 @@ class _Level:
     def __init__(self, node: op.Rows, wanted: Wanted, tree: Tree, converted: Collection[str]) -> None:
         self._tree = tree
         self.held: _Held = {}
-        optional, equal = _optional(node), list(_equalities(node))
+        optional, equal = optional_aliases(node), list(_equalities(node))
         for each, key in wanted:
             if isinstance(each, exp.Column) and each.table != SUBQUERY:
                 first = (each.table, each.name)
@@ -241,7 +241,7 @@ class _Level:
 
     def _within_select(self, node: op.Project) -> Iterator[tuple[Leaf, HeldKeys]]:
         base, _ = below(node.child, ())
-        known, optional = dict(self.held), _optional(base)
+        known, optional = dict(self.held), optional_aliases(base)
         filters: list[exp.Expr] = []
         above = base
         while isinstance(above, op.Filter):
@@ -281,7 +281,7 @@ class _Level:
         before = set(self.held)
         for alias in _aliases(side):
             self._follow(op.conjuncts(node.on), alias, self.held)
-        equal, optional = list(_equalities(side)), _optional(side)
+        equal, optional = list(_equalities(side)), optional_aliases(side)
         for new in [each for each in self.held if each not in before]:
             key, same = self.held[new]
             for other, type_is_same in self._equal_to(new, equal).items() if same else ():
@@ -326,19 +326,19 @@ def _equalities(node: op.Rows) -> Iterator[set[op.Column]]:
             return
 
 
-def _optional(node: op.Rows) -> set[str]:
+def optional_aliases(node: op.Rows) -> set[str]:
     """The aliases of the rows that may be missing, so that a key must not restrict them."""
     match node:
         case op.Join(kind="inner"):
-            return _optional(node.left) | _optional(node.right)
+            return optional_aliases(node.left) | optional_aliases(node.right)
         case op.Join(kind="left" | "semi" | "anti"):
-            return _optional(node.left) | _aliases(node.right)
+            return optional_aliases(node.left) | _aliases(node.right)
         case op.Join(kind="right"):
-            return _aliases(node.left) | _optional(node.right)
+            return _aliases(node.left) | optional_aliases(node.right)
         case op.Join():
             return _aliases(node.left) | _aliases(node.right)
         case op.Filter() | op.Generate() | op.Keyed():
-            return _optional(node.child)
+            return optional_aliases(node.child)
         case _:
             return set()
 

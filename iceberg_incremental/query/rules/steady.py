@@ -22,6 +22,7 @@ from ..text import functions
 from ..text.refusal import Refusal, refused
 from ..text.supported import is_generator, window_of
 from ..text.types import Types, tells_apart
+from .determined import Determined
 from .restrict import below, selects, sources
 
 _BINARY = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is)
@@ -101,6 +102,7 @@ class Stability:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._types = tree.types
+        self._determined = Determined(tree)
         self._columns: dict[op.Column, list[Unstable]] = {}
         self._results: dict[op.Result, list[list[Unstable]]] = {}
         self._deciding: list[Unstable] = []
@@ -361,10 +363,10 @@ class Stability:
             return group.sets is None and all(column((group.alias, f"g{at}")) in e for e in listed for at in keys)
         orders = [(each.args.get("partition_by"), each.args["order"]) for each in windows]
         read = {each for part in parts for each in op.read_columns(part, self._tree.subqueries)}
-        columns = [each for each in read if each[0] != node.alias]
-        return all(each == orders[0] for each in orders) and all(
-            column(each) in names and tells_apart(self._types.columns.get(each)) for names in listed for each in columns
-        )
+        columns = {each for each in read if each[0] != node.alias}
+        given = {(each.table, each.name) for names in listed[:1] for each in names if isinstance(each, exp.Column)}
+        exact = {each for each in given if tells_apart(self._types.columns.get(each))}
+        return all(each == orders[0] for each in orders) and columns <= self._determined.of_rows(node.child, exact)
 
     def _is_exact(self, node: exp.Anonymous) -> bool:
         """Whether the values that a sum adds are exact."""

@@ -119,19 +119,27 @@ least ``500 n`` values.
 def selective(kept: IncrementalQuery, types: Mapping[str, str], table: str, spark: Spark) -> IncrementalQuery:
     """The query with its cheapest narrower key that distinguishes a sample of its table's rows, or the query itself.
 
+    Then without the columns of this key of which the sample shows no need. The first ones are kept.
+
     ``table``: its name in SQL. ``types``: the Spark types of the table's columns, by lower-case name.
     """
     narrower = kept.narrower()
     if not narrower:
         return kept
-    names = list(dict.fromkeys(name for each in narrower for name in each.key))
+    names = list(kept.key)
     rows = spark.rows(f"select {sql_names(names)} from {table} limit {SAMPLED_ROWS}")
-    distinguishing = [each for each in narrower if tells_apart([names.index(name) for name in each.key], rows)]
+
+    def distinguishes(key: Sequence[str]) -> bool:
+        return tells_apart([names.index(name) for name in key], rows)
 
     def cost(each: IncrementalQuery) -> tuple[int, bool]:
         return len(each.key), any(types[name.lower()] not in INTEGERS for name in each.key)
 
-    return min(distinguishing, key=cost, default=kept)
+    found = min((each for each in narrower if distinguishes(each.key)), key=cost, default=kept)
+    for name in reversed(found.key) if distinguishes(found.key) else ():
+        fewer = kept.by(tuple(each for each in found.key if each != name))
+        found = fewer if fewer is not None and distinguishes(fewer.key) else found
+    return found
 
 
 def tells_apart(places: Sequence[int], rows: Sequence[Sequence[Any]]) -> bool:

@@ -322,12 +322,12 @@ class AutoWriter:
 
     def _selective(self, kept: IncrementalQuery, types: Mapping[str, str]) -> IncrementalQuery:
         """The query with its cheapest key, which is determined once for a table."""
-        learned_before, narrower = self._learned, kept.narrower()
-        known = next((each for each in (*narrower, kept) if each.key == learned_before.key), None)
+        learned_before = self._learned
+        known = kept.by(learned_before.key)
         if known is not None:
             return known
         found = selective(kept, types, self._plan.name.sql, self._spark)
-        if narrower:
+        if kept.narrower():
             self._run.state.learned = replace(learned_before, key=found.key)
         return found
 

@@ -23,11 +23,115 @@ KEYS = {
     "with r as (select *, row_number() over (partition by k order by x) as n from db.a) select * from r where n "
         "= 1": ("k",),
     "select k, x from db.a qualify row_number() over (partition by k order by s) = 1": ("k",),
-    "select k, x from db.a qualify row_number() over (partition by k order by x) = 1": ("k", "x"),
+    "select k, x from db.a qualify row_number() over (partition by k order by x) = 1": ("k",),
     "with r as (select *, row_number() over (partition by k order by y) as n from db.b) "
     "select r.k, r.y, c.z from r left join db.c c on r.y = c.y where n = 1": ("k",),
     "select distinct k, first_value(x) over (partition by k order by s) as x from db.a": ("k",),
 }  # fmt: skip
+VERSIONS = "with v as (select *, lead(x) over (partition by k order by x) as n from db.a) "
+GROUPS = "with g as (select k, s, count(*) as n, max(y) as m from db.b group by k, s) "
+LATEST = "with v as (select *, row_number() over (partition by k order by x) as n from db.a) "
+DECIDED = "with v as (select k, x, s, row_number() over (partition by k order by x, s) as n from db.a) "
+KEYS_OF_CTES = {
+    "versions and a dimension": (
+        VERSIONS + "select v.k, v.x, v.n, c.z, c.s from v left join db.c on c.y = v.x", ("k",)
+    ),
+    "versions of some rows": (
+        VERSIONS + ", w as (select * from v where n > 1) select w.s, w.k, c.z from w left join db.c on c.y = w.x",
+        ("k",),
+    ),
+    "versions without their partition": (
+        DECIDED + "select v.x, c.z from v join db.c on c.y = v.x", ("x", "z")
+    ),
+    "an exact window": (
+        "with v as (select *, max(x) over (partition by k, s) as m from db.a) "
+        "select v.s, v.x, v.m, v.k, c.z from v left join db.c on c.y = v.x",
+        ("s", "k"),
+    ),
+    "the latest row of groups": (
+        GROUPS + ", r as (select *, row_number() over (partition by k order by n desc, s) as o from g) "
+        "select r.k, r.s, r.n, c.z from r join db.c on c.y = r.m where r.o = 1",
+        ("k", "z"),
+    ),
+    "groups of latest rows of groups": (
+        GROUPS + ", r as (select *, row_number() over (partition by k order by n desc, s) as o from g) "
+        "select s, count(*) as n from r where o = 1 group by s",
+        ("s",),
+    ),
+    "two windows with different partitions": (
+        GROUPS + ", r as (select k, s, n, row_number() over (partition by k order by s) as o from g), "
+        "q as (select k, s, n, row_number() over (partition by s order by k) as o from g) "
+        "select r.k, r.s, r.o, q.k as j, q.n as i from r left join q on q.k = r.n",
+        ("k",),
+    ),
+    "groups": (GROUPS + "select g.k, g.s, g.n, g.m from g", ("k", "s")),
+    "groups and a dimension": (
+        GROUPS + "select g.n, g.k, c.z, g.s from g left join db.c on c.y = g.k", ("k", "s")
+    ),
+    "groups that are joined by their keys": (
+        GROUPS + "select a.x, g.n, a.s, a.k from db.a left join g on g.k = a.k and g.s = a.s", ("x", "s", "k")
+    ),
+    "groups that are joined by one of their keys": (
+        GROUPS + "select a.x, g.n, a.k from db.a left join g on g.k = a.k", ("x", "n", "k")
+    ),
+    "groups that are joined by text": (
+        GROUPS.replace("by k, s", "by num").replace("k, s", "num") +
+        "select a.k, g.n from db.a join g on g.num = a.k", ("k", "n")
+    ),
+    "groups of groups": (
+        GROUPS + "select t.k, t.s, t.n, t.o from (select k, s, n, max(m) as o from g group by k, s, n) t", ("k", "s")
+    ),
+    "distinct rows": ("with d as (select distinct k, s from db.a) select d.s, d.k, b.y from d left join db.b on "
+        "b.k = d.k", ("s", "k")),
+    "one row of each partition": (
+        LATEST + "select b.y, v.x, b.k from db.b left join v on v.k = b.k and v.n = 1", ("k",)
+    ),
+    "one decided row of each partition": (
+        DECIDED + "select b.y, v.x, b.k from db.b left join v on v.k = b.k and v.n = 1", ("y", "k")
+    ),
+    "equal columns": ("select a.k, b.k as j, a.x from db.a join db.b on b.k = a.k", ("k", "x")),
+    "columns of an optional side": ("select a.k, b.k as j, b.y from db.a left join db.b on b.k = a.k", ("k", "y")),
+    "doubles": ("with g as (select d, max(x) as m from db.a group by d) select a.k, a.d, g.m from db.a join g "
+        "on g.d = a.d", ("k", "m")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEYS_OF_CTES)
+def test_the_columns_of_groups_and_partitions_in_ctes_are_the_key(name: str) -> None:
+    sql, key = KEYS_OF_CTES[name]
+    assert Tables(1).kept(sql).key == key
+
+
+NUMBERED = "select t.k, t.{}, row_number() over (partition by t.k order by {}) as o from {} t"
+
+
+@pytest.mark.parametrize(
+    ("sql", "chooses"),
+    [
+        (GROUPS + NUMBERED.format("n", "t.m, t.s", "g"), False),
+        (GROUPS + NUMBERED.format("n", "t.m", "g"), True),
+        (DECIDED + NUMBERED.format("x", "t.n", "v"), False),
+        (DECIDED.replace("row_number()", "rank()") + NUMBERED.format("x", "t.n", "v"), True),
+        (DECIDED + NUMBERED.format("x", "t.s", "(select * from v where n = 1)"), False),
+        (DECIDED + NUMBERED.format("x", "t.s", "(select * from v where n < 3)"), True),
+        (NUMBERED.format("x", "t.d", "(select k, d, max(x) as x from db.a group by k, d)"), True),
+        (GROUPS + NUMBERED.format("n", "t.x", "(select a.k, a.x, a.s, g.n from db.a left join g on g.k = a.k)"), True),
+        (
+            GROUPS + NUMBERED.format("n", "t.s", "(select a.k, a.s, g.n from db.a left join g using (k, s))"),
+            False,
+        ),
+        (GROUPS + NUMBERED.format("n", "t.j", "(select a.k, g.k as j, g.n from db.a left join g on g.k > a.k)"), True),
+    ],
+)
+def test_columns_that_determine_the_others_decide_an_order(sql: str, *, chooses: bool) -> None:
+    assert Tables(1).kept(sql).chooses is chooses
+
+
+def test_some_columns_of_the_key_can_be_one() -> None:
+    query = Tables(1).kept("select a.k, a.x, b.y from db.a join db.b on b.s = a.s")
+    narrower = query.by(("k", "y"))
+    assert narrower is not None and narrower.key == ("k", "y") and query.by(query.key) is query
+    assert query.by(("k", "z")) is None and query.by(()) is None
 
 
 @pytest.mark.parametrize("sql", KEYS)
