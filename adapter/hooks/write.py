@@ -67,6 +67,10 @@ class WriteHooks(Namespace):
         self._audits = audits
         self._auto = auto
 
+    def create_view(self, relation: BaseRelation, sql: str) -> None:
+        """Create a temporary view of a model's SQL. Raises the errors of Spark."""
+        self._adapter.connections.create_view(str(relation.identifier), sql)
+
     def require_settings(self, node: Node, everywhere: bool = False) -> None:
         """Raise ConfigError if a session setting would change the meaning of this package's SQL.
 

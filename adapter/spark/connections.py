@@ -101,6 +101,18 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         """Whether ``hold`` guarantees that rows are computed only once."""
         return self.own_session() is not None
 
+    def create_view(self, view: str, sql: str) -> None:
+        """Create a temporary view of a SELECT.
+
+        In a session of its own, it is a view of a DataFrame. Spark analyzes a view of SQL again in each statement that
+        reads it.
+        """
+        if self.own_session() is None:
+            self.add_query(f"create or replace temporary view {sql_name(view)} as\n{sql}", auto_begin=False)
+            return
+        _, cursor = self.add_query(sql, auto_begin=False)
+        cursor.frame.createOrReplaceTempView(view)
+
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT. Spark holds its rows until they are released."""
         name = sql_name(view)

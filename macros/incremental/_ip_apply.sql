@@ -2,7 +2,7 @@
     {%- set rows = _ip_new_rows(compiled_code) -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- if adapter.ip.strategies.reads_rows(model) -%}
-        {%- do run_query(create_temporary_view(new_rows, rows["sql"])) -%}
+        {%- do adapter.ip.write.create_view(new_rows, rows["sql"]) -%}
     {%- endif -%}
     {%- do adapter.ip.write.require_settings(model) -%}
     {%- set given = rows["columns"] or adapter.get_columns_in_relation(new_rows) -%}

@@ -6,11 +6,11 @@
 {% macro _ip_changelog_view(compiled_code) -%}
     {%- set changelog = make_temp_relation(this, "__ip_changelog") -%}
     {%- do _run_sql_header() -%}
-    {%- do run_query(create_temporary_view(changelog, compiled_code)) -%}
+    {%- do adapter.ip.write.create_view(changelog, compiled_code) -%}
     {%- set given = adapter.get_columns_in_relation(changelog) -%}
     {%- if adapter.ip.history.lacks_change_type(model, given) -%}
         {%- set events = "select *, 'INSERT' as _change_type from (" ~ compiled_code ~ "\n) as model_subq" -%}
-        {%- do run_query(create_temporary_view(changelog, events)) -%}
+        {%- do adapter.ip.write.create_view(changelog, events) -%}
         {%- set given = adapter.get_columns_in_relation(changelog) -%}
     {%- endif -%}
     {%- set kept = adapter.ip.write.kept_columns(given, model.unique_id) -%}
@@ -19,7 +19,7 @@
         {%- do _note_constraints() -%}
         {%- set columns = adapter.relations.contracts.select_list(model) + ["_change_type"] -%}
         {%- set checked = "select " ~ columns | join(", ") ~ " from (" ~ compiled_code ~ "\n) as model_subq" -%}
-        {%- do run_query(create_temporary_view(changelog, checked)) -%}
+        {%- do adapter.ip.write.create_view(changelog, checked) -%}
         {%- set kept = adapter.ip.write.kept_columns(adapter.get_columns_in_relation(changelog), model.unique_id) -%}
     {%- endif -%}
     {{ return({"relation": changelog, "columns": kept}) }}

@@ -5,17 +5,17 @@
     {%- do adapter.ip.write.require_settings(model) -%}
     {%- set new_rows = make_temp_relation(target_relation, "__ip_changes") -%}
     {%- if adapter.ip.model.is_keyed(model) -%}
-        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
+        {%- do adapter.ip.write.create_view(new_rows, rows) -%}
         {%- set columns = adapter.get_columns_in_relation(new_rows) -%}
         {%- set rows = adapter.ip.write.built_rows(model, new_rows, columns, given["changelog"]) -%}
     {%- elif adapter.ip.model.is_plain(model) -%}
         {%- set rows = adapter.ip.auto.built_rows(model, rows) -%}
     {%- elif adapter.ip.write.may_be_unreadable(model, rows) -%}
-        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
+        {%- do adapter.ip.write.create_view(new_rows, rows) -%}
         {%- do adapter.ip.write.require_readable(model, adapter.get_columns_in_relation(new_rows)) -%}
     {%- elif existing_relation is not none and existing_relation.is_view -%}
         {#- The view is dropped before the build. Spark analyzes the SQL first, so that wrong SQL does not drop it. -#}
-        {%- do run_query(create_temporary_view(new_rows, rows)) -%}
+        {%- do adapter.ip.write.create_view(new_rows, rows) -%}
     {%- endif -%}
     {%- set properties = adapter.ip.model.table_properties(model) -%}
     {%- set rows = adapter.ip.audit.audited_rows(model, rows, properties) -%}
