@@ -15,8 +15,8 @@ from iceberg_incremental.plan.policy import MATERIALIZATION, OnNotIncremental, S
 from iceberg_incremental.query.plan import IncrementalQuery
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
-from iceberg_incremental.table.commits import total
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.row_counts import rows_at
 from iceberg_incremental.write.auto.read_alike import is_read_alike, reads_no_others
 
 from ..hooks.adapter import Adapter
@@ -129,9 +129,10 @@ class ExplainHooks:
     def _rows(self, plain: AutoSql) -> dict[TableName, int]:
         """The numbers of rows of the tables that SQL reads."""
         cuts = self._invocations.current().cuts
-        found = {each.relation: cuts.of(each.relation) for each in plain.mentions}
-        current = {table: None if cut is None else cut.history.current for table, cut in found.items()}
-        return {table: total(snapshot)[1] for table, snapshot in current.items() if snapshot is not None}
+        found = ((each.relation, cuts.of(each.relation)) for each in plain.mentions)
+        return {
+            table: rows_at(cut.history, cut.end).rows for table, cut in found if cut is not None and cut.end is not None
+        }
 
     def _kept(self, plain: AutoSql, node: Node, unique_key: tuple[str, ...]) -> IncrementalQuery:
         """How SQL is updated incrementally. Raises Refusal."""

@@ -18,7 +18,7 @@ from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.checkpoint import UPDATE_METHOD_KEY, UnreadableCheckpoint
 from iceberg_incremental.table.commits import Effect, added, effect, total
 from iceberg_incremental.table.history import History, Snapshot, TableName
-from iceberg_incremental.table.row_counts import rows_gone
+from iceberg_incremental.table.row_counts import rows_at, rows_gone
 from iceberg_incremental.table.shares import Share
 from iceberg_incremental.verify.found import Verified, last_verified
 
@@ -242,7 +242,8 @@ def _table(cuts: Cuts, table: TableName, nodes: Sequence[project.Node]) -> Table
             else lateness_by_commit(cuts, history, [s for s in shown if effect(s) is Effect.APPEND], event_time)
         )
     }
-    files, records, size = (0, 0, 0) if history.current is None else total(history.current)
+    files, _, size = (0, 0, 0) if history.current is None else total(history.current)
+    records = 0 if history.current is None else rows_at(history, history.current).rows
     return TableView(
         table=str(table),
         nodes=names,

@@ -37,6 +37,7 @@ from ...sql import sql_name, sql_names
 from ...table.checkpoint_state import is_as_written
 from ...table.commits import total, written
 from ...table.history import Snapshot, TableName
+from ...table.row_counts import rows_at
 from ...table.types import compares_alike
 from ..columns.table_columns import Typed
 from ..listed_files import files_at
@@ -364,7 +365,7 @@ class AutoWriter:
         """The reads and writes of both alternatives, if finding the affected keys had no cost."""
         target, tables = self._plan.target, kept.reading.tables.values()
         rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
-        written = _rows(None if target is None else target.current)
+        written = 0 if target is None or target.current is None else rows_at(target, target.current).rows
         sorted_rows = sum(times * _rows(self._sources[table].planned.end) for table, times in kept.sorts.items())
         return Reads(written, rows, 0, (0,) * len(rows), sorted_rows, self._learned)
 

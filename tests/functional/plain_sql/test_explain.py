@@ -158,3 +158,18 @@ def test_large_partitions_of_a_window_count_with_all_of_their_rows(auto):  # noq
         assert auto.shop.run().success
         assert auto.differs("places", sql) == [[], []]
     assert ways == ["replace_keys", "replace_all"]
+
+
+@pytest.mark.core
+def test_the_size_of_a_table_does_not_count_deleted_rows(auto):  # noqa: F811
+    shop, sql = auto.shop, "select id, amount from {orders}"
+    auto.change("insert into {orders} select int(id), 1, 1.00, null, null from range(10, 100)")
+    auto.model("amounts", sql, rebuild_above=1)
+    shop.run()
+    auto.change("delete from {orders} where id >= 60")
+    assert shop.run().nodes["amounts"].adapter_response["ip"]
+    auto.change("update {orders} set amount = 5 where id = 10")
+    ((rows,),) = shop.sql(f"select count(*) from {shop.built('amounts')}")
+    summary = dict(shop.sql(f"select summary from {shop.built('amounts')}.snapshots order by committed_at")[-1][0])
+    assert int(summary["total-records"]) > rows
+    assert f"of a table of {rows} rows" in explained(shop)["amounts"]["next_run"]["reason"]
