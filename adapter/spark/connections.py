@@ -107,11 +107,11 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         In a session of its own, it is a view of a DataFrame. Spark analyzes a view of SQL again in each statement that
         reads it.
         """
-        if self.own_session() is None:
-            self.add_query(f"create or replace temporary view {sql_name(view)} as\n{sql}", auto_begin=False)
-            return
-        _, cursor = self.add_query(sql, auto_begin=False)
-        cursor.frame.createOrReplaceTempView(view)
+        is_frame = self.own_session() is not None
+        statement = sql if is_frame else f"create or replace temporary view {sql_name(view)} as\n{sql}"
+        _, cursor = self.add_query(self._add_query_comment(statement), auto_begin=False)
+        if is_frame:
+            cursor.frame.createOrReplaceTempView(view)
 
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT. Spark holds its rows until they are released."""

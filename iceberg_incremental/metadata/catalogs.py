@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,23 +184,49 @@ _SELECT_ALL = (
 )
 
 
+_SQLITE_FILE = re.compile(r"sqlite:///(file:[^?]*\?mode=rw)&uri=true")
+"""The form in which ``catalog_properties.sqlalchemy_uri`` writes the URI of a SQLite file."""
+
+_Rows = Callable[[str, Mapping[str, str]], list[Mapping[str, Any]]]
+"""Executes a query with named parameters."""
+
+
+def _rows_of_file(uri: str, sql: str, parameters: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """The rows of a query in a SQLite file. ``uri``: for SQLite. A replaced file is read again by each query."""
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(sql, parameters)]
+
+
+def _rows_by_engine(uri: str) -> _Rows:
+    """The function that executes queries with SQLAlchemy. ``uri``: for SQLAlchemy."""
+    from sqlalchemy import create_engine, make_url, text
+    from sqlalchemy.pool import NullPool, QueuePool
+
+    url = make_url(uri)
+    # A pooled connection to SQLite would continue to read a database file that was replaced. A new one is cheap.
+    pool = NullPool if url.get_backend_name() == "sqlite" else QueuePool
+    engine = create_engine(url, poolclass=pool, pool_pre_ping=True)
+
+    def rows(sql: str, parameters: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        with engine.connect() as connection:
+            return [dict(row) for row in connection.execute(text(sql), parameters).mappings()]
+
+    return rows
+
+
 class SqlMetadataCatalog:
     """Queries the database directly, because PyIceberg's catalog would create missing tables, and hides views.
 
-    Thread-safe. Each call uses a separate connection from SQLAlchemy's engine.
+    Thread-safe. Each query uses a separate connection. A SQLite file, such as that of the embedded lakehouse, needs no
+    SQLAlchemy, whose import takes a third of a second.
     """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        from sqlalchemy import create_engine, make_url, text
-        from sqlalchemy.pool import NullPool, QueuePool
-
-        url = make_url(properties["uri"])
-        # A pooled connection to SQLite would continue to read a database file that was replaced. A new one is cheap.
-        pool = NullPool if url.get_backend_name() == "sqlite" else QueuePool
+        uri = str(properties["uri"])
+        file = _SQLITE_FILE.fullmatch(uri)
         self._properties = properties
-        self._engine = create_engine(url, poolclass=pool, pool_pre_ping=True)
-        self._select = text(_SELECT)
-        self._select_all = text(_SELECT_ALL)
+        self._rows = _rows_by_engine(uri) if file is None else partial(_rows_of_file, file[1])
 
     def locations(self, tables: Collection[TableName]) -> Mapping[TableName, str]:
         """See MetadataReader.locations. Executes one query per namespace, and raises the errors of the database."""
@@ -206,12 +234,10 @@ class SqlMetadataCatalog:
         for table in tables:
             by_namespace.setdefault((table.catalog, table.namespace), set()).add(table.name)
         found: dict[TableName, str] = {}
-        with self._engine.connect() as connection:
-            for (catalog, namespace), names in by_namespace.items():
-                rows = connection.execute(self._select_all, {"catalog": catalog, "namespace": namespace})
-                found |= {
-                    TableName(catalog, namespace, str(name)): str(location) for name, location in rows if name in names
-                }
+        for (catalog, namespace), names in by_namespace.items():
+            rows = self._rows(_SELECT_ALL, {"catalog": catalog, "namespace": namespace})
+            located = {str(row["table_name"]): str(row["metadata_location"]) for row in rows}
+            found |= {TableName(catalog, namespace, name): located[name] for name in names & located.keys()}
         return found
 
     def document(self, table: TableName) -> Mapping[str, Any] | None:
@@ -231,9 +257,7 @@ class SqlMetadataCatalog:
 
     def _row(self, table: TableName) -> Mapping[str, Any] | None:
         parameters = {"catalog": table.catalog, "namespace": table.namespace, "name": table.name}
-        with self._engine.connect() as connection:
-            row = connection.execute(self._select, parameters).mappings().one_or_none()
-        return None if row is None else dict(row)
+        return next(iter(self._rows(_SELECT, parameters)), None)
 
     def file_properties(self, table: TableName) -> Mapping[str, Any]:
         """See MetadataCatalog.file_properties."""

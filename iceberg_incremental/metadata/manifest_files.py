@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ..table.files import Content, DataFile, PartitionField
 
 if TYPE_CHECKING:
-    from pyiceberg.avro.file import AvroFile
+    from pyiceberg.avro.codecs import AvroCompressionCodec
+    from pyiceberg.avro.codecs.codec import Codec
+    from pyiceberg.avro.file import AvroFile, AvroFileHeader
     from pyiceberg.avro.reader import Reader
     from pyiceberg.io import InputFile
     from pyiceberg.types import StructType
@@ -27,7 +29,7 @@ ReadBytes = Callable[[str], bytes]
 DATA, DELETES = 0, 1
 ADDED, _DELETED = 1, 2
 EQUALITY_DELETES = 2
-_SCHEMA = "avro.schema"
+_SCHEMA, _CODEC = "avro.schema", "avro.codec"
 FILE_PATH_ID = 2147483546
 """The reserved field id of ``file_path`` in position delete files."""
 
@@ -168,9 +170,29 @@ def _opened(content: bytes) -> tuple[AvroFile[Any], StructType]:
 
     file = AvroFile[Any](cast("InputFile", None))
     file.decoder = new_decoder(content)
-    file.header = file._read_header()
-    file.reader, struct = _reader_of(file.header.meta[_SCHEMA])
+    header = file._read_header()
+    file.header = cast("AvroFileHeader", _Header(header.sync, header.meta.get(_CODEC, "null")))
+    file.reader, struct = _reader_of(header.meta[_SCHEMA])
     return file, struct
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What PyIceberg reads from the header of an Avro file for each block.
+
+    For the default codec, its own header imports PyIceberg's tables, which takes longer than starting to read.
+    """
+
+    sync: bytes
+    codec: str
+
+    def compression_codec(self) -> type[Codec] | None:
+        """The codec. None if blocks are not compressed. Raises ValueError if it is unknown."""
+        from pyiceberg.avro.codecs import KNOWN_CODECS
+
+        if self.codec not in KNOWN_CODECS:
+            raise ValueError(f"unknown Avro codec: {self.codec}")
+        return KNOWN_CODECS[cast("AvroCompressionCodec", self.codec)]
 
 
 @lru_cache(maxsize=256)

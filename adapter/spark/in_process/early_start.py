@@ -15,10 +15,8 @@ from iceberg_incremental.jvm.launch import active_context
 from ...profile.credentials import Method, SparkIcebergCredentials
 
 _LATER = (
-    "pyspark.testing.utils",  # py4j's converters read from it whether NumPy is installed, for which it imports pandas
     "...hooks.auto",
     "iceberg_incremental.metadata.pyiceberg_reader",
-    "sqlalchemy",  # PyIceberg's catalog
 )
 # dbt's names of the commands that execute statements after parsing.
 _SENDING = frozenset(

@@ -36,6 +36,7 @@ from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
 from . import catalog_file
+from .numpy_values import convert_only_numpy
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -200,6 +201,7 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
         gateway = open_gateway(settings, output, logger, workload.expected(file))
         from pyspark import SparkConf, SparkContext
 
+        convert_only_numpy()
         conf = SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
         for key in settings_of_sessions(confs, gateway):
             conf._jconf.remove(key)  # type: ignore[union-attr]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from iceberg_incremental.errors import MetadataAccessError, NotIcebergError
+from iceberg_incremental.metadata.catalog_properties import sqlalchemy_uri
 from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
 from iceberg_incremental.metadata.views import View
 from iceberg_incremental.table.history import TableName
@@ -66,6 +70,25 @@ def test_a_table_in_a_catalog_of_either_schema(database: Path, tmp_path: Path, k
 
     assert history is not None
     assert [each.snapshot_id for each in history.ancestors(history.current_snapshot_id)] == [3, 2, 1]
+
+
+def test_a_catalog_file_with_special_characters_is_read_without_sqlalchemy(tmp_path: Path):
+    folder = tmp_path / "a b%20 50% #1? +é"
+    folder.mkdir()
+    database, file = folder / "catalog.db", tmp_path / "metadata.json"
+    file.write_text(metadata(snapshots=3))
+    register(database, str(file), kind="TABLE")
+    uri = sqlalchemy_uri(f"jdbc:sqlite:file:{quote(str(database))}", {})
+    assert reader_of(type="sql", uri=uri).locations([TABLE]) == {TABLE: str(file)}
+    program = f"""
+import sys
+from iceberg_incremental.metadata.pyiceberg_reader import PyIcebergReader
+from iceberg_incremental.table.history import TableName
+reader = PyIcebergReader(lambda name: {{"type": "sql", "uri": {uri!r}}})
+print(len(reader.load(TableName("lake", "ops", "flights")).snapshots), "sqlalchemy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "3 False\n"
 
 
 def test_names_must_match_exactly(database: Path, tmp_path: Path):
