@@ -155,13 +155,14 @@ def answers(found: Mapping[str, Result]) -> Iterator[str]:
     nothing, snapshots = found["nothing_new"].tables[0], found["snapshots"].tables[0]
     append, auto, mirror = "`ip_changes`, append", "plain SQL, auto", f"mirror: {_MIRROR}"
     rebuilt = [float(row[8]) for row in changed.rows if row[2] == "rebuild"]
+    percent = large.title.rpartition(", ")[2].partition(" ")[0]
     yield (
         f"**New rows only: always.** A run costs {_of(small, append, 2)} of a rebuild with 20,000 rows in the table, "
-        f"and {_of(large, append, 2)} with 1,500,000 (1% new)."
+        f"and {_of(large, append, 2)} with 1,500,000 ({percent} new)."
     )
     yield (
         f"**Updates and deletes: from about a million rows.** A mirror costs {_of(small, mirror, 2)} of a rebuild with "
-        f"20,000 rows, and {_of(large, mirror, 2)} with 1,500,000 (1% changed)."
+        f"20,000 rows, and {_of(large, mirror, 2)} with 1,500,000 ({percent} changed)."
     )
     yield (
         "**Up to a few percent of changed rows.** With 4,000,000 rows and changes in all files, a mirror takes "
