@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from datetime import datetime, timezone
 from pathlib import Path
 from traceback import FrameSummary
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError
@@ -36,7 +36,6 @@ from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
 from . import catalog_file
-from .numpy_values import convert_only_numpy
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -211,6 +210,37 @@ def _start(confs: Mapping[str, str], credentials: SparkIcebergCredentials) -> No
     logger.info(
         f"Spark is up after {time.monotonic() - began:.0f} seconds; opening the catalog `{credentials.catalog}`"
     )
+
+
+class OnlyNumpy:
+    """One of PySpark's converters for py4j, for values of NumPy's types alone.
+
+    Py4J calls a converter for each argument of a Java method. Those of PySpark 4.1.4 check whether NumPy is installed
+    by a module that also imports pandas, which takes a third of a second.
+    """
+
+    def __init__(self, converter: Any) -> None:
+        self._converter = converter
+
+    def can_convert(self, value: object) -> bool:
+        """Whether the converter converts a value."""
+        types = type(value).__mro__
+        is_numpy = any(str(each.__module__).partition(".")[0] == "numpy" for each in types)
+        return is_numpy and bool(self._converter.can_convert(value))
+
+    def convert(self, value: object, client: Any) -> Any:
+        """The value for py4j."""
+        return self._converter.convert(value, client)
+
+
+def convert_only_numpy() -> None:
+    """Let PySpark's converters of NumPy values ignore all other values. Calls after the first one have no effect."""
+    from py4j import protocol
+    from pyspark.sql import types
+
+    theirs = (types.NumpyScalarConverter, types.NumpyArrayConverter)
+    known = protocol.INPUT_CONVERTER
+    known[:] = [OnlyNumpy(each) if isinstance(each, theirs) else each for each in known]
 
 
 def settings_of_sessions(settings: Mapping[str, str], gateway: JavaGateway) -> list[str]:

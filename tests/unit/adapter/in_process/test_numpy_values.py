@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from dbt.adapters.spark_iceberg.spark.in_process.numpy_values import OnlyNumpy, convert_only_numpy
+from dbt.adapters.spark_iceberg.spark.in_process.session import OnlyNumpy, convert_only_numpy
 
 PROGRAM = """
 import sys
 from py4j import protocol
-from dbt.adapters.spark_iceberg.spark.in_process.numpy_values import convert_only_numpy
+from dbt.adapters.spark_iceberg.spark.in_process.session import convert_only_numpy
 import pyspark.sql
 convert_only_numpy()
 convert_only_numpy()
