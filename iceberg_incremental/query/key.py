@@ -14,7 +14,6 @@ from ..table.types import Trait, traits
 from .algebra import nodes as op
 from .algebra.flow import level_nodes
 from .algebra.tree import Tree
-from .rules.determined import Determined
 from .rules.restrict import optional_aliases
 from .rules.run import partitions, together
 from .rules.steady import Stability
@@ -39,7 +38,7 @@ def key_of(
         if total.construct and not isinstance(unsorted(tree.root), op.Limit):
             raise total
         return (), True
-    fewest = Determined(tree).fewest
+    fewest = stability.determined.fewest
     if kept is not None and direct:
         chosen = direct if stability.refusal(direct) is None else stability.covered(direct) or direct
         return tuple(fewest(tree.root, chosen)), True

@@ -18,7 +18,7 @@ from ..algebra.nodes import Project, Result, column
 from ..text.supported import is_of_row
 from .keys import meeting
 from .matching import affected_values
-from .restrict import Leaf, below, selects, sources
+from .restrict import Leaf, below, common_keys, selects, sources
 from .run import Run
 
 
@@ -43,9 +43,9 @@ def keys_of_choices(
             of_rows = changes.keys_of(select, {key: each for each, key in values})
             return [] if of_rows is None else [of_rows]
         for leaf, held in leaves:
-            names = {key: name for name, key in held.exact.items()}
             if not changes.is_changed(leaf):
                 continue
+            names = {key: name for name, key in held.exact.items()}
             has_keys = names.keys() == wanted
             of_leaf = (_keys_in(leaf, names, changes, choosing) if has_keys
                        else _keys_met(base, keys, leaf, changes, choosing))  # fmt: skip
@@ -93,15 +93,15 @@ def _possible(node: op.Rows, changes: Run, choosing: Collection[Project]) -> op.
     """All rows that a relation may have, with the columns that do not depend on what is chosen. None if unknown."""
     if not _depends_on_choices(node, changes, choosing):
         return node
-    result: op.Node = node
-    while isinstance(result, (op.Alias, op.Distinct, op.Sort)):
+    result = node.child if isinstance(node, op.Alias) else None
+    while isinstance(result, (op.Distinct, op.Sort)):
         result = result.child
     if not isinstance(node, op.Alias) or not isinstance(result, Project):
         return None
     outputs, rows = dict(result.outputs), result.child
     while isinstance(inner := op.above_groups(rows), (op.Group, op.Window)):
         if isinstance(inner, op.Group):
-            keys: dict[exp.Expr, exp.Expr] = {column((inner.alias, f"g{at}")): inner.keys[at] for at in inner.common}
+            keys = common_keys(inner)
             outputs = {name: keys[each] for name, each in outputs.items() if each in keys}
         rows = inner.child
     conditions: list[exp.Expr] = []

@@ -240,11 +240,11 @@ def meeting(
              and op.read_columns(each, subqueries) <= {*columns}]  # fmt: skip
     owners = {alias: each for each in items if each.kind in ("inner", "left") or each is start
               for alias in each.aliases if isinstance(each.node, (op.Scan, op.Alias))}  # fmt: skip
+    sides = [_read(each, subqueries) for each in equal]
     towards = {start: start}
     waiting = [start]
     while waiting:
         item = waiting.pop(0)
-        sides = [_read(each, subqueries) for each in equal]
         for other in [owners[alias] for each in sides if each & item.aliases for alias in each if alias in owners]:
             if other not in towards:
                 towards[other] = item

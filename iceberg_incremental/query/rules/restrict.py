@@ -103,9 +103,14 @@ def into(node: op.Group | op.Window, wanted: Wanted) -> tuple[op.Rows, Wanted]:
     if isinstance(node, op.Window):
         parts = [each.args.get("partition_by") or [] for each in node.functions]
         return node.child, [(each, key) for each, key in wanted if all(each in part for part in parts)]
-    keys: dict[exp.Expr, exp.Expr] = {column((node.alias, f"g{at}")): node.keys[at] for at in node.common}
+    keys = common_keys(node)
     constants = {node.keys[at] for at in node.common if node.keys[at].find(exp.Column) is None}
     return node.child, [(keys.get(each, each), key) for each, key in wanted if each in keys or each in constants]
+
+
+def common_keys(node: op.Group) -> dict[exp.Expr, exp.Expr]:
+    """The keys that are in all grouping sets, by the columns with their values."""
+    return {column((node.alias, f"g{at}")): node.keys[at] for at in node.common}
 
 
 def _keyed(node: op.Rows, wanted: Wanted, keys: Keys) -> op.Rows:

@@ -97,12 +97,15 @@ class Unstable:
 
 
 class Stability:
-    """Finds the unstable expressions of a query, and checks whether a key covers them. Raises Refusal."""
+    """Finds the unstable expressions of a query, and checks whether a key covers them. Raises Refusal.
+
+    ``determined``: the dependencies between the query's columns.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._types = tree.types
-        self._determined = Determined(tree)
+        self.determined = Determined(tree)
         self._columns: dict[op.Column, list[Unstable]] = {}
         self._results: dict[op.Result, list[list[Unstable]]] = {}
         self._deciding: list[Unstable] = []
@@ -366,7 +369,7 @@ class Stability:
         columns = {each for each in read if each[0] != node.alias}
         given = {(each.table, each.name) for names in listed[:1] for each in names if isinstance(each, exp.Column)}
         exact = {each for each in given if tells_apart(self._types.columns.get(each))}
-        return all(each == orders[0] for each in orders) and columns <= self._determined.of_rows(node.child, exact)
+        return all(each == orders[0] for each in orders) and columns <= self.determined.of_rows(node.child, exact)
 
     def _is_exact(self, node: exp.Anonymous) -> bool:
         """Whether the values that a sum adds are exact."""
