@@ -56,8 +56,8 @@ class ModelRun:
     """The cost of one model's run in s, from its start to its end, and its result.
 
     ``files``: the number of files read. A file counts each time it is read, but a file with changes counts once.
-    ``statements``: the kind of each statement that dbt sent for the model, and its duration in s. ``rows``: the number
-    of rows read.
+    ``rows``: the number of rows read. ``statements``: the kind of each statement that dbt sent for the model, and its
+    duration in s.
     """
 
     whole: float
