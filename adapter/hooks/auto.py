@@ -205,10 +205,21 @@ class AutoHooks(Namespace):
         if not self._is_read_alike(found, kept):
             return rows
         note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
+        rows = self.all_rows(found, kept, rows)
         is_partitioned = bool(node["config"].get("partition_by"))
         if is_partitioned or not kept.key or not self._writer(found).begin_build(kept):
             return rows
         return in_key_order_sql(f"({rows}\n)", kept.key)
+
+    def all_rows(self, found: ModelRun, kept: IncrementalQuery, rows: str) -> str:
+        """The query for all rows, as in ``IncrementalQuery``. ``rows``: that of the model's text, with a contract."""
+        plain = found.plain
+        sql = None if plain is None else kept.all_rows_sql(plain.relation, plain.clock)
+        if plain is None or sql is None:
+            return rows
+        text = plain.pinned(plain.relation)
+        assert text in rows, "rows of incomplete windows would be taken for those of complete ones"
+        return rows.replace(text, sql)
 
     def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:
         """Update a model's table to the result of its SQL, with the checkpoint in the commit that publishes the rows.
@@ -217,7 +228,8 @@ class AutoHooks(Namespace):
         """
         found = self._invocations.opened(node)
         with self.planned(found, self._types(found, node, given), synced) as plan:
-            published = self._writer(found, node).apply(plan, query, synced["written"])
+            rows = query if plan.kept is None else self.all_rows(found, plan.kept, query)
+            published = self._writer(found, node).apply(plan, rows, synced["written"])
         logger.info(log_line(found.run.plan.model, plan, found.run.state.way))
         return published
 
@@ -233,10 +245,14 @@ class AutoHooks(Namespace):
         kept = self._kept(found, types)
         if kept is not None:  # with on_schema_change: ignore, the table may lack new columns
             kept = kept.keyed_by([column.name for column in synced["written"]])
-        reason = self._reason_to_rebuild(found, kept, types, synced)
+        reason: str | None = "its SQL is not updated incrementally"
+        if kept is not None and not self._is_known(found, kept):
+            kept, reason = None, "Spark interprets its SQL differently"
+        if kept is not None:
+            reason = self._reason_to_rebuild(found, kept, types, synced)
         if kept is None or reason is not None:
             found.run.state.learned = NOTHING  # about other SQL
-            yield UpdatePlan(Choice(True, reason or "its SQL is not updated incrementally"))
+            yield UpdatePlan(Choice(True, reason or ""), kept=kept)
             return
         has_changed = found.run.plan.clock_moved or (
             found.plain is not None and any(each.has_changed for each in found.plain.sources.values())
@@ -254,20 +270,17 @@ class AutoHooks(Namespace):
         """
         return None if plan.keys is None else self._writer(found).files_affected(plan.keys)
 
-    def _reason_to_rebuild(
-        self,
-        found: ModelRun,
-        kept: IncrementalQuery | None,
-        types: Mapping[str, str],
-        synced: Mapping[str, Any],
-    ) -> str | None:
-        if kept is None:
-            return None
-        recorded, reading = found.run.plan.recorded_reading, reading_of(found, kept, self._adapter.spark)
+    def _is_known(self, found: ModelRun, kept: IncrementalQuery) -> bool:
+        """Whether Spark interprets the SQL as this package does: as in the last run, or as its plans show."""
+        reading = reading_of(found, kept, self._adapter.spark)
         note_update_method(found, kept, reading)
-        if recorded != reading:
-            if not self._is_read_alike(found, kept):
-                return "Spark interprets its SQL differently"
+        return found.run.plan.recorded_reading == reading or self._is_read_alike(found, kept)
+
+    def _reason_to_rebuild(
+        self, found: ModelRun, kept: IncrementalQuery, types: Mapping[str, str], synced: Mapping[str, Any]
+    ) -> str | None:
+        recorded = found.run.plan.recorded_reading
+        if recorded != found.run.state.reading:
             differs = "its rows were written with another text of its SQL, view, session setting or version"
             return rebuild_reasons.UNKNOWN_TEXT if recorded is None else differs
         if synced["changes"].alters:

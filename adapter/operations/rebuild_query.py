@@ -21,6 +21,7 @@ from iceberg_incremental.sql import statements
 from iceberg_incremental.table.checkpoint import Checkpoint
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.verify.unsteady import unsteady_jinja, unsteady_python, unsteady_sql
+from iceberg_incremental.write.auto.read_alike import is_read_alike
 from iceberg_incremental.write.strategies.apply_changes import kept_rows_sql
 from iceberg_incremental.write.strategies.statement import compared_columns
 from iceberg_incremental.write.writer import Writer
@@ -131,7 +132,10 @@ class RebuildQueries:
         plan = found.run.plan
         key = plan.policy.unique_key
         try:
-            key = self._auto.kept(plain, {each.name: each.dtype for each in columns}, key).key
+            kept = self._auto.kept(plain, {each.name: each.dtype for each in columns}, key)
+            key, all_rows = kept.key, self._auto.all_rows(found, kept, sql)
+            if all_rows != sql and is_read_alike(self._adapter.spark, kept, plain.renamed):
+                sql = all_rows
         except Refusal:  # each run rebuilds the model, and its SQL may be volatile
             _require_steady(model, unsteady_sql(plain.sql))
         return RebuildQuery(sql, columns, key, plan, code)

@@ -1,21 +1,31 @@
-"""The complete text of a query: with orders for LIMIT, and with marks in the places of texts that mean a time."""
+"""A complete query: with orders for LIMIT and for windows, and with marks in the places of texts that mean a time.
+
+Rows that are equal in an incomplete order can be in any order. Of the results that the SQL allows, a complete query has
+always the same one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import TokenType, exp
 
 from ..table.history import TableName
+from .algebra import nodes as op
 from .algebra.build import build
-from .algebra.nodes import all_nodes, expressions_of
+from .algebra.nodes import all_nodes, column, expressions_of
+from .algebra.tree import Tree
+from .rules.determined import Determined
+from .rules.steady import counts_rows
 from .text.clauses import with_complete_orders
 from .text.clock import DAYS, text_mark
 from .text.dialect import PlainSpark, may_be_moment
 from .text.parsing import Columns, parsed, spark_text
 from .text.refusal import Refusal
-from .text.supported import COMPARISONS, require_columns, require_supported
+from .text.supported import COMPARISONS, is_generator, name_of, require_columns, require_supported
 from .text.tokens import edited
+from .text.types import tells_apart
 
 
 def complete_text(sql: str, columns: Mapping[TableName, Columns], catalog: str) -> str:
@@ -76,3 +86,104 @@ def _is_cast(text: exp.Literal, type_of: Callable[[exp.Expr], str | None]) -> bo
         return False
     others = [each for each in above.iter_expressions() if not isinstance(each, exp.Literal)]
     return bool(others) and all((type_of(each) or "").startswith(_TYPES) for each in others)
+
+
+_NUMBERING = ("row_number", "ntile", "lag", "lead")
+"""The functions that depend on the order of rows that are equal in ORDER BY. With a frame of rows, all functions do."""
+
+
+def with_complete_windows(tree: Tree) -> Tree:
+    """The tree with complete orders of windows: by all columns that their SELECT reads. The same one if all are.
+
+    An order stays incomplete if one of the columns cannot be compared exactly. Also if a SELECT has windows of several
+    orders, because equal rows could then have different places in them. The peers of ``rank()`` and of RANGE are equal
+    in the order as it is written.
+    """
+    found = _Completed(tree)
+    inner = {name: replace(each, query=found.of(each.query)) for name, each in tree.subqueries.items()}
+    root = found.of(tree.root)
+    same = root is tree.root and all(each.query is tree.subqueries[name].query for name, each in inner.items())
+    return tree if same else replace(tree, root=root, subqueries=inner)
+
+
+class _Completed:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._determined = Determined(tree)
+        self._known: dict[op.Node, op.Node] = {}
+
+    def of(self, node: op.Result) -> op.Result:
+        """A result with complete orders of windows."""
+        return self._node(node)  # type: ignore[return-value] # a result
+
+    def _node(self, node: op.Node) -> op.Node:
+        if node not in self._known:
+            if isinstance(node, op.Project):
+                rows = self._rows(node.child, [each for _, each in node.outputs])
+                self._known[node] = node if rows is node.child else replace(node, child=rows)
+            else:
+                self._known[node] = op.with_children(node, self._node)
+        return self._known[node]
+
+    def _rows(self, node: op.Rows, above: Sequence[exp.Expr]) -> op.Rows:
+        """Rows of a SELECT. ``above``: the expressions that read them."""
+        match node:
+            case op.Filter():
+                child = self._rows(node.child, [*above, node.condition])
+                return node if child is node.child else replace(node, child=child)
+            case op.Window():
+                child = self._rows(node.child, [*above, *node.functions])
+                found = self._window(node, [*above, *node.functions])
+                return found if child is node.child else replace(found, child=child)
+            case _:
+                return self._node(node)  # type: ignore[return-value] # of rows
+
+    def _window(self, node: op.Window, parts: Sequence[exp.Expr]) -> op.Window:
+        """``parts``: the expressions that read the rows, including the window functions."""
+        numbering = [each for each in node.functions if name_of(each) in _NUMBERING or counts_rows(each)]
+        group = op.above_groups(node.child)
+        one = all(_order(each) == _order(numbering[0]) for each in numbering)
+        if not numbering or any(is_generator(each) for part in parts for each in part.walk()):
+            return node
+        if not (isinstance(group, op.Group) and group.sets is None) and not one:
+            return node
+        new = {id(each): self._completed(each, node.child, parts) for each in numbering}
+        if not all(new.values()) or all(found is each for each, found in zip(numbering, new.values(), strict=True)):
+            return node
+        return replace(node, functions=tuple(new.get(id(each)) or each for each in node.functions))
+
+    def _completed(self, window: exp.Window, rows: op.Rows, parts: Sequence[exp.Expr]) -> exp.Window | None:
+        """A window function with a complete order. None if that is impossible, and the same one if it is complete."""
+        order, columns, types = window.args.get("order"), op.columns_of(rows), self._tree.types
+        if order is None:
+            return None
+        listed = [*(window.args.get("partition_by") or ()), *(each.this for each in order.expressions)]
+        given = {(each.table, each.name) for each in listed if isinstance(each, exp.Column)}
+        given = {each for each in given if tells_apart(types.columns.get(each))}
+        group = op.above_groups(rows)
+        if isinstance(group, op.Group):
+            read = [(group.alias, f"g{at}") for at, key in enumerate(group.keys) if key.find(exp.Column) is not None]
+        else:
+            found = {each for part in parts for each in op.read_columns(part, self._tree.subqueries)}
+            read = [each for each in columns if each in found]
+        added: list[op.Column] = []
+        known = self._determined.of_rows(rows, given)
+        for each in read:
+            if each not in known:
+                if not tells_apart(types.columns.get(each)):
+                    return None
+                added.append(each)
+                known = self._determined.of_rows(rows, {*given, *added})
+        if not added:
+            return window
+        complete = window.copy()
+        complete.args["order"].set("expressions", [*complete.args["order"].expressions, *map(_ordered, added)])
+        return complete
+
+
+def _order(window: exp.Window) -> tuple[object, object]:
+    return window.args.get("partition_by"), window.args.get("order")
+
+
+def _ordered(found: op.Column) -> exp.Ordered:
+    return exp.Ordered(this=column(found), nulls_first=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -13,10 +13,11 @@ from ..names import sql_name
 from ..table.history import TableName
 from .algebra import nodes as op
 from .algebra.build import Describe, build
+from .algebra.frames import with_short_frames
 from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree, without_orders
-from .complete import complete_text
+from .complete import complete_text, with_complete_windows
 from .key import is_distinct, key_of, select_of, total_of, unsorted, usable_columns
 from .rules.changed import Changes
 from .rules.choices import keys_of_choices
@@ -46,7 +47,8 @@ class Reading:
 
     ``qualified``: the tree as SQL, which Spark must interpret like ``text``, and ``names``: those of its columns.
     ``tables``: its base tables, by their names in the tree. ``values``: the values in VALUES of ``text`` and of
-    ``qualified``, as in ``listed_values_sql``. ``catalog``: the default catalog of names in ``text``.
+    ``qualified``, as in ``listed_values_sql``. ``catalog``: the default catalog of names in ``text``. ``complete``: the
+    tree with complete orders of windows as SQL; empty if they are complete in the text.
     """
 
     text: str
@@ -55,6 +57,7 @@ class Reading:
     tables: Mapping[str, TableName]
     values: tuple[str, str]
     catalog: str
+    complete: str = ""
 
     def on(self, relations: Mapping[TableName, str]) -> tuple[str, str]:
         """``text`` and ``qualified`` with other relations in the place of some tables."""
@@ -267,6 +270,17 @@ class IncrementalQuery:
         }
         return self.changes(states, "", clock=clock)
 
+    def all_rows_sql(self, relations: Callable[[TableName], str], clock: ClockStates | None) -> str | None:
+        """The query for all rows, with complete orders of windows, and without long frames. None if it is the text.
+
+        Spark must interpret the text like ``reading.qualified``. ``relations``: returns the relation of a table.
+        """
+        root = with_short_frames(self.tree.root, self.tree.subqueries, self.tree.types)
+        if root is self.tree.root and not self.reading.complete:
+            return None
+        text = Writer(self.tree.subqueries, lambda name, state: relations(self.reading.tables[name])).query(root)
+        return text if clock is None else clock.sql(text)
+
     def rows_sql(self, changes: Changes, keys: Keys) -> str:
         """The query for the rows of the result that have some keys. ``keys``: a view with the key's column names."""
         root, select = self.tree.root, select_of(self.tree.root)
@@ -355,6 +369,9 @@ def _of_parts(
         raise root.because
     reading = _reading(text, tree, catalog)
     tree = without_orders(tree)
+    complete = with_complete_windows(tree)
+    if complete is not tree:
+        reading, tree = replace(reading, complete=_qualified(complete)), complete
     _require_known(tree)
     stability = Stability(tree)
     key, of_rows = key_of(tree, types, stability, unique_key, parsed_sql)
@@ -371,11 +388,15 @@ def _of_parts(
 
 
 def _reading(text: str, tree: Tree, catalog: str) -> Reading:
-    writer = Writer(tree.subqueries, lambda name, state: tree.tables[name].sql)
-    qualified = writer.query(tree.root)
+    qualified = _qualified(tree)
     has_values = "values" in text.lower()
     values = (listed_values_sql(text), listed_values_sql(qualified)) if has_values else ("", "")
     return Reading(text, qualified, op.names_of(tree.root), tree.tables, values, catalog)
+
+
+def _qualified(tree: Tree) -> str:
+    """A tree as SQL."""
+    return Writer(tree.subqueries, lambda name, state: tree.tables[name].sql).query(tree.root)
 
 
 def _require_known(tree: Tree) -> None:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from ...table.clock import DATE, TIME
 from ..algebra import nodes as op
 from ..algebra.flow import level_nodes
+from ..algebra.frames import with_short_frames
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.sql import Writer
 from ..algebra.tree import Tree
@@ -92,7 +93,7 @@ class Run(ABC):
 
     def sql(self, node: op.Result, state: State = State.NEW) -> str:
         """The query of a result, with the time in the places of the marks of the clock."""
-        text = self._writer.query(node, state)
+        text = self._writer.query(with_short_frames(node, self.tree.subqueries, self.types), state)
         return text if self._clock is None else self._clock.sql(text)
 
     def _relation(self, name: str, state: State) -> str:

@@ -344,7 +344,7 @@ class Stability:
             for at, each in by_order.items():
                 window = window_of(each)
                 assert window is not None
-                found[at] = each, each.name.lower() not in functions.ROUNDING or _counts_rows(window)
+                found[at] = each, each.name.lower() not in functions.ROUNDING or counts_rows(window)
         return {at: each for at, each in found.items() if window_of(each[0]) is not None}
 
     def _is_decided(self, node: op.Window, windows: Sequence[exp.Window], block: op.Project) -> bool:
@@ -421,7 +421,7 @@ def _instead_of(node: exp.Expr) -> str:
         return "cast what it adds up to decimal; or compute it in a model of its own"
     if window_of(node) is None:
         return stored
-    return f"add all other columns that its SELECT reads to the window's ORDER BY; or {stored}"
+    return f"cast floating-point columns to decimal, and use one PARTITION BY and ORDER BY in its SELECT; or {stored}"
 
 
 def _reads_order(node: exp.Anonymous) -> bool:
@@ -429,10 +429,10 @@ def _reads_order(node: exp.Anonymous) -> bool:
     name, window = node.name.lower(), window_of(node)
     if name in functions.INEXACT_IN_WINDOWS or name in functions.INEXACT_AGGREGATES:
         return True
-    return window is not None and name in functions.AGGREGATES and _counts_rows(window)
+    return window is not None and name in functions.AGGREGATES and counts_rows(window)
 
 
-def _counts_rows(window: exp.Window) -> bool:
+def counts_rows(window: exp.Window) -> bool:
     """Whether the frame of a window is a number of rows, so that the order of equal rows matters."""
     spec = window.args.get("spec")
     if spec is None or str(spec.args.get("kind") or "").upper() != "ROWS":

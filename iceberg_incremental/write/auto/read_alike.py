@@ -66,7 +66,7 @@ def reading_digest(spark: Spark, kept: IncrementalQuery) -> str:
     """
     settings = sorted(f"{key}={value}" for key, value in value_settings(spark).items())
     minor = ".".join(spark.version.split(".")[:2])
-    parts = [kept.reading.qualified, version("sqlglot"), minor, *settings]
+    parts = [kept.reading.qualified, version("sqlglot"), minor, *settings, *filter(None, [kept.reading.complete])]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

@@ -64,6 +64,7 @@ class UpdatePlan:
     rows do not change. ``continued``: the groups that are updated from the changed rows alone. ``affected``: the keys
     whose rows are replaced; None if they were not counted. ``is_left_alone``: whether no row changes. ``began``: the
     CPU time in s that executors had spent before the affected rows were searched. None if costs are not measured.
+    ``kept``: the query, if Spark interprets it as this package does.
     """
 
     choice: Choice
@@ -72,6 +73,7 @@ class UpdatePlan:
     affected: Affected | None = None
     is_left_alone: bool = False
     began: float | None = None
+    kept: IncrementalQuery | None = None
 
     @property
     def keys(self) -> Summary | None:

@@ -211,7 +211,7 @@ class AutoWriter:
         the choice, and measures no cost.
         """
         with ExitStack() as held:
-            yield self._planned(kept, columns, held, count=counts_keys)
+            yield replace(self._planned(kept, columns, held, count=counts_keys), kept=kept)
 
     def _planned(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
         if self._plan.policy.rebuild_above == 0:

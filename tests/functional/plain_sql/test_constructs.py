@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from .test_explain import explained
 
@@ -226,3 +227,40 @@ def require_equal(shop, tables):
         if found != expected:
             differing[name] = (found - expected, expected - found)
     assert not differing
+
+
+LONG = (
+    "select id, symbol, day, max(price) over (partition by symbol order by day rows between 99 preceding and current "
+    "row) as high, min(price * 2) over (partition by symbol order by day rows between 90 preceding and 5 preceding) "
+    "as low, lag(price) over (partition by symbol order by day) as previous from {}"
+)
+
+
+@pytest.mark.core
+def test_long_frames_are_divided_into_blocks(shop, asked_of_spark):
+    prices = shop.source("prices", "id int, symbol int, day int, price decimal(9, 2)")
+    shop.sql(f"insert into {prices} select id, id % 3, id div 3, pmod(hash(id), 10000) / 100 from range(1000)")
+    sql = LONG.format("{{ source('raw', 'prices') }}")
+    types = {"id": "int", "symbol": "int", "day": "int", "high": "decimal(9,2)", "low": "decimal(11,2)"}
+    columns = [{"name": name, "data_type": type_} for name, type_ in {**types, "previous": "decimal(9,2)"}.items()]
+    shop.write("models/agreed.yml", yaml.safe_dump({"models": [{"name": "agreed", "columns": columns}]}))
+    for statement, where in (
+        ("", ""),
+        (f"insert into {prices} values (5000, 1, 400, 99.99), (5001, 2, 401, 0.01), (5002, 9, 1, null)", ""),
+        (f"update {prices} set price = null where id in (400, 401)", ""),
+        (f"delete from {prices} where day between 100 and 110 and symbol = 0", ""),
+        (f"update {prices} set price = 7 where id = 3", " where id > 1"),  # another text of the SQL
+    ):
+        for name, above in (("kept", 1), ("rebuilt", 0)):
+            shop.model(name, sql + where, incremental_strategy="auto", rebuild_above=above)
+        shop.model("agreed", sql + where, incremental_strategy="auto", contract={"enforced": True})
+        if statement:
+            shop.sql(statement)
+        asked_of_spark.clear()
+        assert shop.run().success
+        written = [each for each in asked_of_spark if " DIV 100" in each and " DIV 86" in each]
+        assert len(written) == 3, asked_of_spark
+        expected = shop.rows(f"({LONG.format(prices)}{where})")
+        for name in ("kept", "rebuilt", "agreed"):
+            assert shop.rows(shop.built(name)) == expected, name
+    assert {each["result"] for each in shop.verified().values()} == {"equal"}

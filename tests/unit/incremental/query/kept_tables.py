@@ -183,8 +183,15 @@ class Tables:
         sql = with_marks(sql)
         found = mentions(sql, "lake")
         text = replaced(sql, found, [f"(select * from {each.relation.name}_{state})" for each in found])
-        clock = self.clock if state == "new" or self.clock.old is None else ClockStates(self.clock.old)
-        return clock.sql(text)
+        return self._clock_of(state).sql(text)
+
+    def all_rows(self, query: IncrementalQuery, state: str = "new") -> str:
+        """Return the query for all rows in the given state, as builds execute it."""
+        sql = query.all_rows_sql(lambda table: f"(select * from {table.name}_{state})", self._clock_of(state))
+        return self.on(query.reading.text, state) if sql is None else sql
+
+    def _clock_of(self, state: str) -> ClockStates:
+        return self.clock if state == "new" or self.clock.old is None else ClockStates(self.clock.old)
 
     def statement(self, sql: str) -> str:
         """Translate a statement from Spark's SQL to DuckDB's."""
@@ -206,10 +213,9 @@ class Tables:
 
     def update_method(self, query: IncrementalQuery) -> Counter[Row]:
         """The old result, in which the rows of the affected keys are replaced."""
-        text = query.reading.text
         if not query.finds_keys(self.changed, self.clock):
-            return self.fetch(self.on(text, "new"))
-        kept, rows = self.replacement(query, f"({self.on(text, 'old')})")
+            return self.fetch(self.all_rows(query))
+        kept, rows = self.replacement(query, f"({self.all_rows(query, 'old')})")
         return self.fetch(kept) + self.fetch(rows)
 
     def replacement(self, query: IncrementalQuery, table: str) -> tuple[str, str]:
@@ -230,7 +236,7 @@ def require_exact(sql: str, seed: int, rounds: int) -> None:
     narrower = query.narrower()
     for number in range(rounds):
         tables.change()
-        expected = tables.fetch(tables.on(query.reading.text, "new"))
+        expected = tables.fetch(tables.all_rows(query))
         for each in (query, *(narrower if number == 0 else ())):
             assert tables.update_method(each) == expected, f"round {number}, by {each.key}: {sql}"
 

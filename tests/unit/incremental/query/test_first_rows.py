@@ -27,11 +27,9 @@ def test_rows_are_left_alone_only_if_they_are_the_same(name: str) -> None:
     assert query.whole is not None and query.whole.construct == "LIMIT"
     for _ in range(ROUNDS):
         tables.change()
-        old, new = (tables.fetch(tables.on(query.reading.text, state)) for state in ("old", "new"))
+        old, new = (tables.fetch(tables.all_rows(query, state)) for state in ("old", "new"))
         changes = query.changes(tables.states, "ip", clock=tables.clock)
-        tables.db.execute(
-            f"create or replace view ip_built as {tables.statement(tables.on(query.reading.text, 'old'))}"
-        )
+        tables.db.execute(f"create or replace view ip_built as {tables.statement(tables.all_rows(query, 'old'))}")
         found = query.first_rows(changes, "ip_built", query.column_types)
         assert found is not None
         for view in found.views:

@@ -98,8 +98,7 @@ def _rounded(value: Any) -> Any:
 
 def require_exact(tables: GivenTables, query: IncrementalQuery) -> bool | None:
     """Whether changes alter the result, which must equal the rebuild in any way. None if they do not concern it."""
-    text = query.reading.text
-    old, new = (tables.fetch(tables.on(text, state)) for state in ("old", "new"))
+    old, new = (tables.fetch(tables.all_rows(query, state)) for state in ("old", "new"))
     changed = [table for table in query.reading.tables.values() if table in tables.changed]
     for each in (query, *query.narrower()[:2]) if changed else ():
         assert tables.update_method(each) == new, f"by {each.key}"
@@ -108,7 +107,10 @@ def require_exact(tables: GivenTables, query: IncrementalQuery) -> bool | None:
     assert added is None or old + tables.fetch(f"select * from {added}") == new
     groups = continued(tables, query) if query.summary else None
     assert groups is None or groups == new
-    if changed and (found := query.first_rows(changes, f"({tables.on(text, 'old')})", query.column_types)) is not None:
+    if (
+        changed
+        and (found := query.first_rows(changes, f"({tables.all_rows(query, 'old')})", query.column_types)) is not None
+    ):
         for view in found.views:
             tables.db.execute(f"create or replace table {view.name} as {tables.statement(view.sql)}")
         assert old == new or tables.fetch(found.sql) != Counter([(False,)])
@@ -135,7 +137,7 @@ def test_exact(names: list[str], values: Path, record_property: Callable[[str, o
     given = GivenRows(SEED, values, plain, ROWS)
     tables = GivenTables(given)
     kept = {name: tables.kept(on(sql, "db.{}")) for name, sql in plain.items()}
-    count = {name: sum(tables.fetch(tables.on(query.reading.text, "new")).values()) for name, query in kept.items()}
+    count = {name: sum(tables.fetch(tables.all_rows(query)).values()) for name, query in kept.items()}
     wrong, changed = [], Counter[str]()
     for number in range(ROUNDS):
         given.change(given.rng.choice([*given.rows]) if number % 3 == 1 else None)

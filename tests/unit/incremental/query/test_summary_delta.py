@@ -88,14 +88,14 @@ class Signed(Tables):
 
 def continued(tables: Tables, query) -> Counter[Row] | None:
     """The updated old result. None if nothing has changed, if a group is in doubt, or if the changes are unknown."""
-    summary, text = query.summary, query.reading.text
+    summary = query.summary
     changes = query.changes(tables.states, "ip", clock=tables.clock)
     if not changes.is_changed(query.tree.root):
         return None
     delta = summary.delta_sql(changes)
     if delta is None:
         return None
-    old = f"({tables.on(text, 'old')})"
+    old = f"({tables.all_rows(query, 'old')})"
     doubtful = summary.doubtful_sql(old, f"({delta})")
     if doubtful is not None and tables.fetch(doubtful):
         return None

@@ -38,7 +38,7 @@ WHOLE = {
     "select t.k from db.a join (db.b join db.c on b.y = c.y) as t on a.k = t.k": "a join in parentheses with an alias",
     "select k, (select first(y) from db.b) as y from db.a": "first() in a subquery",
     "select n, count(*) as m from (select k, first(x) as n from db.a group by k) t group by n": "first(), which may ch",
-    "select s, count(*) as n from (select k, s, row_number() over (partition by k order by x) as r from db.a) t "
+    "select s, count(*) as n from (select k, s, d, row_number() over (partition by k order by x) as r from db.a) t "
     "where r = 1 group by s": "row_number(), which may choose",
     "select k, x from db.a where d > (select avg(d) from db.a)": "avg() of floating-point numbers",
     "select k from db.a where k in (select k from db.a group by k having sum(d) > 1)": "sum() of floating-point",
@@ -63,7 +63,7 @@ WHOLE = {
     "db.a group by k) u group by t": "percentile_cont(), which may return another of equal values",
     "select e, n, count(*) as m from (select k, explode(array(x, k)) as e, row_number() over (partition by k order "
     "by x) as n from db.a) t group by e, n": "row_number(), which may choose",
-    "select n, count(*) as m from (select k, (select count(*) from db.b where b.k = a.x) as c, row_number() over "
+    "select n, count(*) as m from (select k, d, (select count(*) from db.b where b.k = a.x) as c, row_number() over "
     "(partition by k order by s) as n from db.a) t group by n, c": "row_number(), which may choose",
     "select * from db.a pivot (sum(x) for k in (1, 2))": "PIVOT",
     "select t.n, t.v from db.a unpivot (v for n in (k, x)) t": "UNPIVOT",
