@@ -218,7 +218,8 @@ class AutoHooks(Namespace):
         if plain is None or sql is None:
             return rows
         text = plain.pinned(plain.relation)
-        assert text in rows, "rows of incomplete windows would be taken for those of complete ones"
+        if text not in rows:  # rows of incomplete windows would later be taken for those of complete ones
+            raise RuntimeError(f"{found.run.plan.model}: its rows are not those of its SQL")
         return rows.replace(text, sql)
 
     def apply(self, node: Node, query: str, given: Sequence[Column], synced: Mapping[str, Any]) -> Published:

@@ -110,6 +110,7 @@ class _Completed:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._determined = Determined(tree)
+        self._sorted = op.sort_keys(tree.root, tree.subqueries)
         self._known: dict[op.Node, op.Node] = {}
 
     def of(self, node: op.Result) -> op.Result:
@@ -119,7 +120,7 @@ class _Completed:
     def _node(self, node: op.Node) -> op.Node:
         if node not in self._known:
             if isinstance(node, op.Project):
-                rows = self._rows(node.child, [each for _, each in node.outputs])
+                rows = self._rows(node.child, [*op.expressions_of(node), *self._sorted.get(node, ())])
                 self._known[node] = node if rows is node.child else replace(node, child=rows)
             else:
                 self._known[node] = op.with_children(node, self._node)
@@ -145,7 +146,7 @@ class _Completed:
         one = all(_order(each) == _order(numbering[0]) for each in numbering)
         if not numbering or any(is_generator(each) for part in parts for each in part.walk()):
             return node
-        if not (isinstance(group, op.Group) and group.sets is None) and not one:
+        if group.sets is not None if isinstance(group, op.Group) else not one:
             return node
         new = {id(each): self._completed(each, node.child, parts) for each in numbering}
         if not all(new.values()) or all(found is each for each, found in zip(numbering, new.values(), strict=True)):
@@ -169,11 +170,11 @@ class _Completed:
         added: list[op.Column] = []
         known = self._determined.of_rows(rows, given)
         for each in read:
-            if each not in known:
-                if not tells_apart(types.columns.get(each)):
-                    return None
+            if each not in known and tells_apart(types.columns.get(each)):
                 added.append(each)
                 known = self._determined.of_rows(rows, {*given, *added})
+        if not known.issuperset(read):
+            return None
         if not added:
             return window
         complete = window.copy()

@@ -403,12 +403,20 @@ def _require_known(tree: Tree) -> None:
     """Raise Refusal for values that cannot be compared, or that stand for a time."""
     for node in op.all_nodes(tree.root, tree.subqueries):
         _require_comparable(node, tree)
+        _require_plain_order(node)
         require_no_moment(*op.expressions_of(node), types=tree.types)
     for found in tree.subqueries.values():
         for value, type_ in zip(found.values, tree.types.of_result(found.query), strict=False):
             compared = ("ip_in", f"{type_}")
             tree.types.columns[compared] = type_
             require_no_moment(exp.EQ(this=value.copy(), expression=column(compared)), types=tree.types)
+
+
+def _require_plain_order(node: op.Node) -> None:
+    """Raise Refusal for a window in the ORDER BY of a LIMIT, since rows that are equal in the window may be chosen."""
+    for each in op.expressions_of(node) if isinstance(node, op.Sort) else ():
+        if each.find(exp.Window) is not None:
+            raise refused("a window in ORDER BY before LIMIT", each, "compute it in a CTE, and order by its column")
 
 
 def _require_comparable(node: op.Node, tree: Tree) -> None:

@@ -109,6 +109,7 @@ class Stability:
         self._columns: dict[op.Column, list[Unstable]] = {}
         self._results: dict[op.Result, list[list[Unstable]]] = {}
         self._deciding: list[Unstable] = []
+        self._sorted = op.sort_keys(tree.root, tree.subqueries)
         names = op.names_of(tree.root)
         self._root = dict(zip((name.lower() for name in names), self._of_result(tree.root), strict=True))
 
@@ -357,7 +358,12 @@ class Stability:
             for each in windows
             if each.args.get("order") is not None
         ]
-        parts = [*node.functions, *(each for _, each in block.outputs)]
+        parts = [*op.expressions_of(block), *self._sorted.get(block, ())]
+        above = block.child
+        while above is not node and isinstance(above, (op.Filter, op.Window)):
+            parts += op.expressions_of(above)
+            above = above.child
+        parts += node.functions
         if len(listed) < len(windows) or any(is_generator(each) for part in parts for each in part.walk()):
             return False  # the rows that a generator returns for one row have the same values of all columns
         group = op.above_groups(node.child)

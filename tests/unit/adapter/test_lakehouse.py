@@ -27,6 +27,7 @@ def test_the_catalog_is_in_the_folder():
     [
         ("4.0.1", "iceberg-spark-runtime-4.0_2.13:1.11.0"),
         ("4.1.4", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
+        ("4.1.1-amzn-0", "iceberg-spark-runtime-4.1_2.13:1.12.0"),
     ],
 )
 def test_the_jars_match_the_spark_version(spark, runtime):

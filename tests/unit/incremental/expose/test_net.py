@@ -90,6 +90,8 @@ def test_the_start_must_still_exist():
         (False, LIBRARY, None),
         (True, {}, None),
         (True, {**LIBRARY, "iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"}, None),
+        (True, {**LIBRARY, "iceberg-version": "Apache Iceberg 1.11.0-amzn-0 (commit abc)"}, None),
+        (True, {**LIBRARY, "iceberg-version": "Apache Iceberg 1.12.0-amzn-0 (commit abc)"}, 2),
         (True, {**LIBRARY, "iceberg-version": "Apache Iceberg 2.0.0"}, 2),
         (True, OTHER_ENGINE, None),
     ],

@@ -125,6 +125,16 @@ def test_a_choice_is_not_followed_through_a_union_of_several_types() -> None:
 class Choosing(Tables):
     """Tables whose rows have another order in each statement, and ``ip_target``, which is the table of a query."""
 
+    def fetch(self, sql: str) -> Counter[Row]:
+        for name in self.schema:
+            for state in ("old", "new"):
+                table, seed = f"{name}_{state}", self.rng.randrange(1_000_000)
+                columns = ", ".join(f"{column}::varchar" for column in self.schema[name])
+                self.db.execute(
+                    f"create or replace table {table} as select * from {table} order by hash({seed}, {columns}), rowid"
+                )
+        return super().fetch(sql)
+
     def statement(self, sql: str) -> str:
         tree, order = sqlglot.parse_one(super().statement(sql), read="duckdb"), self.rng.randrange(1_000_000)
         for window in tree.find_all(exp.Window):
