@@ -15,7 +15,7 @@ from ..table.history import TableName
 from .algebra import nodes as op
 from .algebra.build import build
 from .algebra.nodes import all_nodes, column, expressions_of
-from .algebra.tree import Tree
+from .algebra.tree import Tree, sort_keys
 from .rules.determined import Determined
 from .rules.steady import counts_rows
 from .text.clauses import with_complete_orders
@@ -110,7 +110,7 @@ class _Completed:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._determined = Determined(tree)
-        self._sorted = op.sort_keys(tree.root, tree.subqueries)
+        self._sorted = sort_keys(tree)
         self._known: dict[op.Node, op.Node] = {}
 
     def of(self, node: op.Result) -> op.Result:

@@ -454,17 +454,6 @@ def outer_aliases(node: Node, subqueries: Mapping[str, Subquery]) -> frozenset[C
     return frozenset(found for found in read if found[0] not in own)
 
 
-def sort_keys(node: Node, subqueries: Mapping[str, Subquery]) -> dict[Project, list[exp.Expr]]:
-    """The expressions of the orders of SELECTs, which may read the rows below them."""
-    found: dict[Project, list[exp.Expr]] = {}
-    for each in all_nodes(node, subqueries):
-        if isinstance(each, Sort):
-            inner = each.child.child if isinstance(each.child, Distinct) else each.child
-            if isinstance(inner, Project):
-                found.setdefault(inner, []).extend(expressions_of(each))
-    return found
-
-
 def above_groups(node: Rows) -> Rows:
     """The rows without the filters on top, such as HAVING."""
     while isinstance(node, Filter):

@@ -11,6 +11,7 @@ from ...table.history import TableName
 from ..text.refusal import refused
 from .nodes import (
     ColumnTypes,
+    Distinct,
     Limit,
     Node,
     Opaque,
@@ -20,6 +21,8 @@ from .nodes import (
     Sort,
     Subquery,
     Union,
+    all_nodes,
+    expressions_of,
     names_of,
     with_children,
 )
@@ -91,3 +94,14 @@ def without_orders(tree: Tree) -> Tree:
 
     inner = {name: replace(each, query=change(each.query)) for name, each in tree.subqueries.items()}  # type: ignore[arg-type]
     return replace(tree, root=change(tree.root), subqueries=inner)  # type: ignore[arg-type]
+
+
+def sort_keys(tree: Tree) -> dict[Project, list[exp.Expr]]:
+    """The expressions of the orders of SELECTs, which may read the rows below them."""
+    found: dict[Project, list[exp.Expr]] = {}
+    for each in all_nodes(tree.root, tree.subqueries):
+        if isinstance(each, Sort):
+            inner = each.child.child if isinstance(each.child, Distinct) else each.child
+            if isinstance(inner, Project):
+                found.setdefault(inner, []).extend(expressions_of(each))
+    return found

@@ -17,7 +17,7 @@ from sqlglot import exp
 from ...table.types import Trait, traits
 from ..algebra import nodes as op
 from ..algebra.nodes import SUBQUERY, column
-from ..algebra.tree import Tree
+from ..algebra.tree import Tree, sort_keys
 from ..text import functions
 from ..text.refusal import Refusal, refused
 from ..text.supported import is_generator, window_of
@@ -109,7 +109,7 @@ class Stability:
         self._columns: dict[op.Column, list[Unstable]] = {}
         self._results: dict[op.Result, list[list[Unstable]]] = {}
         self._deciding: list[Unstable] = []
-        self._sorted = op.sort_keys(tree.root, tree.subqueries)
+        self._sorted = sort_keys(tree)
         names = op.names_of(tree.root)
         self._root = dict(zip((name.lower() for name in names), self._of_result(tree.root), strict=True))
 
