@@ -143,10 +143,11 @@ class _Completed:
         """``parts``: the expressions that read the rows, including the window functions."""
         numbering = [each for each in node.functions if name_of(each) in _NUMBERING or counts_rows(each)]
         group = op.above_groups(node.child)
-        one = all(_order(each) == _order(numbering[0]) for each in numbering)
-        if not numbering or any(is_generator(each) for part in parts for each in part.walk()):
-            return node
-        if group.sets is not None if isinstance(group, op.Group) else not one:
+        if isinstance(group, op.Group):
+            places_agree = group.sets is None  # no two groups are equal
+        else:
+            places_agree = all(_order(each) == _order(numbering[0]) for each in numbering)
+        if not numbering or not places_agree or any(is_generator(each) for part in parts for each in part.walk()):
             return node
         new = {id(each): self._completed(each, node.child, parts) for each in numbering}
         if not all(new.values()) or all(found is each for each, found in zip(numbering, new.values(), strict=True)):
