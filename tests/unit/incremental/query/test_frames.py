@@ -1,7 +1,11 @@
-"""Minimums and maximums of long frames, divided into blocks, equal those that DuckDB computes frame by frame."""
+"""Minimums and maximums of long frames, divided into blocks, equal those that DuckDB computes frame by frame.
+
+``QUERY_FRAMES``: the number of random queries.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -10,6 +14,7 @@ from iceberg_incremental.query.algebra import frames
 
 from .kept_tables import Tables
 
+MANY = int(os.environ.get("QUERY_FRAMES", "50"))
 LENGTHS = (2, 3, 4, 7)
 ORDERS = {"a": "x, s", "b": "y desc, s, num", "c": "z, y, s desc, num"}
 """By table: an order by all columns with exact values. Rows that are equal in it have equal values."""
@@ -59,7 +64,7 @@ def _query(rng: random.Random) -> str:
     return sql
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(MANY))
 def test_divided_frames_give_the_same_rows(seed: int) -> None:
     rng = random.Random(seed)
     sql = _query(rng)

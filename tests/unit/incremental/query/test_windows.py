@@ -1,13 +1,18 @@
-"""Windows whose orders are completed by all columns that their SELECT reads: the result is then always the same."""
+"""Windows whose orders are completed by all columns that their SELECT reads: the result is then always the same.
+
+``QUERY_WINDOWS``: the number of random queries.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
 
 from .test_choices import Choosing
 
+MANY = int(os.environ.get("QUERY_WINDOWS", "60"))
 NUMBERS = (
     "row_number() over ({})", "ntile(3) over ({})", "lag({value}) over ({})", "lead({value}, 2, -1) over ({})",
     "max({value}) over ({} rows between 1 preceding and current row)",
@@ -51,7 +56,7 @@ def _query(rng: random.Random) -> str:
     return above.format(sql, first=first, value=value)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(MANY))
 def test_the_result_is_always_the_same(seed: int) -> None:
     """``Choosing`` puts rows that are equal in ORDER BY in another order in each statement."""
     rng = random.Random(seed)
