@@ -104,3 +104,13 @@ def test_short_frames_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "LEAST_ROWS", 64)
     assert Tables(0).kept(sql.format(62)).all_rows_sql(str, None) is None
     assert Tables(0).kept(sql.format(63)).all_rows_sql(str, None) is not None
+
+
+@pytest.mark.parametrize("end", ["start", "end"])
+def test_the_random_queries_find_a_wrong_frame(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    preceding = frames._preceding
+    monkeypatch.setattr(frames, "_preceding", lambda frame, at: (preceding(frame, at) or 0) + (at == end))
+    seeds = iter(range(100))
+    with pytest.raises(AssertionError):
+        list(map(test_divided_frames_give_the_same_rows, seeds))
+    assert next(seeds, None) is not None
