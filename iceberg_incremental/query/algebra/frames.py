@@ -1,9 +1,9 @@
 """The minimum and maximum of many preceding rows, as windows that Spark computes in linear time.
 
-For each row, Spark computes a frame such as ``ROWS BETWEEN 364 PRECEDING AND CURRENT ROW`` anew from all of its rows.
-Here, the rows of a partition are numbered and divided into blocks of the frame's length. A frame then consists of the
-end of one block and the start of the next one, whose extremes are those of growing frames (van Herk 1992; Gil and
-Werman 1993). Spark sorts the rows twice more for this, which takes as long as frames of about 35 rows.
+With ``ROWS BETWEEN 364 PRECEDING AND CURRENT ROW``, Spark aggregates all 365 rows of the frame for each row. Here, the
+rows of a partition are numbered and divided into blocks of the frame's length. A frame then consists of the end of one
+block and the start of the next one, whose extremes are those of growing frames (van Herk 1992; Gil and Werman 1993).
+Spark sorts the rows twice more for this, which takes as long as frames of about 35 rows.
 """
 
 from __future__ import annotations
