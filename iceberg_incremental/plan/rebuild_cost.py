@@ -32,7 +32,7 @@ class Choice:
 
     ``estimated``: the estimated seconds of CPU to replace the affected rows (a lower bound), and to replace all rows.
     None if the estimates did not decide. ``by_rows``: the parts of them that depend on rows, which executors spend,
-    before they are multiplied by the factors of earlier runs.
+    before they are multiplied by the factors that earlier runs of the same method have measured.
     """
 
     rebuilds: bool
@@ -161,10 +161,13 @@ def cost_of_rebuild(reads: Reads) -> float:
 
 
 def _keep(reads: Reads, keys: int) -> tuple[float, float]:
-    """The costs to find and replace affected rows that do not depend on the number of rows, and those that do."""
+    """The costs to find and replace affected rows that do not depend on the number of rows, and those that do.
+
+    The query computes the affected rows. If it costs more for all rows than estimated, so it does for these.
+    """
     share = min(1.0, keys * max(reads.learned.rows_per_key, 1.0) / max(reads.target_rows, 1))
     found = reads.searched * _SEARCHED + _found(reads) * _FOUND
-    replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * cost_of_rebuild(reads)
+    replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _measured_rebuild(reads)
     return _RUN + sum(reads.scans) * _SCAN, found + replaced
 
 

@@ -138,7 +138,7 @@ def test_the_cost_of_a_large_rebuild_corrects_the_next_estimates(auto):  # noqa:
         shop.run()
         assert auto.differs("amounts", sql) == [[], []]
     last = explained(shop)["amounts"]["last_cost"]
-    assert last["way"] == "replace_all"
+    assert last["way"] in ("replace_all", "replace_keys")  # the faster on this machine
     assert last["spent"] > 0 < last["estimated"]
     auto.change("update {orders} set amount = amount + 1 where id % 1000 = 2")
     reasons = []

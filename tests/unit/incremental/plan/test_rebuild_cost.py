@@ -66,6 +66,12 @@ def test_measured_costs_correct_the_estimates_of_their_method():
     assert choose(reads, 25_000).by_rows == choose(LARGE, 25_000).by_rows
 
 
+def test_affected_rows_cost_what_the_build_has_shown_that_all_rows_cost():
+    expensive = replace(LARGE, learned=Learned(rebuilt=8))
+    assert not choose(expensive, 25_000).rebuilds
+    assert choose(expensive, LARGE.target_rows).rebuilds
+
+
 def test_only_large_tables_are_measured():
     assert is_worth_measuring(LARGE)
     assert not is_worth_measuring(SMALL)
