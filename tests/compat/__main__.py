@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
 
-from .environments import ENVIRONMENTS, ROOT, Environment
+from .environments import ENVIRONMENTS, ICEBERG_VERSION, ROOT, Environment
 from .install import CannotInstallError, find_python, install, versions
 from .results import Result, read, table
 
@@ -30,6 +31,7 @@ def run(environment: Environment, tests: list[str], options: list[str]) -> Resul
     subprocess.run(
         [environment.folder / "bin" / "python", "-m", "pytest", *command, *(tests or environment.tests)],
         cwd=ROOT,
+        env=os.environ | ({} if environment.iceberg is None else {ICEBERG_VERSION: environment.iceberg}),
         check=False,
     )
     if not report.exists():

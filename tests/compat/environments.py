@@ -8,6 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "requirements" / "dev.txt"
 LISTS = ROOT / "requirements" / "compat"
+ICEBERG_VERSION = "ICEBERG_VERSION"
+"""The environment variable with the version of Iceberg's runtime for the tests."""
 
 UNIT = ("tests/unit",)
 # Tests of all features that may depend on the version of dbt, Spark, Iceberg or Python.
@@ -37,11 +39,15 @@ NO_RUNTIME = (*UNIT, "tests/compat/test_no_runtime.py")
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions of requirements/dev.txt, overridden by those of the list with the environment's name, if any."""
+    """The versions of requirements/dev.txt, overridden by those of the list with the environment's name, if any.
+
+    ``iceberg``: the version of Iceberg's runtime. None for that of the embedded lakehouse.
+    """
 
     name: str
     python: str
     tests: tuple[str, ...] = USERS
+    iceberg: str | None = None
 
     @property
     def list(self) -> Path | None:
@@ -63,6 +69,8 @@ ENVIRONMENTS = (
     Environment("dbt-1.10", "3.11"),
     Environment("dbt-1.12", "3.11"),
     Environment("spark-4.0", "3.11", USERS + SERVER),
+    Environment("iceberg-1.11", "3.11", iceberg="1.11.0"),  # Spark 4.1, as in Amazon EMR 8.1 and AWS Glue 6
+    Environment("iceberg-1.10", "3.11", USERS + SERVER, "1.10.1"),  # Spark 4.0, as in Amazon EMR 8.0
     Environment("oldest", "3.10"),
     Environment("newest", "3.13"),
     Environment("spark-4.2", "3.11", NO_RUNTIME),

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
+
 from .environments import LISTS, LOCK, ROOT, Environment
 
 UV = Path(sys.executable).with_name("uv")
@@ -37,7 +39,7 @@ def find_python(version: str) -> Path | None:
 
 
 def versions(environment: Environment) -> Mapping[str, str]:
-    """The installed versions that the table shows, by package, and the version of ``python``."""
+    """The installed versions that the table shows, by package, and the versions of ``python`` and ``iceberg``."""
     listed = json.loads(uv("pip", "list", "--format", "json", "--python", str(environment.folder)))
     found = {each["name"]: each["version"] for each in listed if each["name"] in SHOWN}
     shown = subprocess.run(
@@ -46,7 +48,8 @@ def versions(environment: Environment) -> Mapping[str, str]:
         text=True,
         check=True,
     )
-    return {"python": shown.stdout.strip(), **found}
+    iceberg = environment.iceberg or RUNTIMES.get(minor_version(found["pyspark"]))
+    return {"python": shown.stdout.strip(), **({} if iceberg is None else {"iceberg": iceberg}), **found}
 
 
 def _install(environment: Environment, *arguments: str) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
-
 _VERSIONS = ("python", "dbt-core", "pyspark", "iceberg", "pyiceberg")
 _HEAD = ("environment", "Python", "dbt-core", "Spark", "Iceberg", "PyIceberg", "passed", "failed", "skipped", "minutes")
 
@@ -28,11 +26,9 @@ class Result:
     @property
     def row(self) -> tuple[str, ...]:
         """The cells of the environment's row in the table."""
-        iceberg = RUNTIMES.get(minor_version(self.versions.get("pyspark", "")))
-        shown = {**self.versions, "iceberg": iceberg}
         return (
             self.name,
-            *(shown.get(package) or "-" for package in _VERSIONS),
+            *(self.versions.get(package, "-") for package in _VERSIONS),
             str(self.passed),
             str(len(self.failed)),
             str(self.skipped),

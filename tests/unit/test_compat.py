@@ -16,6 +16,7 @@ REPORT = """<testsuites><testsuite name="pytest" tests="4">
 <testcase classname="tests.unit.test_b" name="test_four"><error message="no">no</error></testcase>
 </testsuite></testsuites>"""
 VERSIONS = {"python": "3.12.1", "dbt-core": "1.11.16", "pyspark": "4.1.4", "pyiceberg": "0.12.0"}
+RELEASED = {**VERSIONS, "iceberg": "1.12.0"}
 
 
 def test_the_result_of_an_environment(tmp_path):
@@ -28,7 +29,7 @@ def test_the_result_of_an_environment(tmp_path):
 
 def test_the_table_lists_failures_and_environments_that_did_not_run():
     results = [
-        Result("oldest", VERSIONS, 1, ("a::b",), 2, 90),
+        Result("oldest", RELEASED, 1, ("a::b",), 2, 90),
         Result("spark-4.2", {**VERSIONS, "pyspark": "4.2.1"}, 3, seconds=30),
         Result("newest", not_run="Python 3.13 is not installed"),
     ]
