@@ -16,6 +16,8 @@ FIELDS = {
     "use_ssl": "whether the connection uses TLS (default: `false`)",
     "remote": "with `connect`: Spark's connection string, `sc://host:port/;use_ssl=true;token=…`, instead of `host`, "
     "`port`, `token`, `use_ssl` and `user`",
+    "session_factory": "with `session` and `connect`: your own Python function that returns the SparkSession, as "
+    "`package.module:function` ([a session of your own](production.md#a-session-of-your-own))",
     "connect_retries": "the number of retries if the server cannot be reached (default: 0)",
     "connect_timeout": "the delay before each retry, in seconds (default: 10)",
     "server_side_parameters": "Spark settings, including catalogs. They override all defaults",

@@ -65,8 +65,9 @@ class SparkIcebergCredentials(SparkCredentials):
 
     ``catalog``: dbt's ``database``, a Spark catalog. ``warehouse``: with ``method: session``, the folder of the
     embedded lakehouse; a relative path starts at the folder of the dbt project. ``remote``: with ``method: connect``,
-    Spark's connection string, instead of ``host``, ``port``, ``token``, ``use_ssl`` and ``user``. ``pyiceberg``:
-    PyIceberg's properties by catalog, if they cannot be derived from Spark's settings.
+    Spark's connection string, instead of ``host``, ``port``, ``token``, ``use_ssl`` and ``user``. ``session_factory``:
+    with ``method: session`` or ``connect``, a Python function that returns the session, as ``package.module:function``.
+    ``pyiceberg``: PyIceberg's properties by catalog, if they cannot be derived from Spark's settings.
     """
 
     _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
@@ -80,6 +81,7 @@ class SparkIcebergCredentials(SparkCredentials):
     query_retries: int = 0
     warehouse: str | None = None
     remote: str | None = None
+    session_factory: str | None = None
     metadata_reader: MetadataReaderMode = MetadataReaderMode.AUTO
     pyiceberg: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -112,6 +114,7 @@ class SparkIcebergCredentials(SparkCredentials):
             listing = "\n".join(lines)
             raise DbtRuntimeError(f"The profile has unknown fields:\n{listing}")
         _require_method(data)
+        _require_one_session(data)
         if data.get("method") == Method.CONNECT:
             if data.get("remote") and (twice := sorted(_IN_REMOTE & data.keys())):
                 raise DbtRuntimeError(
@@ -145,7 +148,7 @@ class SparkIcebergCredentials(SparkCredentials):
         self._require_folder()
         self._take_remote()
         self._require_host()
-        if not session and self.host is None:
+        if not session and self.host is None and self.session_factory is None:
             other = ", or set `remote` to Spark's connection string" if self.method == Method.CONNECT else ""
             raise DbtRuntimeError(
                 f"`method: {self.method}` needs a `host`. Add the host name of the Spark server{other}."
@@ -284,6 +287,7 @@ class SparkIcebergCredentials(SparkCredentials):
         """The fields for `dbt debug` and for the variable `target` in Jinja: fields that are set and not secret."""
         keys = (
             "method",
+            "session_factory",
             "host",
             "port",
             "database",
@@ -300,6 +304,8 @@ class SparkIcebergCredentials(SparkCredentials):
             Method.SESSION: databricks | {"host", "port", "use_ssl"},
             Method.CONNECT: databricks | {"warehouse"},
         }.get(self.method, {"warehouse", "use_ssl"})
+        if self.session_factory is not None:
+            hidden = hidden | _IN_REMOTE
         return tuple(key for key in keys if key not in hidden and getattr(self, key) is not None)
 
 
@@ -316,6 +322,27 @@ def _require_method(data: Mapping[str, Any]) -> None:
             found="the default, `method: session`, which starts Spark on this machine and connects to no server.",
             fix="set `method: thrift` for a Thrift server or Kyuubi, `method: connect` for Spark Connect, or `method: "
             f"http`; or remove {_names(given)}.",
+        )
+
+
+def _require_one_session(data: Mapping[str, Any]) -> None:
+    """Raise DbtRuntimeError for a profile with ``session_factory`` and with fields that describe another session."""
+    if data.get("session_factory") is None:
+        return
+    method = data.get("method") or Method.SESSION
+    if method not in (Method.SESSION, Method.CONNECT):
+        raise dbt_error(
+            f"The profile has `session_factory` and `method: {method}`.",
+            expected="`method: connect` if the function returns a session of Spark Connect, or `method: session` if it "
+            "returns a session with Spark's driver in this process.",
+            fix="change `method`, or remove `session_factory`.",
+        )
+    others = _IN_REMOTE | {"remote", "warehouse"}
+    if given := sorted(name for name in others if data.get(name) is not None):
+        raise dbt_error(
+            f"The profile has `session_factory` together with {_names(given)}.",
+            expected="one or the other, because the function decides where Spark and its catalogs are.",
+            fix=f"remove {_names(given)}, or remove `session_factory`.",
         )
 
 

@@ -9,6 +9,7 @@ Spark's client may still reattach to an operation any number of times, because t
 from __future__ import annotations
 
 import atexit
+import copy
 import os
 import threading
 from collections.abc import Iterator
@@ -87,9 +88,32 @@ class _Session(ConnectSparkSession):
 
 def connect(url: str) -> SparkSession:
     """A new session on a server. The server is not called yet."""
-    channel = DefaultChannelBuilder(url)
-    channel.add_interceptor(SentOnce())
-    session: Any = _Session(channel)
+    return _open(DefaultChannelBuilder(url), None)
+
+
+def beside(given: Any) -> SparkSession:
+    """A new session on the server of a given session, with a channel of the same kind. The server is not called yet."""
+    client = given.client
+    builder: Any = copy.copy(client._builder)
+    builder._params = {key: value for key, value in builder._params.items() if key != builder.PARAM_SESSION_ID}
+    session: Any = _open(builder, client._user_id)
+    if not client._use_reattachable_execute:
+        session.client.disable_reattachable_execute()
+    return cast("SparkSession", session)
+
+
+def address_of(given: Any) -> str:
+    """The host and port of a given session's server."""
+    builder: Any = given.client._builder
+    endpoint = getattr(builder, "endpoint", None)  # other builders have only a host
+    return str(endpoint or builder.host)
+
+
+def _open(builder: DefaultChannelBuilder, user: str | None) -> SparkSession:
+    to_channel: Any = builder.toChannel
+    # Not `add_interceptor`, which vendors' builders ignore if they create the channel in another way.
+    builder.toChannel = lambda: grpc.intercept_channel(to_channel(), SentOnce())  # type: ignore[method-assign]
+    session: Any = _Session(builder, user)
     # At exit, the client would call the server again to delete cached machine-learning models.
     if at_exit := getattr(session.client, "_cleanup_ml_cache", None):
         atexit.unregister(at_exit)

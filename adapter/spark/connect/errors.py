@@ -44,7 +44,8 @@ def refused(found: str) -> str:
         "The Spark Connect server refuses this client.",
         expected="a token that the server accepts.",
         found=found,
-        fix="set the server's token as `token` in the profile, or in `remote`.",
+        fix="set the server's token as `token` in the profile, or in `remote`; or correct what `session_factory` "
+        "returns.",
     )
 
 
@@ -56,7 +57,7 @@ def unreachable(address: str, use_ssl: bool, found: str) -> str:
             f"the server may {other} in the profile. With a token, the client uses TLS unless the host is `localhost`."
         )
     else:
-        fix = "start the server, or correct `host` and `port`, or `remote`, in the profile."
+        fix = "start the server; or correct `host` and `port`, `remote`, or what `session_factory` returns."
     return message(
         f"The Spark Connect server at {address} is unreachable.",
         expected="a server that responds at this address.",

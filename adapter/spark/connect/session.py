@@ -14,11 +14,12 @@ from dbt_common.exceptions import DbtDatabaseError
 from iceberg_incremental.sql import sql_name
 
 from ...__version__ import version
-from ...profile.remote import Remote
+from ...profile.credentials import Method
 from ...progress.jobs import Stage, total
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from ..session_factory import forget, given_session, own_settings
 from . import errors
 
 if TYPE_CHECKING:
@@ -44,14 +45,20 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
     from . import client
 
     quiet_loggers()
-    remote = credentials.remote_server
-    session = client.connect(remote.url(_USER_AGENT))
-    opened = ConnectSession(session, remote)
+    factory, remote = credentials.session_factory, credentials.remote_server
+    given = None if factory is None else given_session(factory, Method.CONNECT)
+    if given is None:
+        session, address, use_ssl = client.connect(remote.url(_USER_AGENT)), remote.address, remote.use_ssl
+    else:
+        session, address, use_ssl = client.beside(given), client.address_of(given), False
+    opened = ConnectSession(session, address)
     try:
         client.call_again(session, credentials.connect_retries, credentials.connect_timeout * 1000)
-        checks.require_spark(_version(session, remote))
+        checks.require_spark(_version(session, address, use_ssl=use_ssl))
         client.call_again(session, _TIMES, _PAUSE, _FACTOR)
-        settings = configure(session, credentials.server_side_parameters, dict(session.conf.getAll))
+        settings = dict(session.conf.getAll)
+        inherited = {} if given is None else own_settings(dict(given.conf.getAll), settings)
+        settings = configure(session, {**inherited, **credentials.server_side_parameters}, settings)
         checks.require_catalog(credentials.catalog, settings)
         checks.require_extension(settings)
         with _lock:
@@ -60,11 +67,13 @@ def open_connect(credentials: SparkIcebergCredentials) -> ConnectSession:
             load_jdbc(credentials.catalog, settings, lambda: session.sql(f"select {name}.system.iceberg_version()"))
     except BaseException:
         opened.close()
+        if factory is not None:
+            forget(factory)
         raise
     return opened
 
 
-def _version(session: SparkSession, remote: Remote) -> str:
+def _version(session: SparkSession, address: str, *, use_ssl: bool) -> str:
     """Spark's version, from the server's response to the first call."""
     try:
         return session.version
@@ -73,18 +82,18 @@ def _version(session: SparkSession, remote: Remote) -> str:
         if code is None or code().name not in errors.LOST:
             raise DbtDatabaseError(describe(error)) from cause(error)
         found = errors.details(str(error))
-        raise DbtDatabaseError(errors.unreachable(remote.address, remote.use_ssl, found)) from cause(error)
+        raise DbtDatabaseError(errors.unreachable(address, use_ssl, found)) from cause(error)
 
 
 class ConnectSession(OwnSession):
     """A session on a server."""
 
-    def __init__(self, session: SparkSession, remote: Remote) -> None:
+    def __init__(self, session: SparkSession, address: str) -> None:
         from pyspark.errors import PySparkException
 
         super().__init__(session)
         self.gone = (PySparkException, OSError)
-        self._address = Remote(remote.host, remote.port).url(_USER_AGENT)
+        self._address = f"sc://{address}"
         self._tasks = 0
         self._work: Work | None = None
         self._asked_to_stop: float | None = None

@@ -31,10 +31,12 @@ from iceberg_incremental.spark.table_commits import TableCommits
 from iceberg_incremental.table.history import TableName
 
 from ...as_dbt import dbt_error
+from ...profile.credentials import Method
 from ...progress.jobs import seconds_of_group, work_of_group
 from .. import checks
 from ..messages import cause, describe
 from ..own_session import OwnSession, configure, load_jdbc, quiet_loggers
+from ..session_factory import given_session, has_stopped, own_settings
 from . import catalog_file
 
 if TYPE_CHECKING:
@@ -74,14 +76,17 @@ def open_session(credentials: SparkIcebergCredentials) -> SessionConnection:
                 catalog_file.require_sound(credentials.catalog_file)
             catalog_file.require_name(credentials.catalog_file, credentials.catalog)
             catalog_file.begin_new(credentials.catalog_file, str(credentials.warehouse))
-        if starts:
+        factory = credentials.session_factory
+        if factory is None and starts:
             _start_jvm(wanted, credentials)
         began = time.monotonic()  # from here on, Spark loads its SQL engine and Iceberg, which takes seconds
-        root = _root()
+        root = _root(factory)
         _require_same_storage(wanted)
         session = root.newSession()
         _reset_others(session, wanted)
-        settings = configure(session, wanted, _settings(session))
+        settings = _settings(session)
+        inherited = {} if factory is None else own_settings(_settings(root), settings)
+        settings = configure(session, {**inherited, **wanted}, settings)
         checks.require_catalog(credentials.catalog, settings)
         load_jdbc(credentials.catalog, settings, lambda: load_catalog(session, credentials.catalog))
         _opened_with.clear()
@@ -172,12 +177,12 @@ def _start_jvm(wanted: Mapping[str, str], credentials: SparkIcebergCredentials) 
     _started_with.update(wanted)
 
 
-def _root() -> SparkSession:
+def _root(factory: str | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
     quiet_loggers()
-    root = SparkSession._instantiatedSession
-    if root is None or root._sc._jsc is None:  # `getOrCreate` also returns this session, but first looks for classes
+    root = SparkSession._instantiatedSession if factory is None else given_session(factory, Method.SESSION)
+    if root is None or has_stopped(root):  # `getOrCreate` also returns this session, but first looks for classes
         root = SparkSession.builder.getOrCreate()
     checks.require_iceberg(root)
     return root

@@ -84,6 +84,14 @@ def test_hosts_of_spark_connect_servers(host):
     assert credentials(method="connect", host=host, catalog="lake").remote_server.host == host
 
 
+@pytest.mark.parametrize("method", ["session", "connect"])
+def test_a_session_factory_needs_no_address(method):
+    c = credentials(method=method, catalog="lake", session_factory="ours:session")
+    shown = dict(c.connection_info())
+    assert shown["session_factory"] == "ours:session"
+    assert not {"host", "port", "use_ssl"} & shown.keys()
+
+
 def test_connection_info_of_a_spark_connect_server():
     c = credentials(method="connect", catalog="lake", remote="sc://h:1/;use_ssl=true;token=s3cret;x-key=s3cret")
     shown = dict(c.connection_info())
@@ -131,6 +139,14 @@ def test_ansi_is_off_unless_the_profile_turns_it_on(given, kept):
             "has `remote` together with `port`: expected one or the other",
         ),
         ({"method": "session", "catalog": "lake", "remote": "sc://h"}, "`remote` needs `method: connect`"),
+        (
+            {"method": "thrift", "catalog": "lake", "session_factory": "ours:session"},
+            "has `session_factory` and `method: thrift`",
+        ),
+        *(
+            ({"catalog": "lake", "session_factory": "ours:session", **other}, f"together with `{next(iter(other))}`")
+            for other in ({"warehouse": "w"}, {"host": "h", "method": "connect"}, {"port": 1, "method": "connect"})
+        ),
         *(
             ({"method": "connect", "catalog": "lake", "host": host}, f"`host` is '{host}': expected only the name or ")
             for host in ("http://spark.example.com", "sc://h", "https://h:15002/", "h:15002", "h/path")
