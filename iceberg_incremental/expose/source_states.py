@@ -42,6 +42,11 @@ class Source:
         return planned.counts.records if files is None else files.records
 
     @property
+    def rows_compared(self) -> int:
+        """The number of added and removed rows whose values are compared to find those that differ."""
+        return 0 if self.only_adds_rows or not self.has_changed else self._most_changes
+
+    @property
     def _most_changes(self) -> int:
         """The maximum number of rows that differ."""
         rows = self.planned.net.rows if isinstance(self.planned, NetChanges) else None

@@ -24,6 +24,8 @@ _MOST = 10.0
 """A factor is at most this, and at least its reciprocal."""
 _NEW = 0.7
 """The weight of the last run in a factor, which is a geometric mean."""
+_EXPECTED = 0.98
+"""The factor of the share of affected rows after a run that has not counted them, so that a later run counts again."""
 _REMEMBERED = 0.9
 """The exponent of the factor of the method that a run does not use, so that a wrong factor is forgotten."""
 
@@ -44,7 +46,8 @@ class Learned:
     ``kept``, ``rebuilt``: the measured cost as a factor of the estimate, for replacing the affected rows and for
     replacing all rows. 1 for a method that was not measured. ``last``: the last measured run; None if there is none.
     ``key``: the columns by which rows are replaced most cheaply, as a sample has shown. Empty if unknown.
-    ``rows_per_key``: the number of rows of the table for each value of these columns. 0 if unknown.
+    ``rows_per_key``: the number of rows of the table for each value of these columns. 0 if unknown. ``affected``: the
+    share of the table's rows that a run last found to be affected, of a large table. 0 if none has counted them.
     """
 
     kept: float = 1.0
@@ -52,6 +55,7 @@ class Learned:
     last: Outcome | None = None
     key: tuple[str, ...] = ()
     rows_per_key: float = 0.0
+    affected: float = 0.0
 
     def after(self, outcome: Outcome) -> Learned:
         """What is known after another run."""
@@ -61,6 +65,10 @@ class Learned:
         used, other = used ** (1 - _NEW) * factor**_NEW, other**_REMEMBERED
         kept, rebuilt = (other, used) if rebuilds else (used, other)
         return replace(self, kept=kept, rebuilt=rebuilt, last=outcome)
+
+    def without_count(self) -> Learned:
+        """What is known after a run that has not counted the affected rows."""
+        return replace(self, affected=self.affected * _EXPECTED)
 
     def to_json(self) -> str:
         """The text of the table property."""
@@ -72,6 +80,8 @@ class Learned:
             found["key"] = list(self.key)
         if self.rows_per_key:
             found["rows_per_key"] = round(self.rows_per_key, 3)
+        if self.affected:
+            found["affected"] = round(self.affected, 3)
         return json.dumps(found, separators=(",", ":"))
 
 
@@ -86,7 +96,8 @@ def learned(properties: Mapping[str, str]) -> Learned:
         last = None if way is None else Outcome(str(way), _number(estimated), _number(spent))
         kept, rebuilt = (_within(_number(found.get(each, 1))) for each in ("kept", "rebuilt"))
         per_key = max(_number(found.get("rows_per_key", 0)), 0.0)
-        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key)
+        affected = min(max(_number(found.get("affected", 0)), 0.0), 1.0)
+        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key, affected)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return NOTHING
 

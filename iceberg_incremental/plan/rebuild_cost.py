@@ -13,9 +13,10 @@ class Reads:
     """The numbers of rows that both methods read and write.
 
     ``target_rows``: the rows of the table. ``sources``: the rows of each relation that the query reads. ``searched``:
-    the rows that are read to find the changed rows of the sources. ``scans``: how often the views of affected keys read
-    each relation as a whole, in the order of ``sources``. ``sorted_rows``: the rows that are sorted for windows, or
-    multiplied for DISTINCT aggregates. ``learned``: what earlier runs cost.
+    the rows that are read to find the changed rows of the sources. ``compared``: those of them that are compared by all
+    of their values. ``scans``: how often the views of affected keys read each relation as a whole, in the order of
+    ``sources``. ``sorted_rows``: the rows that are sorted for windows, or multiplied for DISTINCT aggregates.
+    ``learned``: what earlier runs cost.
     """
 
     target_rows: int
@@ -23,6 +24,7 @@ class Reads:
     searched: int
     scans: tuple[int, ...]
     sorted_rows: int = 0
+    compared: int = 0
     learned: Learned = NOTHING
 
 
@@ -62,6 +64,8 @@ _SORTED = 0.7e-6
 """Sorting one row for a window, or multiplying it for a DISTINCT aggregate."""
 _SEARCHED = 0.3e-6
 """Reading one row of a source's changed files, and finding whether it changed."""
+_COMPARED = 2.0e-6
+"""Comparing one added or removed row of a source with others by all of its values."""
 _FOUND = 0.2e-6
 """Reading one row of a source, and finding whether it joins a changed row."""
 _READ = 0.35e-6
@@ -80,7 +84,7 @@ MOST_REWRITTEN = 100_000
 
 def choose(reads: Reads, keys: int) -> Choice:
     """Compare the estimated costs of both methods. ``keys``: the number of affected keys."""
-    return _compared(reads, keys, *_keep(reads, keys))
+    return _cheaper(reads, keys, *_keep(reads, share_of(reads, keys)))
 
 
 def choose_to_continue(reads: Reads, keys: int) -> Choice:
@@ -90,12 +94,12 @@ def choose_to_continue(reads: Reads, keys: int) -> Choice:
     """
     fixed, rows = sum(reads.scans) * _SCAN, (reads.searched + _found(reads)) * _ROW
     if reads.target_rows <= MOST_REWRITTEN:
-        return _compared(reads, keys, fixed + _CONTINUED, rows + reads.target_rows * _WRITTEN)
+        return _cheaper(reads, keys, fixed + _CONTINUED, rows + reads.target_rows * _WRITTEN)
     written = reads.target_rows * _DELETED + min(keys, reads.target_rows) * _WRITTEN
-    return _compared(reads, keys, fixed + _RUN, rows + written)
+    return _cheaper(reads, keys, fixed + _RUN, rows + written)
 
 
-def _compared(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
+def _cheaper(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
     """The cheaper method. ``fixed``, ``rows``: the costs of the affected rows, without and with a factor."""
     by_rows = (rows, cost_of_rebuild(reads))
     keep, rebuild = fixed + rows * reads.learned.kept, _measured_rebuild(reads)
@@ -107,15 +111,21 @@ def _compared(reads: Reads, keys: int, fixed: float, rows: float) -> Choice:
 
 
 def rebuild_at_once(reads: Reads) -> Choice | None:
-    """The choice to replace all rows if that is cheaper than only finding the affected keys. None otherwise."""
-    fixed, rows = _keep(reads, 0)
+    """The choice to replace all rows without finding the affected keys. None unless that is cheaper.
+
+    It is if finding the keys alone costs more, or if many rows were affected when a run last found them.
+    """
+    share = reads.learned.affected
+    fixed, rows = _keep(reads, share)
     rebuild, keep = _measured_rebuild(reads), fixed + rows * reads.learned.kept
     if rebuild >= keep:
         return None
-    text = (
-        f"finding the affected keys would cost more (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to "
-        "replace all rows)"
+    why = (
+        f"{share:.0%} of the rows were affected in an earlier run"
+        if share
+        else "finding the affected keys would cost more"
     )
+    text = f"{why} (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to replace all rows)"
     return Choice(True, text, (keep, rebuild), (rows, cost_of_rebuild(reads)))
 
 
@@ -140,7 +150,7 @@ def gains_from_order(reads: Reads) -> bool:
 
 def cost_of_keys(reads: Reads) -> float:
     """The estimated seconds of CPU to find the affected keys."""
-    return reads.searched * _SEARCHED + cost_of_scans(sum(reads.scans), _found(reads))
+    return _cost_of_changes(reads) + cost_of_scans(sum(reads.scans), _found(reads))
 
 
 def cost_of_scans(scans: int, rows: int) -> float:
@@ -149,6 +159,15 @@ def cost_of_scans(scans: int, rows: int) -> float:
     ``scans``: how often one is read. ``rows``: the sum of the rows of all scans.
     """
     return scans * _SCAN + rows * _FOUND
+
+
+def share_of(reads: Reads, keys: int) -> float:
+    """The share of the table's rows with one of the affected keys, of which there are ``keys``."""
+    return min(1.0, keys * max(reads.learned.rows_per_key, 1.0) / max(reads.target_rows, 1))
+
+
+def _cost_of_changes(reads: Reads) -> float:
+    return reads.searched * _SEARCHED + reads.compared * _COMPARED
 
 
 def _measured_rebuild(reads: Reads) -> float:
@@ -160,13 +179,13 @@ def cost_of_rebuild(reads: Reads) -> float:
     return sum(reads.sources) * _ROW + reads.sorted_rows * _SORTED + reads.target_rows * _WRITTEN
 
 
-def _keep(reads: Reads, keys: int) -> tuple[float, float]:
+def _keep(reads: Reads, share: float) -> tuple[float, float]:
     """The costs to find and replace affected rows that do not depend on the number of rows, and those that do.
 
-    The query computes the affected rows. If it costs more for all rows than estimated, so it does for these.
+    ``share``: the affected rows of the table. The query computes them. If it costs more for all rows than estimated, so
+    it does for these.
     """
-    share = min(1.0, keys * max(reads.learned.rows_per_key, 1.0) / max(reads.target_rows, 1))
-    found = reads.searched * _SEARCHED + _found(reads) * _FOUND
+    found = _cost_of_changes(reads) + _found(reads) * _FOUND
     replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _measured_rebuild(reads)
     return _RUN + sum(reads.scans) * _SCAN, found + replaced
 

@@ -26,6 +26,7 @@ from ...plan.rebuild_cost import (
     is_worth_measuring,
     rebuild_at_once,
     rebuild_is_cheaper_than_finding,
+    share_of,
 )
 from ...publish.publisher import Check, Published, Publisher
 from ...query.plan import IncrementalQuery, Scans
@@ -228,6 +229,8 @@ class AutoWriter:
                 or self._continued(kept, columns, held)
                 or self._replaced(kept, columns, held, count=count)
             )
+            if found.choice.rebuilds and measures:  # a later rebuild may not have searched before
+                began = self._spark.executor_seconds()
             return replace(found, began=began)
         except OldSnapshotExpiredError:
             return UpdatePlan(Choice(True, "the state at the checkpoint has expired"))
@@ -300,26 +303,34 @@ class AutoWriter:
         # Even deriving the SQL that finds the keys costs as much as writing a small table.
         at_once = rebuild_at_once(self._fewest_reads(kept)) if by_cost else None
         if at_once is not None and not count:
-            return UpdatePlan(at_once)
+            return self._rebuilt_at_once(at_once)
         if not kept.finds_keys(self._changed, self._clock):
             return UpdatePlan(Choice(True, "each change affects all rows"))
         at_once = at_once or (rebuild_at_once(self._least_reads(kept)) if by_cost else None)
         if at_once is not None and not count:
-            return UpdatePlan(at_once)
+            return self._rebuilt_at_once(at_once)
         types = {column.name.lower(): column.dtype for column in columns}
         kept = self._selective(kept, types)
         reads = self._reads(kept, kept.scans(self._changed, self._clock))
         at_once = at_once or (rebuild_at_once(reads) if by_cost else None)
         if at_once is not None and not count:
-            return UpdatePlan(at_once)
+            return self._rebuilt_at_once(at_once)
         changes, views = self._changes.affected(kept, held)
         for view in views:
             held.enter_context(holding(self._spark, view.name, view.sql))
         found = summarized(self._spark, views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
         if at_once is None and by_cost:
             reads = replace(reads, learned=self._with_rows_per_key(reads, kept.key, found))
+            if is_worth_measuring(reads):
+                self._run.state.learned = replace(reads.learned, affected=share_of(reads, found.keys))
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
         return UpdatePlan(choice, affected=Affected(kept, changes, found))
+
+    def _rebuilt_at_once(self, choice: Choice) -> UpdatePlan:
+        """The plan that replaces all rows without counting the affected ones."""
+        if self._learned.affected:
+            self._run.state.learned = self._learned.without_count()
+        return UpdatePlan(choice)
 
     def _selective(self, kept: IncrementalQuery, types: Mapping[str, str]) -> IncrementalQuery:
         """The query with its cheapest key, which is determined once for a table."""
@@ -367,7 +378,7 @@ class AutoWriter:
         rows = tuple(_rows(self._sources[table].planned.end) for table in tables)
         written = 0 if target is None or target.current is None else rows_at(target, target.current).rows
         sorted_rows = sum(times * _rows(self._sources[table].planned.end) for table, times in kept.sorts.items())
-        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows, self._learned)
+        return Reads(written, rows, 0, (0,) * len(rows), sorted_rows, learned=self._learned)
 
     def _least_reads(self, kept: IncrementalQuery) -> Reads:
         """The reads and writes of both alternatives, with the key that is cheapest to find."""
@@ -412,6 +423,7 @@ class AutoWriter:
         return replace(
             self._fewest_reads(kept),
             searched=sum(self._sources[table].rows_searched for table in self._changed),
+            compared=sum(self._sources[table].rows_compared for table in self._changed),
             scans=tuple(scans[table] for table in kept.reading.tables.values()),
         )
 

@@ -72,6 +72,24 @@ def test_affected_rows_cost_what_the_build_has_shown_that_all_rows_cost():
     assert choose(expensive, LARGE.target_rows).rebuilds
 
 
+def test_a_run_does_not_search_if_an_earlier_one_found_most_rows_affected():
+    assert rebuild_at_once(LARGE) is None
+    found = rebuild_at_once(replace(LARGE, learned=Learned(affected=0.95)))
+    assert found is not None
+    assert "95% of the rows were affected in an earlier run" in found.reason
+    assert rebuild_at_once(replace(LARGE, learned=Learned(affected=0.1))) is None
+    known, runs = Learned(affected=1.0), 0
+    while rebuild_at_once(replace(LARGE, learned=known)) is not None:
+        known, runs = known.without_count(), runs + 1
+    assert 5 < runs < 50  # then one run searches again
+
+
+def test_rows_that_were_written_again_are_compared_at_a_price():
+    rewritten = replace(LARGE, searched=100_000_000, compared=100_000_000)
+    assert rebuild_at_once(replace(rewritten, compared=0)) is None
+    assert rebuild_at_once(rewritten) is not None
+
+
 def test_only_large_tables_are_measured():
     assert is_worth_measuring(LARGE)
     assert not is_worth_measuring(SMALL)
