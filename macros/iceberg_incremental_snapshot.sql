@@ -18,7 +18,7 @@
         {%- else -%} {%- set query = _model_query(compiled_code, once=adapter.ip.model.has_sequence(model)) -%}
         {%- endif -%}
         {%- set response = _ip_rebuild(target_relation, existing_relation, query) -%}
-        {%- do _require_not_null(target_relation) -%}
+        {%- do _complete_table(target_relation) -%}
     {%- elif action == "apply" and is_plain -%}
         {%- set response = _ip_keep_equal(target_relation, adapter.ip.auto.query(model, compiled_code)) -%}
     {%- elif action == "apply" or keeps_versions -%}

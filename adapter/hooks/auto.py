@@ -191,7 +191,7 @@ class AutoHooks(Namespace):
         return [SparkIcebergColumn(name, type_) for name, type_ in self._adapter.spark.columns(query)]
 
     def built_rows(self, node: Node, rows: str) -> str:
-        """The query of a table that is built as a whole. It sorts the rows of an unpartitioned table if that pays.
+        """The query of a table that is built as a whole. It sorts the rows of a table without an order if that pays.
 
         Raises NotIncrementalError for SQL that is not updated incrementally, unless the policy is to rebuild, and the
         errors of Spark.
@@ -206,8 +206,8 @@ class AutoHooks(Namespace):
             return rows
         note_update_method(found, kept, reading_of(found, kept, self._adapter.spark))
         rows = self.all_rows(found, kept, rows)
-        is_partitioned = bool(node["config"].get("partition_by"))
-        if is_partitioned or not kept.key or not self._writer(found).begin_build(kept):
+        has_order = bool(node["config"].get("partition_by") or node["config"].get("sort_by"))
+        if has_order or not kept.key or not self._writer(found).begin_build(kept):
             return rows
         return in_key_order_sql(f"({rows}\n)", kept.key)
 

@@ -14,7 +14,7 @@ from iceberg_incremental.plan.ranges import CHANGE_TYPE
 from iceberg_incremental.publish.source_holds import SourceHolds
 from iceberg_incremental.table.retention import FEW_METADATA_FILES, older_metadata_files
 
-from ..project import partition_config, project_errors
+from ..project import layout_config, project_errors
 from ..project.captured import SIGNED, Captured, Use
 from ..project.graph import Node
 from ..project.jinja import Macros, same_in_every_run
@@ -54,10 +54,15 @@ class ModelHooks(Namespace):
         if not plan.is_rebuild and not plan.passes_through and plan.target is not None:
             config = node["config"]  # a clustered table is partitioned by buckets too
             partition_by = None if config.get("clustered_by") else config.get("partition_by")
-            fields = partition_config.fields(partition_by, plan.model)
-            properties = self._adapter.tables.properties(config)
+            fields = layout_config.partition_fields(partition_by, plan.model)
+            properties, sort_by = self._adapter.tables.properties(config), config.get("sort_by")
             kept = target_errors.keeps_layout(
-                plan.target, plan.model, fields, properties, keeps_history=plan.policy.history is not None
+                plan.target,
+                plan.model,
+                fields,
+                layout_config.sort_fields(sort_by, plan.model),
+                properties,
+                keeps_history=plan.policy.history is not None,
             )
             if kept is not None:
                 logger.warning(kept)

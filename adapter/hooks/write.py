@@ -40,7 +40,7 @@ from iceberg_incremental.write.strategies.apply_changes import kept_rows_sql
 from iceberg_incremental.write.strategies.statement import Statement, compared_columns, strategy_config
 from iceberg_incremental.write.writer import Writer
 
-from ..project import partition_config
+from ..project import layout_config
 from ..project.graph import Node
 from ..project.own_table import reads_itself
 from . import report
@@ -145,7 +145,7 @@ class WriteHooks(Namespace):
             return ()
         name, model = self._adapter.lookup.table_name(target), node["unique_id"]
         fields = self._adapter.lookup.description(target, extended=False).partition_fields
-        configured = layout.normal_fields(partition_config.fields(node["config"].get("partition_by"), model))
+        configured = layout.normal_fields(layout_config.partition_fields(node["config"].get("partition_by"), model))
         found = layout.normal_fields(fields)
         if configured and set(configured) != set(found):
             raise target_errors.other_partitioning(name, model, configured, found)
@@ -180,7 +180,7 @@ class WriteHooks(Namespace):
             columns,
             compared_columns(config, (), ()),
             log=None if changelog is None else changelog.render(),
-            sorts=not partition_config.fields(config.get("partition_by"), node["unique_id"]),
+            sorts=not (config.get("sort_by") or config.get("partition_by")),
         )
 
     def rebuild(self, node: Node, sql: str) -> IncrementalResponse:

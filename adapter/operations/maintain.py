@@ -17,14 +17,16 @@ from iceberg_incremental.errors import ConfigError, IncrementalError, NotIceberg
 from iceberg_incremental.maintenance.branches import OwnBranches, alive, is_left, own_branches, seen_since
 from iceberg_incremental.maintenance.folders import listed_with
 from iceberg_incremental.maintenance.readers import Reader, needed_by_itself
-from iceberg_incremental.maintenance.table_plan import KnownTable, TablePlan, plan_table
+from iceberg_incremental.maintenance.table_plan import KnownTable, OrderChange, TablePlan, plan_table
 from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.table.checkpoint import Checkpoint, Position, UnreadableCheckpoint, mirrored_by
 from iceberg_incremental.table.history import History, TableName
+from iceberg_incremental.table.layout import normal_sorts
 from iceberg_incremental.table.own_names import AUDIT_KEY, audit_table
 from iceberg_incremental.write.order.deletions import BESIDE_KEY, deletions_table
 
 from ..project import graph as project
+from ..project.layout_config import WriteOrder, write_order
 from ..project.model_config import policy_of
 from .arguments import flag, models_of, output_format, time_span
 from .maintain_report import Done, Report, TableReport, progress
@@ -39,7 +41,7 @@ class _Consumer:
     """A model of the project and its positions. ``error``: why its checkpoint cannot be read.
 
     ``nets``: whether its config makes it read net changes; also true if the config is invalid. A position in its
-    checkpoint may require this, too.
+    checkpoint may require this, too. ``order``: the order of rows in its table, by its config.
     """
 
     model: str
@@ -48,6 +50,7 @@ class _Consumer:
     nets: bool = True
     checkpoint: Checkpoint | None = None
     error: str | None = None
+    order: WriteOrder | None = None
 
 
 @dataclass
@@ -109,7 +112,7 @@ def _consumer(reader: MetadataReader, names: project.ProjectTables, node: projec
     consumer = _Consumer(model, target, list(names.read_by(node)))
     with suppress(ConfigError):  # the model's own run reports the error
         policy = policy_of(node["config"], model)
-        consumer = replace(consumer, nets=policy.nets_rewrites)
+        consumer = replace(consumer, nets=policy.nets_rewrites, order=_order(node, model))
     try:
         history = reader.load(target)
         found = None if history is None else target_checkpoint(history, reader)
@@ -199,6 +202,7 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
     known = KnownTable(
         history=history,
         live=maintenance.reader.live_files(history),
+        order=_other_order(history, None if consumer is None else consumer.order),
         readers=list(_readers(consumers, table)),
         unknown_readers={
             each.model: each.error
@@ -209,6 +213,17 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
         branches=_branches(maintenance, history, consumer),
     )
     return plan_table(known, maintenance.now_ms, maintenance.max_age)
+
+
+def _order(node: project.Node, model: str) -> WriteOrder | None:
+    return write_order(node["config"], node["config"].get("tblproperties") or {}, model)
+
+
+def _other_order(history: History, order: WriteOrder | None) -> OrderChange | None:
+    """The change to the order of a model's config. None if the table has this order, or without the config."""
+    if order is None or normal_sorts(order.sort_by) == normal_sorts(history.sorted_by):
+        return None
+    return OrderChange(order.clause)
 
 
 def _readers(consumers: Sequence[_Consumer], table: TableName) -> Iterator[Reader]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from iceberg_incremental.maintenance.compaction import DELETED, DataRewrite, DeleteRewrite, ManifestRewrite
 from iceberg_incremental.maintenance.expiry import Expiry, ExpiryRisk, RetainedForReader
-from iceberg_incremental.maintenance.table_plan import PlanPart, StepKind, TablePlan
+from iceberg_incremental.maintenance.table_plan import OrderChange, PlanPart, StepKind, TablePlan
 from iceberg_incremental.quantities import counted, instant, size_text
 
 from .maintain_sql import Step
@@ -30,6 +30,8 @@ def why(action: StepKind, part: PlanPart | None) -> str:
             return _deletes(part)
         case ManifestRewrite():
             return _manifests(part)
+        case OrderChange():
+            return f"the model has another sort_by than the table: {part.clause}"
         case str():
             return f"{part}, left behind by a run"
     if action is StepKind.DROP_TABLE:
@@ -43,7 +45,7 @@ def result(returned: Mapping[str, Any]) -> str:
     ``returned``: empty for a statement that is not a procedure.
     """
     said = [_count(name, value) for name, value in returned.items() if value]
-    return ", ".join(said) or ("no file changed" if returned else "dropped")
+    return ", ".join(said) or ("no file changed" if returned else "done")
 
 
 def _count(name: str, value: Any) -> str:

@@ -33,10 +33,14 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     for branch in plan.left:
         sql = f"ALTER TABLE {table.sql} DROP BRANCH IF EXISTS {sql_name(branch)}"
         yield Step(StepKind.DROP_BRANCH, sql, branch)
+    if plan.order is not None:
+        yield Step(StepKind.SET_ORDER, f"ALTER TABLE {table.sql} {plan.order.clause}", plan.order)
     if plan.expiry is not None:
         yield _call(StepKind.EXPIRE, table, _expiry(plan.expiry), plan.expiry)
     if plan.data is not None:
         options = _options(plan.data, {"delete-ratio-threshold": DELETED})
+        if plan.is_sorted:  # by default, the procedure keeps the order of the rows that it reads
+            options = {"strategy": "'sort'", **options}
         yield _call(StepKind.REWRITE_DATA, table, options, plan.data)
     if plan.deletes is not None:
         yield _call(StepKind.REWRITE_DELETES, table, _options(plan.deletes), plan.deletes)

@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from iceberg_incremental.sql import property_value, sql_string
 
 from ..as_dbt import dbt_error
-from ..project import partition_config
+from ..project import layout_config
 from ..spark import checks
 from ..spark.connections import SparkIcebergConnectionManager
 from .catalogs import TBLPROPERTIES
@@ -28,6 +28,7 @@ class SparkIcebergConfig(SparkConfig):
 
     file_format: str = ICEBERG
     tblproperties: dict[str, Any] | None = None
+    sort_by: list[str] | str | None = None
     merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]
     merge_exclude_columns: list[str] | str | None = None
 
@@ -54,9 +55,10 @@ class Tables:
             )
         return {**({} if catalog is None else catalog.tblproperties), **own}
 
-    def property_list(self, config: Mapping[str, Any], more: Mapping[str, Any]) -> list[str]:
+    def property_list(self, model: Mapping[str, Any], more: Mapping[str, Any]) -> list[str]:
         """The properties as ``'name' = 'value'``. ``more``: additional properties, which override others."""
-        properties = {**self.properties(config), **more}
+        order = self.write_order(model)
+        properties = {**({} if order is None else order.properties), **self.properties(model["config"]), **more}
         return [f"{sql_string(name)} = {property_value(value)}" for name, value in properties.items()]
 
     def location(self, model: Mapping[str, Any]) -> str | None:
@@ -71,7 +73,21 @@ class Tables:
             return None
         return f"{catalog.external_volume}/{model['schema']}/{model['alias']}"
 
-    partition_fields = staticmethod(partition_config.fields)
+    partition_fields = staticmethod(layout_config.partition_fields)
+
+    def write_order(self, model: Mapping[str, Any]) -> layout_config.WriteOrder | None:
+        """The order of rows in the files of a model's table. None if its config sets none, and for seeds.
+
+        Raises ConfigError.
+        """
+        if model["resource_type"] == "seed":
+            return None
+        return layout_config.write_order(model["config"], self.properties(model["config"]), model["unique_id"])
+
+    def in_order(self, model: Mapping[str, Any], query: str) -> str:
+        """The query of a new table's rows, sorted as in ``write_order``."""
+        order = self.write_order(model)
+        return query if order is None else order.rows_sql(query, str(model["database"]))
 
 
 class Statements:

@@ -11,7 +11,7 @@ from ..table.checkpoint import KEY, MAX_LENGTH, VERSION, Checkpoint, CheckpointF
 from ..table.checkpoint_state import CheckpointState
 from ..table.clone import still_forbidden
 from ..table.history import History, TableName
-from ..table.layout import LiveSpec, normal_fields
+from ..table.layout import LiveSpec, normal_fields, normal_sorts
 from ..table.retention import FEW_METADATA_FILES, PREVIOUS_VERSIONS
 from .caller import by_caller, setting
 from .wording import (
@@ -120,13 +120,15 @@ def keeps_layout(
     target: History,
     model: str,
     partition_by: Sequence[str],
+    sort_by: Sequence[str],
     properties: Mapping[str, object],
     *,
     keeps_history: bool = False,
 ) -> str | None:
     """The warning that a table differs from configs that only a build applies. None if it does not.
 
-    ``partition_by``, ``properties``: the configs ``partition_by``, if set, and ``tblproperties``.
+    ``partition_by``, ``sort_by``, ``properties``: the configs ``partition_by`` and ``sort_by``, if set, and
+    ``tblproperties``.
     """
     version = str(properties.get("format-version", ""))
     older = version.isdecimal() and int(version) < target.format_version  # no run and no rebuild can change it
@@ -145,6 +147,9 @@ def keeps_layout(
         if sorted(wanted) != sorted(now):
             there = f"{', '.join(now)} in the table" if now else "the table is not partitioned"
             found.append(f"partition_by is {', '.join(wanted)} in the config and {there}")
+    if sort_by and (wanted := normal_sorts(sort_by)) != (now := normal_sorts(target.sorted_by)):
+        there = f"{', '.join(now)} in the table" if now else "the table is not sorted"
+        found.append(f"sort_by is {', '.join(wanted)} in the config and {there} (ip_maintain applies it)")
     if not found:
         return None
     rebuilding = "" if keeps_history else f", or rebuild the table: {full_refresh(model)}"

@@ -20,6 +20,7 @@ class StepKind(str, Enum):
 
     DROP_TABLE = "drop_table"
     DROP_BRANCH = "drop_branch"
+    SET_ORDER = "set_write_order"
     EXPIRE = "expire_snapshots"
     REWRITE_DATA = "rewrite_data_files"
     REWRITE_DELETES = "rewrite_position_delete_files"
@@ -27,7 +28,14 @@ class StepKind(str, Enum):
     REMOVE_ORPHANS = "remove_orphan_files"
 
 
-PlanPart = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
+@dataclass(frozen=True)
+class OrderChange:
+    """The clause of ALTER TABLE that gives new files the order of the model's config."""
+
+    clause: str
+
+
+PlanPart = OrderChange | Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
 """The part of a table's plan that a step executes, or the name of a branch."""
 
 
@@ -35,13 +43,14 @@ PlanPart = Expiry | DataRewrite | DeleteRewrite | ManifestRewrite | str
 class KnownTable:
     """The facts about a table that its maintenance plan depends on.
 
-    ``live``: its files; None if there are none, or if they cannot be listed. ``readers``: the models of the project
-    that read it. ``unknown_readers``: the models whose positions cannot be read, with the reasons. ``needed``: the
-    snapshots that the table itself needs. ``branches``: its staging branches.
+    ``live``: its files; None if there are none, or if they cannot be listed. ``order``: as in TablePlan. ``readers``:
+    the models of the project that read it. ``unknown_readers``: the models whose positions cannot be read, with the
+    reasons. ``needed``: the snapshots that the table itself needs. ``branches``: its staging branches.
     """
 
     history: History
     live: LiveFiles | None
+    order: OrderChange | None = None
     readers: Sequence[Reader] = ()
     unknown_readers: Mapping[str, str] = field(default_factory=dict)
     needed: frozenset[int] = frozenset()
@@ -53,7 +62,8 @@ class TablePlan:
     """The steps for a table, and the reasons for skipped steps. A field is None or empty if it does not apply.
 
     ``is_left``: whether a crashed run left the table behind, so that it is dropped. ``left``: the branches of crashed
-    runs. ``held_back``: the restriction of the expiry.
+    runs. ``order``: set if the model's config has another order of rows than the table. ``is_sorted``: whether
+    compactions sort rows. ``held_back``: the restriction of the expiry.
 
     All steps are skipped if runs of the branches ``fresh`` may be in progress. Data files are not compacted if this
     would cost the models ``hinders`` more than it saves. No snapshot expires if the positions of the models ``unknown``
@@ -65,6 +75,8 @@ class TablePlan:
     is_left: bool = False
     fresh: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    order: OrderChange | None = None
+    is_sorted: bool = False
     data: DataRewrite | None = None
     deletes: DeleteRewrite | None = None
     manifests: ManifestRewrite | None = None
@@ -101,6 +113,8 @@ def plan_table(known: KnownTable, now_ms: int, max_age: timedelta | None = None)
     return TablePlan(
         table=name,
         left=left,
+        order=known.order,
+        is_sorted=bool(known.order or known.history.sorted_by),
         data=None if hinders else data,
         deletes=deletes,
         manifests=manifests,

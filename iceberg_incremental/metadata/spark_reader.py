@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -37,7 +38,9 @@ _MANIFEST = (
     "path, partition_spec_id, length, content, added_data_files_count + existing_data_files_count + "
     "added_delete_files_count + existing_delete_files_count"
 )
-_ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, "sort-order", "identifier-fields")
+_SORT_ORDER = "sort-order"
+_SORT_FIELD = re.compile(r"(?:[^,(]|\([^)]*\))+")
+_ADDED = (_FORMAT, _FORMAT_VERSION, _CURRENT, _SORT_ORDER, "identifier-fields")
 
 
 class SparkReader(MetadataReader):
@@ -100,6 +103,7 @@ class SparkReader(MetadataReader):
             updated_ms=int(log[-1][3]) if log else None,
             created_ms=created_ms(str(log[0][0]), int(log[0][3])) if log else None,
             fields=fields,
+            sorted_by=tuple(each.strip() for each in _SORT_FIELD.findall(shown.get(_SORT_ORDER, ""))),
         )
 
     def _fields(

@@ -39,6 +39,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
     """The history in a table's metadata document (format v1 to v3)."""
     known = _fields_by_schema(document)
     present = known.get(document.get("current-schema-id", 0), {})
+    names = {number: path for path, number in present.items()}
     renamed = {number: has_other_names(fields, present) for number, fields in known.items()}
     ids, partitioned = (
         {*present.values()},
@@ -78,7 +79,8 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         created_ms=created_ms(log[0]["metadata-file"], log[0]["timestamp-ms"]) if log else None,
         fields=present,
         lost_partition=bool(present) and any(each.source_id not in ids for each in partitioned),
-        partitioned_by=_partition_fields(document, {number: path for path, number in present.items()}),
+        partitioned_by=_partition_fields(document, names),
+        sorted_by=_sorted_by(document, names),
     )
 
 
@@ -87,6 +89,15 @@ def _partition_fields(document: Mapping[str, Any], names: Mapping[int, str]) -> 
     spec = partition_specs(document).get(document.get("default-spec-id", 0), {})
     found = (transform_sql(field.transform, names.get(field.source_id, "?")) for field in spec.values())
     return tuple(field for field in found if field is not None)
+
+
+def _sorted_by(document: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:
+    """The fields of the default sort order in Spark's notation. ``names``: the column names by id."""
+    return tuple(
+        f"{by} {field['direction']} {field['null-order'].replace('-', ' ')}"
+        for field in _sort_fields(document)
+        if (by := transform_sql(field["transform"], names.get(field["source-id"], "?"))) is not None
+    )
 
 
 def created_ms(file: str, timestamp_ms: int) -> int | None:
@@ -164,15 +175,10 @@ def layout_of(document: Mapping[str, Any]) -> Layout:
     """The table's current columns, and the partitioning and sort order of new files."""
     schema = _schema(document)
     names = dict(names_by_id(schema))
-    sorts = [
-        f"{by} {field['direction']} {field['null-order'].replace('-', ' ')}"
-        for field in _sort_fields(document)
-        if (by := transform_sql(field["transform"], names.get(field["source-id"], "?"))) is not None
-    ]
     return Layout(
         tuple(DescribedColumn(each["name"], spark_type(each["type"]), each.get("doc")) for each in schema["fields"]),
         _partition_fields(document, names),
-        tuple(sorts),
+        _sorted_by(document, names),
     )
 
 

@@ -272,6 +272,8 @@ class ModelConfigs(Configs):
     partition_by = Config(_unchecked("a column or a transform of one, or a list of these"), None)
     """the partitioning of the table: `years(c)`, `months(c)`, `days(c)`, `hours(c)`, `bucket(16, c)`,
     `truncate(4, c)`. Required by `insert_overwrite`"""
+    sort_by = Config(_unchecked("a column or a transform of one, or a list of these"), None)
+    """the order of rows in each file ([files in order](patterns.md#files-in-order))"""
     tblproperties = Config(PROPERTIES, None)
     """properties of the Iceberg table. By default, tables of `auto`, `merge`, `apply_changes` and `history` are format
     v3 and merge-on-read"""

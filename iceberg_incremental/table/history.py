@@ -134,7 +134,8 @@ class History:
     reader cannot know it. ``created_ms``: when the table was created; None if the reader cannot know it. ``fields``:
     the present columns, as in Snapshot. ``lost_partition``: whether a partition spec uses a column that was dropped
     since, as far as the reader knows. It may be an older spec. ``partitioned_by``: the present partition fields in
-    Spark's notation; None if the reader cannot know them.
+    Spark's notation; None if the reader cannot know them. ``sorted_by``: the fields by which rows are sorted in new
+    files, with their directions.
     """
 
     table: TableName
@@ -154,6 +155,7 @@ class History:
     fields: Mapping[str, int] = field(default_factory=lambda: _NO_FIELDS, compare=False, repr=False)
     lost_partition: bool = False
     partitioned_by: tuple[str, ...] | None = field(default=None, compare=False)
+    sorted_by: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def deletes_in_place(self) -> bool:

@@ -63,6 +63,8 @@ def names_by_id(struct: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[i
 
 
 SYNONYMS = {"year": "years", "month": "months", "day": "days", "date": "days", "hour": "hours", "date_hour": "hours"}
+_DIRECTION = re.compile(r"(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*$", re.IGNORECASE)
+_NULLS = {"asc": "first", "desc": "last"}
 _TRANSFORM = re.compile(r"(\w+)\((.*)\)")
 
 
@@ -115,6 +117,19 @@ def normal_fields(partition_by: str | Sequence[str] | None) -> list[str]:
     """
     fields = [partition_by] if isinstance(partition_by, str) else partition_by or []
     return [_normal(field) for field in fields]
+
+
+def sort_field(text: str) -> tuple[str, str]:
+    """A field of a sort order, without and with its direction in normal form: ``id`` and ``asc nulls first``."""
+    match = _DIRECTION.search(text)
+    direction, nulls = (part and part.lower() for part in match.groups()) if match else (None, None)
+    direction = direction or "asc"
+    return text[: match.start()] if match else text, f"{direction} nulls {nulls or _NULLS[direction]}"
+
+
+def normal_sorts(sort_by: Sequence[str]) -> list[str]:
+    """The fields of a sort order in normal form, from a config or from metadata, such as ``id asc nulls first``."""
+    return [f"{_normal(field)} {direction}" for field, direction in map(sort_field, sort_by)]
 
 
 def columns_of(fields: Sequence[str], columns: Sequence[str]) -> list[str]:

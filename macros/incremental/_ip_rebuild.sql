@@ -19,6 +19,7 @@
     {%- endif -%}
     {%- set properties = adapter.ip.model.table_properties(model) -%}
     {%- set rows = adapter.ip.audit.audited_rows(model, rows, properties) -%}
+    {%- set rows = adapter.relations.tables.in_order(model, rows) -%}
     {%- set sql = _table_definition(target_relation, tblproperties=properties) ~ "\nas\n" ~ rows -%}
     {%- do _make_way(existing_relation) -%}
     {%- do write(sql) -%}

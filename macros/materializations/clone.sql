@@ -35,7 +35,9 @@
         {%- endif -%}
     {%- endif -%}
     {%- if way == "clone" -%} {%- do store_raw_result("main", message="OK", code="OK", rows_affected=none) -%}
-    {%- else -%} {%- call statement("main") -%} {{ sql }} {%- endcall -%}
+    {%- else -%}
+        {%- call statement("main") -%} {{ sql }} {%- endcall -%}
+        {%- if way != "view" -%} {%- do _complete_table(target_relation) -%} {%- endif -%}
     {%- endif -%}
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- do persist_docs(target_relation, model) -%}

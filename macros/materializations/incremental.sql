@@ -19,7 +19,7 @@
         {%- endcall -%}
         {%- set response = adapter.ip.dbt_models.build_response(target_relation, load_result("main").response) -%}
         {%- do store_result("main", response=response) -%}
-        {%- do _require_not_null(target_relation) -%}
+        {%- do _complete_table(target_relation) -%}
     {%- else -%}
         {%- set new_rows = make_temp_relation(target_relation) -%}
         {%- do run_query(create_table_as(true, new_rows, query)) -%}

@@ -5,10 +5,11 @@
 {% materialization snapshot, adapter="spark_iceberg" -%}
     {%- set hard_deletes = adapter.get_hard_deletes_behavior(config) -%}
     {%- if not adapter.ip.snapshots.begin(model["compiled_code"], _ip_snapshot_columns(), _ip_context()) -%}
-        {%- do adapter.ip.dbt_models.require_times(
-            model, model["compiled_code"], hard_deletes, exists=load_cached_relation(this) is not none
-        ) -%}
-        {{ return(materialization_snapshot_default()) }}
+        {%- set exists = load_cached_relation(this) is not none -%}
+        {%- do adapter.ip.dbt_models.require_times(model, model["compiled_code"], hard_deletes, exists=exists) -%}
+        {%- set built = materialization_snapshot_default() -%}
+        {%- if not exists -%} {%- do _complete_table(this) -%} {%- endif -%}
+        {{ return(built) }}
     {%- endif -%}
     {%- set exists, target_relation = get_or_create_relation(
         database=model.database, schema=model.schema, identifier=model.get("alias", model.name), type="table"
@@ -24,7 +25,9 @@
     {%- if action != "finish" -%}
         {%- do adapter.ip.dbt_models.require_times(model, model["compiled_code"], hard_deletes, exists=exists) -%}
     {%- endif -%}
-    {%- if action == "create" -%} {%- set response = _ip_create_snapshot(target_relation) -%}
+    {%- if action == "create" -%}
+        {%- set response = _ip_create_snapshot(target_relation) -%}
+        {%- do _complete_table(target_relation) -%}
     {%- elif action == "finish" -%} {%- set response = adapter.ip.snapshots.finish(model) -%}
     {%- else -%}
         {%- set found = _ip_compare_changes() if action == "changes" else none -%}

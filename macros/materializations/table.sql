@@ -16,7 +16,7 @@
     {%- set response = adapter.ip.dbt_models.build_response(target_relation, load_result("main").response) -%}
     {%- do store_result("main", response=response) -%}
 
-    {%- do _require_not_null(target_relation) -%}
+    {%- do _complete_table(target_relation) -%}
     {%- do apply_grants(target_relation, config.get("grants"), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- do persist_docs(target_relation, model) -%}
     {{ run_hooks(post_hooks) }}

@@ -5,6 +5,6 @@
     {%- else -%}
         {{ _table_definition(relation) }}
         as
-        {{ query }}
+        {{ adapter.relations.tables.in_order(model, query) }}
     {%- endif -%}
 {%- endmacro %}

@@ -9,6 +9,7 @@
         {{ return(load_result("main").response) }}
     {%- endif -%}
     {%- set properties = adapter.ip.snapshots.table_properties(model) -%}
+    {%- set rows = adapter.relations.tables.in_order(model, rows) -%}
     {%- set sql = _table_definition(target_relation, tblproperties=properties) ~ "\nas\n" ~ rows -%}
     {%- do write(sql) -%}
     {{ return(adapter.ip.snapshots.create(model, sql)) }}

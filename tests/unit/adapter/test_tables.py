@@ -82,7 +82,8 @@ def test_properties_of_the_model_override_the_catalogs_and_the_runs_override_bot
     config = {"catalog_name": "archive", "tblproperties": {"owner": "me", "it's": True}}
     tables = Tables(placement())
     assert tables.properties(config) == {"write.format.default": "orc", "owner": "me", "it's": True}
-    assert tables.property_list(config, {"owner": "run"}) == [
+    model = {"resource_type": "model", "unique_id": "model.shop.t", "config": config}
+    assert tables.property_list(model, {"owner": "run"}) == [
         "'write.format.default' = 'orc'",
         "'owner' = 'run'",
         "'it\\'s' = 'true'",

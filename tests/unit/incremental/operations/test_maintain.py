@@ -92,7 +92,7 @@ def test_as_text():
         ({"orphan_files": 0}, "no file changed"),
         ({"orphan_files": 2}, "2 orphan files removed"),
         ({"something_new": 7}, "something_new 7"),
-        ({}, "dropped"),
+        ({}, "done"),
     ],
 )
 def test_results_of_procedures_omit_zeros(returned, said):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.partition_config import fields
+from dbt.adapters.spark_iceberg.project.layout_config import partition_fields as fields
 from iceberg_incremental.errors import ConfigError
 
 
