@@ -43,8 +43,13 @@ class Source:
 
     @property
     def rows_compared(self) -> int:
-        """The number of added and removed rows whose values are compared to find those that differ."""
-        return 0 if self.only_adds_rows or not self.has_changed else self._most_changes
+        """The number of added and removed rows that are compared by all of their values to find those that differ.
+
+        0 if row lineage identifies the unchanged rows. If it then identifies none, a run learns what comparing costs.
+        """
+        planned = self.planned
+        is_by_value = isinstance(planned, NetChanges) and planned.net.untouched_since is None
+        return self._most_changes if is_by_value and not self.only_adds_rows else 0
 
     @property
     def _most_changes(self) -> int:

@@ -25,7 +25,7 @@ _MOST = 10.0
 _NEW = 0.7
 """The weight of the last run in a factor, which is a geometric mean."""
 _EXPECTED = 0.98
-"""The factor of the share of affected rows after a run that has not counted them, so that a later run counts again."""
+"""The factor of the share of affected rows after a run that has not searched, so that a later run searches again."""
 _REMEMBERED = 0.9
 """The exponent of the factor of the method that a run does not use, so that a wrong factor is forgotten."""
 
@@ -43,11 +43,12 @@ class Outcome:
 class Learned:
     """What is known about a model from its runs.
 
-    ``kept``, ``rebuilt``: the measured cost as a factor of the estimate, for replacing the affected rows and for
-    replacing all rows. 1 for a method that was not measured. ``last``: the last measured run; None if there is none.
-    ``key``: the columns by which rows are replaced most cheaply, as a sample has shown. Empty if unknown.
-    ``rows_per_key``: the number of rows of the table for each value of these columns. 0 if unknown. ``affected``: the
-    share of the table's rows that a run last found to be affected, of a large table. 0 if none has counted them.
+    ``found``, ``kept``, ``rebuilt``: the measured cost as a factor of the estimate, for finding the affected keys, then
+    for replacing the affected rows, and for replacing all rows. 1 for what was not measured. ``last``: the last
+    measured run; None if there is none. ``key``: the columns by which rows are replaced most cheaply, as a sample has
+    shown. Empty if unknown. ``rows_per_key``: the number of rows of the table for each value of these columns. 0 if
+    unknown. ``affected``: the share of the table's rows that a run last found to be affected, of a large table. 0 if
+    none has counted them.
     """
 
     kept: float = 1.0
@@ -56,6 +57,7 @@ class Learned:
     key: tuple[str, ...] = ()
     rows_per_key: float = 0.0
     affected: float = 0.0
+    found: float = 1.0
 
     def after(self, outcome: Outcome) -> Learned:
         """What is known after another run."""
@@ -66,9 +68,14 @@ class Learned:
         kept, rebuilt = (other, used) if rebuilds else (used, other)
         return replace(self, kept=kept, rebuilt=rebuilt, last=outcome)
 
-    def without_count(self) -> Learned:
-        """What is known after a run that has not counted the affected rows."""
-        return replace(self, affected=self.affected * _EXPECTED)
+    def after_search(self, estimated: float, spent: float) -> Learned:
+        """What is known after a run that has found the affected keys. In seconds of executors' CPU."""
+        factor = _within(spent / max(estimated, 1e-9))
+        return replace(self, found=self.found ** (1 - _NEW) * factor**_NEW)
+
+    def without_search(self) -> Learned:
+        """What is known after a run that has not searched, although it would have without what is known."""
+        return replace(self, affected=self.affected * _EXPECTED, found=self.found**_EXPECTED)
 
     def to_json(self) -> str:
         """The text of the table property."""
@@ -82,6 +89,8 @@ class Learned:
             found["rows_per_key"] = round(self.rows_per_key, 3)
         if self.affected:
             found["affected"] = round(self.affected, 3)
+        if self.found != 1:
+            found["found"] = round(self.found, 3)
         return json.dumps(found, separators=(",", ":"))
 
 
@@ -94,10 +103,10 @@ def learned(properties: Mapping[str, str]) -> Learned:
         found = json.loads(properties.get(KEY, "{}"))
         way, estimated, spent = found.get("last") or (None, 0, 0)
         last = None if way is None else Outcome(str(way), _number(estimated), _number(spent))
-        kept, rebuilt = (_within(_number(found.get(each, 1))) for each in ("kept", "rebuilt"))
+        kept, rebuilt, searched = (_within(_number(found.get(each, 1))) for each in ("kept", "rebuilt", "found"))
         per_key = max(_number(found.get("rows_per_key", 0)), 0.0)
         affected = min(max(_number(found.get("affected", 0)), 0.0), 1.0)
-        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key, affected)
+        return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key, affected, searched)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return NOTHING
 

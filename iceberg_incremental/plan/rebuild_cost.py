@@ -83,8 +83,8 @@ MOST_REWRITTEN = 100_000
 
 
 def choose(reads: Reads, keys: int) -> Choice:
-    """Compare the estimated costs of both methods. ``keys``: the number of affected keys."""
-    return _cheaper(reads, keys, *_keep(reads, share_of(reads, keys)))
+    """Compare the estimated costs of both methods, once the affected keys are known. ``keys``: their number."""
+    return _cheaper(reads, keys, _RUN, _cost_of_replacing(reads, share_of(reads, keys)))
 
 
 def choose_to_continue(reads: Reads, keys: int) -> Choice:
@@ -115,9 +115,10 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
 
     It is if finding the keys alone costs more, or if many rows were affected when a run last found them.
     """
-    share = reads.learned.affected
-    fixed, rows = _keep(reads, share)
-    rebuild, keep = _measured_rebuild(reads), fixed + rows * reads.learned.kept
+    share, known = reads.learned.affected, reads.learned
+    search, replaced = cost_of_search(reads), _cost_of_replacing(reads, share)
+    keep = _RUN + sum(reads.scans) * _SCAN + search * known.found + replaced * known.kept
+    rebuild = _measured_rebuild(reads)
     if rebuild >= keep:
         return None
     why = (
@@ -126,7 +127,7 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
         else "finding the affected keys would cost more"
     )
     text = f"{why} (estimated CPU time: at least {keep:.1f} s, and {rebuild:.1f} s to replace all rows)"
-    return Choice(True, text, (keep, rebuild), (rows, cost_of_rebuild(reads)))
+    return Choice(True, text, (keep, rebuild), (search + replaced, cost_of_rebuild(reads)))
 
 
 def rebuild_is_cheaper_than_finding(reads: Reads) -> bool:
@@ -150,7 +151,7 @@ def gains_from_order(reads: Reads) -> bool:
 
 def cost_of_keys(reads: Reads) -> float:
     """The estimated seconds of CPU to find the affected keys."""
-    return _cost_of_changes(reads) + cost_of_scans(sum(reads.scans), _found(reads))
+    return sum(reads.scans) * _SCAN + cost_of_search(reads)
 
 
 def cost_of_scans(scans: int, rows: int) -> float:
@@ -166,8 +167,9 @@ def share_of(reads: Reads, keys: int) -> float:
     return min(1.0, keys * max(reads.learned.rows_per_key, 1.0) / max(reads.target_rows, 1))
 
 
-def _cost_of_changes(reads: Reads) -> float:
-    return reads.searched * _SEARCHED + reads.compared * _COMPARED
+def cost_of_search(reads: Reads) -> float:
+    """The estimated seconds of executors' CPU to find the affected keys, regardless of earlier runs."""
+    return reads.searched * _SEARCHED + reads.compared * _COMPARED + _found(reads) * _FOUND
 
 
 def _measured_rebuild(reads: Reads) -> float:
@@ -179,15 +181,13 @@ def cost_of_rebuild(reads: Reads) -> float:
     return sum(reads.sources) * _ROW + reads.sorted_rows * _SORTED + reads.target_rows * _WRITTEN
 
 
-def _keep(reads: Reads, share: float) -> tuple[float, float]:
-    """The costs to find and replace affected rows that do not depend on the number of rows, and those that do.
+def _cost_of_replacing(reads: Reads, share: float) -> float:
+    """The estimated seconds of executors' CPU to replace the affected rows. ``share``: their share of the table.
 
-    ``share``: the affected rows of the table. The query computes them. If it costs more for all rows than estimated, so
-    it does for these.
+    The query computes them. If it costs more for all rows than estimated, so it does for these.
     """
-    found = _cost_of_changes(reads) + _found(reads) * _FOUND
-    replaced = sum(reads.sources) * _READ + reads.target_rows * _DELETED + share * _measured_rebuild(reads)
-    return _RUN + sum(reads.scans) * _SCAN, found + replaced
+    read = sum(reads.sources) * _READ + reads.target_rows * _DELETED
+    return read + share * _measured_rebuild(reads)
 
 
 def _found(reads: Reads) -> int:

@@ -22,6 +22,7 @@ from ...plan.rebuild_cost import (
     choose,
     choose_to_continue,
     cost_of_keys,
+    cost_of_search,
     gains_from_order,
     is_worth_measuring,
     rebuild_at_once,
@@ -227,11 +228,9 @@ class AutoWriter:
             found = (
                 self._left_alone(kept, columns, held)
                 or self._continued(kept, columns, held)
-                or self._replaced(kept, columns, held, count=count)
+                or self._replaced(kept, columns, held, count=count, began=began)
             )
-            if found.choice.rebuilds and measures:  # a later rebuild may not have searched before
-                began = self._spark.executor_seconds()
-            return replace(found, began=began)
+            return found if found.began is not None else replace(found, began=began)
         except OldSnapshotExpiredError:
             return UpdatePlan(Choice(True, "the state at the checkpoint has expired"))
         except StatementError as error:
@@ -297,8 +296,10 @@ class AutoWriter:
         choice = self._choice(tuple(summary.keys), found, choose_to_continue(reads, found.keys))
         return UpdatePlan(choice, continued=Continued(summary, found))
 
-    def _replaced(self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool) -> UpdatePlan:
-        """The plan that replaces the rows with affected keys, or all rows."""
+    def _replaced(
+        self, kept: IncrementalQuery, columns: _Columns, held: ExitStack, *, count: bool, began: float | None
+    ) -> UpdatePlan:
+        """The plan that replaces the rows with affected keys, or all rows. ``began``: as in ``note_cost``."""
         by_cost = self._plan.policy.rebuild_above is None
         # Even deriving the SQL that finds the keys costs as much as writing a small table.
         at_once = rebuild_at_once(self._fewest_reads(kept)) if by_cost else None
@@ -319,17 +320,21 @@ class AutoWriter:
         for view in views:
             held.enter_context(holding(self._spark, view.name, view.sql))
         found = summarized(self._spark, views[-1].name, kept.key, [types[name.lower()] for name in kept.key])
+        now = None if began is None else self._spark.executor_seconds()
+        if began is not None and now is not None:
+            self._run.state.learned = self._learned.after_search(cost_of_search(reads), now - began)
+            reads = replace(reads, learned=self._learned)
         if at_once is None and by_cost:
             reads = replace(reads, learned=self._with_rows_per_key(reads, kept.key, found))
             if is_worth_measuring(reads):
                 self._run.state.learned = replace(reads.learned, affected=share_of(reads, found.keys))
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
-        return UpdatePlan(choice, affected=Affected(kept, changes, found))
+        return UpdatePlan(choice, affected=Affected(kept, changes, found), began=now)
 
     def _rebuilt_at_once(self, choice: Choice) -> UpdatePlan:
-        """The plan that replaces all rows without counting the affected ones."""
-        if self._learned.affected:
-            self._run.state.learned = self._learned.without_count()
+        """The plan that replaces all rows without finding the affected keys."""
+        if self._learned != self._learned.without_search():
+            self._run.state.learned = self._learned.without_search()
         return UpdatePlan(choice)
 
     def _selective(self, kept: IncrementalQuery, types: Mapping[str, str]) -> IncrementalQuery:

@@ -155,6 +155,7 @@ def test_the_cost_of_a_large_rebuild_corrects_the_next_estimates(auto):  # noqa:
 def test_large_partitions_of_a_window_count_with_all_of_their_rows(auto, monkeypatch):  # noqa: F811
     monkeypatch.setattr(learned, "_MOST", 1)  # no run corrects an estimate, because the load of this machine varies
     sql = "select id, customer_id, row_number() over (partition by customer_id order by id desc) as place from {orders}"
+    auto.change("alter table {orders} set tblproperties ('write.delete.mode' = 'merge-on-read')")
     auto.change("insert into {orders} select int(id), int(id) % 10, 1.00, null, null from range(10, 1000000)")
     auto.model("places", sql)
     auto.shop.run()

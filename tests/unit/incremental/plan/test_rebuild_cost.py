@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
-from iceberg_incremental.plan.learned import Learned
+import pytest
+
+from iceberg_incremental.plan.learned import KEY, Learned, learned
 from iceberg_incremental.plan.rebuild_cost import (
     MOST_REWRITTEN,
     Reads,
@@ -32,13 +33,6 @@ def test_the_keys_of_small_tables_are_not_counted():
     assert found.rebuilds
     assert "finding the affected keys would cost more" in found.reason
     assert rebuild_at_once(LARGE) is None
-
-
-def test_an_immediate_rebuild_is_the_choice_for_any_number_of_keys():
-    sizes = [10**power for power in range(9)]
-    for reads in (Reads(target, (source,), searched, (1,)) for target, source, searched in product(sizes, repeat=3)):
-        if rebuild_at_once(reads) is not None:
-            assert all(choose(reads, keys).rebuilds for keys in (1, reads.target_rows // 2, reads.target_rows))
 
 
 def test_groups_are_updated_if_a_large_source_has_few_new_rows():
@@ -80,8 +74,18 @@ def test_a_run_does_not_search_if_an_earlier_one_found_most_rows_affected():
     assert rebuild_at_once(replace(LARGE, learned=Learned(affected=0.1))) is None
     known, runs = Learned(affected=1.0), 0
     while rebuild_at_once(replace(LARGE, learned=known)) is not None:
-        known, runs = known.without_count(), runs + 1
+        known, runs = known.without_search(), runs + 1
     assert 5 < runs < 50  # then one run searches again
+
+
+def test_what_a_search_has_cost_corrects_the_next_estimate():
+    assert rebuild_at_once(LARGE) is None
+    slow = Learned().after_search(1.0, 100.0)
+    found = rebuild_at_once(replace(LARGE, searched=200_000_000, learned=slow))
+    assert rebuild_at_once(replace(LARGE, searched=200_000_000)) is None
+    assert found is not None
+    assert "finding the affected keys would cost more" in found.reason
+    assert learned({KEY: slow.to_json()}).found == pytest.approx(slow.found, rel=0.01)
 
 
 def test_rows_that_were_written_again_are_compared_at_a_price():
