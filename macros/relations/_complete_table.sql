@@ -7,5 +7,7 @@
         {%- do adapter.relations.contracts.require_not_null(model, relation) -%}
     {%- endif -%}
     {%- set order = adapter.relations.tables.write_order(model) -%}
-    {%- if order is not none -%} {%- do run_query("alter table " ~ relation.render() ~ " " ~ order.clause) -%} {%- endif -%}
+    {%- if order is not none -%}
+        {%- do run_query("alter table " ~ relation.render() ~ " " ~ order.clause) -%}
+    {%- endif -%}
 {%- endmacro %}

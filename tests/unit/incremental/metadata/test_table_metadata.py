@@ -26,7 +26,7 @@ def test_a_clone_keeps_what_protects_its_origin():
     properties = {"ip.cloned-from": "lake.ops.origin", **NO_REMOVAL}
     document = {"format-version": 2, "table-uuid": "u", "properties": properties}
     wanted = {"write.metadata.delete-after-commit.enabled": True}
-    assert keeps_layout(to_history(TABLE, document), "model.shop.flights", [], wanted) is None
+    assert keeps_layout(to_history(TABLE, document), "model.shop.flights", [], [], wanted) is None
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,41 @@ def test_a_config_that_the_table_does_not_have(fields, properties, said):
         ],
         "default-spec-id": 1,
     }
-    found = keeps_layout(to_history(TABLE, document), "model.shop.flights", fields, properties)
+    found = keeps_layout(to_history(TABLE, document), "model.shop.flights", fields, [], properties)
     assert (found is None) is (said is None)
     assert said is None or said in found
+
+
+@pytest.mark.parametrize(
+    ("sort_by", "said"),
+    [
+        ([], None),
+        (["bucket(`At`, 4)  DESC nulls last", "region"], None),
+        (
+            ["bucket(4, at) desc"],
+            "desc nulls last in the config and bucket(4,at) desc nulls last, region asc",
+        ),
+        (["region desc", "at"], "sort_by is region desc nulls last, at asc nulls first in the config and"),
+    ],
+)
+def test_an_order_that_the_table_does_not_have(sort_by, said):
+    columns = [{"id": 1, "name": "at", "type": "timestamp"}, {"id": 2, "name": "region", "type": "string"}]
+    fields = [
+        {"source-id": 1, "transform": "bucket[4]", "direction": "desc", "null-order": "nulls-last"},
+        {"source-id": 2, "transform": "identity", "direction": "asc", "null-order": "nulls-first"},
+    ]
+    document = {
+        "format-version": 2,
+        "table-uuid": "u",
+        "schemas": [{"schema-id": 0, "fields": columns}],
+        "sort-orders": [{"order-id": 0, "fields": []}, {"order-id": 1, "fields": fields}],
+        "default-sort-order-id": 1,
+    }
+    found = keeps_layout(to_history(TABLE, document), "model.shop.flights", [], sort_by, {})
+    assert (found is None) is (said is None)
+    assert said is None or said in found
+    unsorted = keeps_layout(to_history(TABLE, {**document, "default-sort-order-id": 0}), "m", [], sort_by, {})
+    assert (unsorted is None) is not sort_by or "the table is not sorted" in unsorted
 
 
 @pytest.mark.parametrize("version", [2, 3])
