@@ -334,6 +334,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "values_do_not_fit": {"found": (("arr_delay", "double", "float"),), "promotable": True},
     "window_cuts_partitions": {"partition_by": "flight_day"},
     "wrong_materialization": {"materialized": "table"},
+    "foreign_types": {"types": {"departed_at": "timestamp_ns"}, "found": "Cannot convert unknown type to Spark"},
     "wrong_sort_by": {"value": "flight_day descending", "found": "neither a column name nor a transform of a column"},
     "wrong_partition_by": {"value": "day(flight_day, 1)", "found": "but day() takes exactly one column"},
     "wrong_selection": {

@@ -17,12 +17,13 @@ from iceberg_incremental.capture.dbt_snapshot import CODE
 from iceberg_incremental.capture.open import open_run
 from iceberg_incremental.capture.run import Run
 from iceberg_incremental.capture.run_plan import RunPlan
-from iceberg_incremental.explain import model_errors
+from iceberg_incremental.errors import StatementError
+from iceberg_incremental.explain import model_errors, source_errors
 from iceberg_incremental.plan.event_window import EventWindow
 from iceberg_incremental.plan.policy import MATERIALIZATION, Policy, Strategy
 from iceberg_incremental.sql import plain_name
 from iceberg_incremental.table.clock import Clock, now_in, require_zone
-from iceberg_incremental.table.history import TableName
+from iceberg_incremental.table.history import History, TableName
 from iceberg_incremental.write.strategies.statement import Statement
 
 from ..project import graph as project
@@ -176,8 +177,17 @@ class Invocations:
         invocation_id = get_invocation_id()
         with self._lock:
             if self._current is None or self._current.invocation_id != invocation_id:
-                self._current = Invocation(invocation_id, Cuts(self._adapter.metadata_reader))
+                self._current = Invocation(invocation_id, Cuts(self._adapter.metadata_reader, self._require_readable))
             return self._current
+
+    def _require_readable(self, history: History) -> None:
+        """Raise SourceError if Spark reads no column of a table, because it lacks the type of one of them."""
+        if not history.foreign:
+            return
+        try:
+            self._adapter.spark.columns(f"select * from {history.table.sql}")
+        except StatementError as error:
+            raise source_errors.foreign_types(history.table, history.foreign, str(error)) from error
 
     def jinja_scope(self) -> JinjaScope:
         """The names in the project's Jinja. Determined once per invocation, because it reads every macro of dbt."""

@@ -32,8 +32,12 @@ class Cut:
 class Cuts:
     """The cuts of one invocation, and a cache of the source metadata that its models share."""
 
-    def __init__(self, reader: Callable[[], MetadataReader]) -> None:
+    def __init__(
+        self, reader: Callable[[], MetadataReader], require_readable: Callable[[History], None] = lambda _: None
+    ) -> None:
+        """``require_readable``: raises SourceError for a table that Spark cannot read, although its metadata can be."""
         self._reader = reader
+        self._require_readable = require_readable
         self._lock = threading.Lock()
         self._locks: dict[TableName, threading.Lock] = {}
         self._cuts: dict[TableName, Cut | None] = {}
@@ -79,7 +83,10 @@ class Cuts:
 
     def _current(self, table: TableName) -> Cut | None:
         history = self._reader().load(table)
-        return None if history is None else Cut(history, history.current)
+        if history is None:
+            return None
+        self._require_readable(history)
+        return Cut(history, history.current)
 
     def _lock_of(self, table: TableName) -> threading.Lock:
         """The lock for reading the metadata of a table, so that threads read it only once."""

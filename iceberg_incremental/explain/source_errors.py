@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..errors import HistoryBreakError, NotIcebergError, RewriteError, SourceError, SourceMissingError
 from ..plan.breaks import Break
 from ..plan.changes import Rewritten
@@ -234,6 +236,18 @@ def row_ids_repeated(source: TableName) -> SourceError:
         fix="replace the table with its own rows, which assigns new ids (create or replace table … as select * from "
         f"…), and {rebuilt}.",
     ).named("row-ids-repeated")
+
+
+def foreign_types(source: TableName, types: Mapping[str, str], found: str) -> SourceError:
+    """Spark cannot read a table, because it has a column of a type that Spark lacks. ``types``: by path."""
+    listed = ", ".join(f"`{path}` ({type_})" for path, type_ in types.items())
+    return SourceError(
+        f"Spark cannot read {source}, because it has columns of types that Spark lacks: {listed}.",
+        expected="columns of types that Spark reads. With another type in its schema, it reads no column of a table.",
+        found=found,
+        fix="in the engine that writes the table, drop these columns, or write them to another table or with other "
+        "types, such as string or long.",
+    ).named("foreign-types")
 
 
 def too_many_additions(source: TableName, model: str, found: int) -> RewriteError:

@@ -21,6 +21,7 @@ from ..table.types import fields_of
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_SNAPSHOT = -1
 _FIRST_FILE = re.compile(r"/(?:00000-|v1\.)[^/]*$")
+_FOREIGN = re.compile(r"time$|timestamp(tz)?_ns$|geometry|geography")
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
 """The properties that set folders for new files."""
 
@@ -81,6 +82,7 @@ def to_history(table: TableName, document: Mapping[str, Any]) -> History:
         lost_partition=bool(present) and any(each.source_id not in ids for each in partitioned),
         partitioned_by=_partition_fields(document, names),
         sorted_by=_sorted_by(document, names),
+        foreign=_foreign(_schema(document)["fields"]) if present else {},
     )
 
 
@@ -89,6 +91,21 @@ def _partition_fields(document: Mapping[str, Any], names: Mapping[int, str]) -> 
     spec = partition_specs(document).get(document.get("default-spec-id", 0), {})
     found = (transform_sql(field.transform, names.get(field.source_id, "?")) for field in spec.values())
     return tuple(field for field in found if field is not None)
+
+
+def _foreign(fields: Iterable[Mapping[str, Any]], prefix: str = "") -> dict[str, str]:
+    """The types of columns and fields that Spark 4.1 or Iceberg 1.12 for Spark lacks, by path."""
+    found: dict[str, str] = {}
+    for each in fields:
+        path, type_ = f"{prefix}{each['name']}", each["type"]
+        for nested in ("element", "key", "value"):
+            if isinstance(type_, Mapping) and nested in type_:
+                found |= _foreign([{"name": nested, "type": type_[nested]}], f"{path}.")
+        if isinstance(type_, Mapping):
+            found |= _foreign(type_.get("fields") or (), f"{path}.")
+        elif _FOREIGN.match(type_):
+            found[path] = type_
+    return found
 
 
 def _sorted_by(document: Mapping[str, Any], names: Mapping[int, str]) -> tuple[str, ...]:

@@ -135,7 +135,8 @@ class History:
     the present columns, as in Snapshot. ``lost_partition``: whether a partition spec uses a column that was dropped
     since, as far as the reader knows. It may be an older spec. ``partitioned_by``: the present partition fields in
     Spark's notation; None if the reader cannot know them. ``sorted_by``: the fields by which rows are sorted in new
-    files, with their directions.
+    files, with their directions. ``foreign``: the types of columns and fields that Spark may not have, by path, as far
+    as the reader knows.
     """
 
     table: TableName
@@ -156,6 +157,7 @@ class History:
     lost_partition: bool = False
     partitioned_by: tuple[str, ...] | None = field(default=None, compare=False)
     sorted_by: tuple[str, ...] = field(default=(), compare=False)
+    foreign: Mapping[str, str] = field(default_factory=lambda: _EMPTY, compare=False)
 
     @property
     def deletes_in_place(self) -> bool:

@@ -91,6 +91,24 @@ def test_an_order_that_the_table_does_not_have(sort_by, said):
     assert (unsorted is None) is not sort_by or "the table is not sorted" in unsorted
 
 
+def test_types_that_spark_lacks_at_any_depth():
+    of_list = {
+        "type": "list",
+        "element-id": 5,
+        "element": {"type": "struct", "fields": [{"id": 6, "name": "t", "type": "time"}]},
+    }
+    of_map = {"type": "map", "key": "string", "value": "timestamptz_ns"}
+    types = ("long", "timestamp", "timestamptz", "timestamp_ns", "geometry(srid:4326)", of_list, of_map)
+    fields = [{"id": 10 + place, "name": f"c{place}", "type": each} for place, each in enumerate(types)]
+    document = {"format-version": 3, "table-uuid": "u", "schemas": [{"schema-id": 0, "fields": fields}]}
+    assert to_history(TABLE, document).foreign == {
+        "c3": "timestamp_ns",
+        "c4": "geometry(srid:4326)",
+        "c5.element.t": "time",
+        "c6.value": "timestamptz_ns",
+    }
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_snapshots_refs_and_log(version: int):
     first = {"snapshot-id": 1, "sequence-number": 7, "timestamp-ms": 1000, "summary": {"operation": "append", "k": "v"}}
