@@ -1,0 +1,152 @@
+"""What each engine does, as data: the tests check it, and docs/engines.md is generated from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RIGHT = "right"
+"""The rows are those of Spark SQL."""
+
+STRATEGIES = ("append", "merge", "apply_changes", "auto", "history")
+"""The strategies of the models that read the tables of an engine. ``merge`` has ``on_source_rewrite: upserts``."""
+QUESTIONS = ("count", "filter", "rows", "time travel", "compacted")
+"""What an engine reads from the tables of models."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine. ``title``: its name on the page; ``environment``: its list in requirements/engines."""
+
+    title: str
+    version: str
+    environment: str
+
+    @property
+    def is_small(self) -> bool:
+        """Whether `make test-more` starts it too."""
+        return self.environment == "small"
+
+
+ENGINES = {
+    "pyiceberg": Engine("PyIceberg", "0.12.0", "small"),
+    "polars": Engine("Polars", "2.1.0", "small"),
+    "duckdb": Engine("DuckDB", "1.5.5", "small"),
+    "daft": Engine("Daft", "0.7.26", "large"),
+    "clickhouse": Engine("ClickHouse", "26.9 (chdb 4.4.0)", "large"),
+    "datafusion": Engine("DataFusion", "54.0 with pyiceberg-core 0.11.0", "large"),
+    "sail": Engine("Sail", "0.7.2", "large"),
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A commit of an engine, and its outcome for models of each strategy.
+
+    ``step``: the operation of the engine's program; ``text``: what it is called on the page; ``formats``: the format
+    versions of the table; ``errors``: the name of the documented error by strategy, for those that are not RIGHT;
+    ``mode``: the table's ``write.*.mode``, or an empty string for the engine's default; ``refused``: a part of the
+    engine's own error, if it cannot do this.
+    """
+
+    engine: str
+    step: str
+    text: str
+    formats: tuple[int, ...] = (2, 3)
+    errors: tuple[tuple[str, str], ...] = ()
+    mode: str = ""
+    refused: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name of the row in the ids of its tests."""
+        return "-".join(filter(None, [self.engine, self.step, self.mode.replace("-", "_")]))
+
+    def outcome(self, strategy: str) -> str:
+        """RIGHT, or the name of an error in docs/errors."""
+        return dict(self.errors).get(strategy, RIGHT)
+
+
+REWRITTEN = (("append", "rewritten"),)
+
+V2, V3 = (2,), (3,)
+NO_V3 = "Writing V3 is not yet supported"
+
+WRITERS = (
+    Written("pyiceberg", "append", "`append`", V2),
+    Written("pyiceberg", "delete", "`delete`", V2, REWRITTEN),
+    Written("pyiceberg", "update", "`overwrite` of one row", V2, REWRITTEN),
+    Written("pyiceberg", "upsert", "`upsert`", V2, REWRITTEN),
+    Written("pyiceberg", "overwrite", "`overwrite` of all rows", V2, REWRITTEN),
+    Written("pyiceberg", "overwrite_partitions", "`dynamic_partition_overwrite`", V2, REWRITTEN),
+    Written("pyiceberg", "append", "`append`", V3, refused=NO_V3),
+    Written("polars", "append", "`sink_iceberg`, append", V2),
+    Written("polars", "overwrite", "`sink_iceberg`, overwrite", V2, REWRITTEN),
+    Written("polars", "overwrite_partitions", "`sink_iceberg`, dynamic overwrite", V2, REWRITTEN),
+    Written("polars", "append", "`sink_iceberg`, append", V3, refused=NO_V3),
+    Written("duckdb", "append", "INSERT"),
+    Written("duckdb", "delete", "DELETE", errors=REWRITTEN),
+    Written("duckdb", "update", "UPDATE", errors=REWRITTEN),
+    Written("duckdb", "upsert", "MERGE", errors=REWRITTEN),
+    Written("daft", "append", "`write_iceberg`, append", V2),
+    Written("daft", "overwrite", "`write_iceberg`, overwrite", V2, REWRITTEN),
+    Written("daft", "overwrite_partitions", "`write_iceberg`, overwrite of one partition", V2, REWRITTEN),
+    Written("daft", "append", "`write_iceberg`, append", V3, refused=NO_V3),
+    Written("clickhouse", "append", "INSERT"),
+    Written("clickhouse", "delete", "ALTER TABLE … DELETE", errors=REWRITTEN),
+    Written("clickhouse", "update", "ALTER TABLE … UPDATE", errors=REWRITTEN),
+    Written("datafusion", "append", "INSERT", refused="not implemented"),
+    Written("sail", "append", "INSERT"),
+    Written("sail", "delete", "DELETE", errors=REWRITTEN),
+    Written("sail", "update", "UPDATE", errors=REWRITTEN),
+    Written("sail", "upsert", "MERGE", errors=REWRITTEN),
+    Written("sail", "delete", "DELETE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("sail", "update", "UPDATE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("sail", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("sail", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
+    Written("sail", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout of a model's table. ``text``: what it is called on the page."""
+
+    text: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+MODES = tuple((f"write.{statement}.mode", "copy-on-write") for statement in ("delete", "update", "merge"))
+LAYOUTS = {
+    "v3": Layout("v3, deletion vectors (default)"),
+    "v2": Layout("v2, position deletes", (("format-version", "2"),)),
+    "v2_copy_on_write": Layout("v2, copy-on-write", (("format-version", "2"), *MODES)),
+}
+
+
+@dataclass(frozen=True)
+class Read:
+    """What an engine reads from tables with a layout.
+
+    ``refused``: a part of the engine's error by question; ``wrong``: what is wrong by question. All other answers are
+    RIGHT.
+    """
+
+    engine: str
+    layout: str
+    refused: tuple[tuple[str, str], ...] = ()
+    wrong: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """The part of the engine's error, by question."""
+        return dict(self.refused)
+
+    def outcome(self, question: str) -> str:
+        """RIGHT, ``refused``, or what is wrong."""
+        return "refused" if question in self.refusals else dict(self.wrong).get(question, RIGHT)
+
+
+READERS = tuple(Read(engine, layout) for engine in ENGINES for layout in LAYOUTS)
+
+NOT_TESTED: dict[str, str] = {}
+"""Engines without tests, and the reason."""
