@@ -44,6 +44,8 @@ rows, the rows within a filter, all rows, all rows at each earlier snapshot, and
 The tests are the cases of `functional/engines/test_readers.py::test_an_engine_reads_the_table_of_a_model`. The last
 column is the beginning of their ids.
 """
+_TAIL = """## Tables that every engine reads
+"""
 _NOT_TESTED = """## Engines without tests here
 """
 

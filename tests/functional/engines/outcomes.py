@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 RIGHT = "right"
 """The rows are those of Spark SQL."""
@@ -13,28 +15,41 @@ QUESTIONS = ("count", "filter", "rows", "time travel", "compacted")
 """What an engine reads from the tables of models."""
 
 
+LISTS = Path(__file__).parents[3] / "requirements" / "engines"
+
+
 @dataclass(frozen=True)
 class Engine:
-    """An engine. ``title``: its name on the page; ``environment``: its list in requirements/engines."""
+    """An engine. ``title``: its name on the page; ``environment``: its list in requirements/engines.
+
+    ``package``: the package whose version is that of the engine.
+    """
 
     title: str
-    version: str
     environment: str
+    package: str
 
     @property
     def is_small(self) -> bool:
         """Whether `make test-more` starts it too."""
         return self.environment == "small"
 
+    @property
+    def version(self) -> str:
+        """The version with which it is tested."""
+        listed = (LISTS / f"{self.environment}.txt").read_text(encoding="utf-8")
+        (found,) = re.findall(rf"^{re.escape(self.package)}==(\S+)", listed, re.MULTILINE)
+        return str(found)
+
 
 ENGINES = {
-    "pyiceberg": Engine("PyIceberg", "0.12.0", "small"),
-    "polars": Engine("Polars", "2.1.0", "small"),
-    "duckdb": Engine("DuckDB", "1.5.5", "small"),
-    "daft": Engine("Daft", "0.7.26", "large"),
-    "clickhouse": Engine("ClickHouse", "26.9 (chdb 4.4.0)", "large"),
-    "datafusion": Engine("DataFusion", "54.0 with pyiceberg-core 0.11.0", "large"),
-    "sail": Engine("Sail", "0.7.2", "large"),
+    "pyiceberg": Engine("PyIceberg", "small", "pyiceberg"),
+    "polars": Engine("Polars", "small", "polars"),
+    "duckdb": Engine("DuckDB", "small", "duckdb"),
+    "daft": Engine("Daft", "large", "daft"),
+    "clickhouse": Engine("ClickHouse", "large", "chdb-core"),
+    "datafusion": Engine("DataFusion", "large", "datafusion"),
+    "sail": Engine("Sail", "large", "pysail"),
 }
 
 

@@ -65,19 +65,23 @@ class Built:
     def metadata(self) -> str:
         """The path of the current metadata file."""
         files = self.shop.sql(f"select file from {self.table}.metadata_log_entries order by timestamp desc limit 1")
-        return str(files[0][0]).removeprefix("file:")
+        return str(files[0][0])
 
 
 @pytest.fixture(scope="module")
-def built(module_shop: Shop) -> dict[str, Built]:
-    """The tables by layout, and those that were also compacted, as ``compacted_<layout>``."""
+def built(module_shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
+    """The tables by layout, and those that were also compacted, as ``compacted_<layout>``.
+
+    Their paths are URIs, as in object storage. Those of the embedded lakehouse have no scheme.
+    """
+    folder = tmp_path_factory.mktemp("read_by_engines").as_uri()
     shop = module_shop
     source = shop.source("orders", SOURCE)
     tables: dict[str, Built] = {}
     for layout, about in LAYOUTS.items():
         for name in (layout, f"compacted_{layout}"):
-            config = {"tblproperties": dict(about.properties)} if about.properties else {}
-            shop.model(name, LOG, incremental_strategy="apply_changes", unique_key="id", **config)
+            config = {"tblproperties": dict(about.properties), "location_root": folder, "unique_key": "id"}
+            shop.model(name, LOG, incremental_strategy="apply_changes", **config)
             tables[name] = Built(shop, name)
     for statements in CHANGES:
         for each in statements:

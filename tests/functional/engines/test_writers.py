@@ -240,4 +240,5 @@ def test_an_engine_refuses_to_write(engines, places, outside, written, version):
     outside.session.sql(f"insert into {in_spark}.{name} values {contract.values(contract.BASE)}")
     with pytest.raises(EngineError, match=re.escape(written.refused)):
         engines(written.engine).ask("write", catalog=properties, name=name, step=written.step)
-    assert Counter(tuple(row) for row in outside.session.table(f"{in_spark}.{name}").collect()) == counted(contract.BASE)
+    rows = outside.session.table(f"{in_spark}.{name}").collect()
+    assert Counter(tuple(row) for row in rows) == counted(contract.BASE)

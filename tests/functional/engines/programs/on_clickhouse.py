@@ -70,7 +70,7 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
 
 def read(metadata: str, snapshot: int | None, question: str) -> Any:
     """The rows of a table, those within the filter, or their number."""
-    file = Path(metadata)
+    file = Path(metadata.removeprefix("file://"))
     folder = file.parent.parent
     settings = {"iceberg_metadata_file_path": f"'{file.relative_to(folder)}'"}
     if snapshot is not None:

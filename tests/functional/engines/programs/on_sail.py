@@ -87,7 +87,7 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
 
 def read(metadata: str, snapshot: int | None, question: str) -> Any:
     """The rows of a table, those within the filter, or their number."""
-    folder = Path(metadata).parent.parent
+    folder = Path(metadata.removeprefix("file://")).parent.parent
     version = "" if snapshot is None else f" version as of {snapshot}"
     table = f"iceberg.`file://{folder}`{version}"
     if question == "count":
