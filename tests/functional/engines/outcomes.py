@@ -109,13 +109,16 @@ WRITERS = (
     Written("clickhouse", "append", "INSERT"),
     Written("clickhouse", "delete", "ALTER TABLE … DELETE", errors=REWRITTEN),
     Written("clickhouse", "update", "ALTER TABLE … UPDATE", errors=REWRITTEN),
-    Written("datafusion", "append", "INSERT", refused="not implemented"),
+    Written(
+        "datafusion", "append", "INSERT", V2, refused="Write operations are not supported on IcebergStaticTableProvider"
+    ),
     Written("sail", "append", "INSERT"),
     Written("sail", "delete", "DELETE", errors=REWRITTEN),
     Written("sail", "update", "UPDATE", errors=REWRITTEN),
     Written("sail", "upsert", "MERGE", errors=REWRITTEN),
     Written("sail", "delete", "DELETE", errors=REWRITTEN, mode="merge-on-read"),
-    Written("sail", "update", "UPDATE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("sail", "update", "UPDATE", V3, REWRITTEN, mode="merge-on-read"),
+    Written("sail", "update", "UPDATE", V2, mode="merge-on-read", refused="requires format-version 3"),
     Written("sail", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
     Written("sail", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
     Written("sail", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
@@ -161,7 +164,36 @@ class Read:
         return "refused" if question in self.refusals else dict(self.wrong).get(question, RIGHT)
 
 
-READERS = tuple(Read(engine, layout) for engine in ENGINES for layout in LAYOUTS)
+_WITH_DELETES = QUESTIONS[:-1]
+"""The questions that an engine cannot answer if it does not read deletion vectors."""
+
+READERS = (
+    *(Read(engine, layout) for engine in ("pyiceberg", "polars", "duckdb") for layout in LAYOUTS),
+    Read("daft", "v3", tuple((each, "CorruptFile") for each in _WITH_DELETES)),
+    Read("daft", "v2"),
+    Read("daft", "v2_copy_on_write"),
+    *(Read("clickhouse", layout) for layout in LAYOUTS),
+    *(Read("datafusion", layout, (("time travel", "snapshot_id"),)) for layout in LAYOUTS),
+    *(Read("sail", layout) for layout in LAYOUTS),
+)
+
+ON_SAIL = {
+    "create or replace table {0} using iceberg location '{1}' as select 1 as id, 'a' as v": "",
+    "insert into {0} values (2, 'b')": "",
+    "merge into {0} t using (select 2 as id, 'c' as v) s on t.id = s.id when matched then update set *": "",
+    "create or replace temporary view changes as select * from {0}": "",
+    "alter table {0} set tblproperties ('ip.checkpoint' = '{{}}')": "",
+    "set": "list all properties",
+    "select * from {0}.snapshots": "TABLE_OR_VIEW_NOT_FOUND",
+    "alter table {0} create branch staged": "found create at",
+    "insert into {0}.branch_staged values (3, 'c')": "NOT_FOUND",
+    "call system.rewrite_data_files(table => '{0}')": "found call at",
+    "show tblproperties {0}": "found tblproperties at",
+}
+"""Statements of a run on Sail's Spark Connect server, with a part of its error, or an empty string if it works.
+
+``{0}``: a table; ``{1}``: its folder.
+"""
 
 NOT_TESTED: dict[str, str] = {}
 """Engines without tests, and the reason."""

@@ -38,17 +38,13 @@ def literal(number: int, v: str) -> str:
 
 
 FIRST = {number: row(number, "new") for number in range(1, 11)}
-SECOND = {number: each for number, each in FIRST.items() if number != 4} | {7: row(7, "once"), 11: row(11, "late")}
+SECOND = {number: each for number, each in FIRST.items() if number != 4} | {7: row(7, "once")}
 THIRD = {number: each for number, each in SECOND.items() if number != 5} | {1: row(1, "again"), 7: row(7, "twice")}
 STATES = (FIRST, SECOND, THIRD)
 """The rows of the tables after each run, by id."""
 CHANGES = (
     (f"insert into {{0}} values {', '.join(literal(number, 'new') for number in FIRST)}",),
-    (
-        "delete from {0} where id = 4",
-        "update {0} set v = 'once' where id = 7",
-        f"insert into {{0}} values {literal(11, 'late')}",
-    ),
+    ("delete from {0} where id = 4", "update {0} set v = 'once' where id = 7"),
     ("delete from {0} where id = 5", "update {0} set v = if(id = 1, 'again', 'twice') where id in (1, 7)"),
 )
 """The statements before each run."""
@@ -138,8 +134,9 @@ def test_the_tables_have_their_layouts(built: dict[str, Built], layout: str) -> 
         name: {row[0] for row in shop.sql(f"select lower(file_format) from {table.table}.delete_files")}
         for name, table in built.items()
     }
-    expected = {"v3": {"puffin"}, "v2": {"parquet"}, "v2_copy_on_write": set()}[layout]
-    assert (kinds[layout], kinds[f"compacted_{layout}"]) == (expected, set())
+    deletes = {"v3": {"puffin"}, "v2": {"parquet"}, "v2_copy_on_write": set()}[layout]
+    # a compaction of v2 leaves deletes that no longer apply to any file
+    assert (kinds[layout], kinds[f"compacted_{layout}"]) == (deletes, set() if layout == "v3" else deletes)
     for snapshot, state in zip(built[layout].snapshots, STATES, strict=True):
         rows = shop.sql(
             f"select {', '.join(contract.MODEL_COLUMNS)} from {built[layout].table} version as of {snapshot}"

@@ -58,6 +58,11 @@ def values(rows: Iterable[Row]) -> str:
     return ", ".join(f"({id_}, '{part}', '{v}', {amount})" for id_, part, v, amount in rows)
 
 
+def local_path(uri: str) -> str:
+    """The path of a local file, from a path or a URI such as ``file:/folder/file``."""
+    return f"/{uri.removeprefix('file:').lstrip('/')}"
+
+
 def plain(value: Any) -> Any:
     """A value as JSON represents it, the same for all engines. Times without a zone are in UTC."""
     if isinstance(value, Decimal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from .contract import (
     NEW_VALUE,
     UPDATED,
     listed,
+    local_path,
     serve,
     values,
 )
@@ -29,7 +31,8 @@ COLUMNS = "(id Nullable(Int64), part Nullable(String), v Nullable(String), amoun
 
 @cache
 def session() -> Session:
-    """ClickHouse without data of its own."""
+    """ClickHouse without data of its own. It opens only files below the current folder."""
+    os.chdir("/")
     opened = Session()
     opened.query("set allow_insert_into_iceberg = 1")
     return opened
@@ -70,16 +73,14 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
 
 def read(metadata: str, snapshot: int | None, question: str) -> Any:
     """The rows of a table, those within the filter, or their number."""
-    file = Path(metadata.removeprefix("file://"))
+    file = Path(local_path(metadata))
     folder = file.parent.parent
-    settings = {"iceberg_metadata_file_path": f"'{file.relative_to(folder)}'"}
-    if snapshot is not None:
-        settings["iceberg_snapshot_id"] = str(snapshot)
+    table = f"icebergLocal('{folder}/', settings iceberg_metadata_file_path = '{file.relative_to(folder)}')"
+    settings = {} if snapshot is None else {"iceberg_snapshot_id": snapshot}
     if question == "count":
-        return int(query(f"select count() as n from icebergLocal('{folder}/')", **settings)[0]["n"])
+        return int(query(f"select count() as n from {table}", **settings)[0]["n"])
     condition = f"id between {LOWEST} and {HIGHEST}" if question == "filter" else "true"
-    rows = query(f"select {', '.join(MODEL_COLUMNS)} from icebergLocal('{folder}/') where {condition}", **settings)
-    return listed(rows)
+    return listed(query(f"select {', '.join(MODEL_COLUMNS)} from {table} where {condition}", **settings))
 
 
 if __name__ == "__main__":

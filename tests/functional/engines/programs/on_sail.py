@@ -1,8 +1,7 @@
-"""Sail, a Spark Connect server in this process, which writes to a REST catalog, and reads a table from its folder."""
+"""Sail, a Spark Connect server in this process, which writes and reads tables in folders."""
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from .contract import (
     UPDATED,
     UPSERTED,
     listed,
+    local_path,
     serve,
     values,
 )
@@ -43,31 +43,34 @@ _SERVERS: list[SparkConnectServer] = []
 
 
 @cache
-def session(catalog: str = "") -> SparkSession:
-    """A session in UTC. ``catalog``: the address of a REST catalog, which is named ``served``."""
-    if catalog:
-        os.environ["SAIL_CATALOG__LIST"] = f'[{{name="served", type="iceberg-rest", uri="{catalog}"}}]'
+def session() -> SparkSession:
+    """A session in UTC."""
     opened = SparkSession.builder.remote(f"sc://127.0.0.1:{started()}").create()
     opened.conf.set("spark.sql.session.timeZone", "UTC")
     return opened
 
 
 def create(catalog: dict[str, str], name: str, format_version: int, partitioned: bool, mode: str = "") -> None:
-    """Create a table with the rows of BASE. ``mode``: how rows are changed, or an empty string for Sail's default."""
+    """Create a table with the rows of BASE, in the folder that the hadoop catalog expects.
+
+    ``mode``: how rows are changed, or an empty string for Sail's default.
+    """
+    schema, _, table = name.partition(".")
     properties = {"format-version": str(format_version)}
     if mode:
         properties |= {f"write.{statement}.mode": mode for statement in ("delete", "update", "merge")}
-    listed_ = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    quoted = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     by = " partitioned by (part)" if partitioned else ""
-    columns = "(id bigint, part string, v string, amount decimal(10, 2))"
-    opened = session(catalog["uri"])
-    opened.sql(f"create table served.{name} {columns} using iceberg{by} tblproperties ({listed_})").collect()
-    opened.sql(f"insert into served.{name} values {values(BASE)}").collect()
+    session().sql(
+        f"create table {table} (id bigint, part string, v string, amount decimal(10, 2)) using iceberg{by} "
+        f"location '{catalog['warehouse']}/{schema}/{table}' tblproperties ({quoted})"
+    ).collect()
+    session().sql(f"insert into {table} values {values(BASE)}").collect()
 
 
 def write(catalog: dict[str, str], name: str, step: str) -> None:
     """Commit one of the operations."""
-    table = f"served.{name}"
+    table = name.partition(".")[2]
     statements = {
         "append": f"insert into {table} values {values(APPENDED)}",
         "last": f"insert into {table} values {values(LAST)}",
@@ -77,7 +80,7 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
         "when matched then update set * when not matched then insert *",
         "overwrite": f"insert overwrite {table} values {values(REPLACEMENT)}",
     }
-    opened = session(catalog["uri"])
+    opened = session()
     if step == "overwrite_partitions":
         rows = opened.sql(f"select * from values {values(OF_PARTITION)} as s(id, part, v, amount)")
         rows.writeTo(table).overwritePartitions()
@@ -87,7 +90,7 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
 
 def read(metadata: str, snapshot: int | None, question: str) -> Any:
     """The rows of a table, those within the filter, or their number."""
-    folder = Path(metadata.removeprefix("file://")).parent.parent
+    folder = Path(local_path(metadata)).parent.parent
     version = "" if snapshot is None else f" version as of {snapshot}"
     table = f"iceberg.`file://{folder}`{version}"
     if question == "count":
@@ -97,5 +100,10 @@ def read(metadata: str, snapshot: int | None, question: str) -> Any:
     return listed(row.asDict() for row in rows)
 
 
+def sql(statement: str) -> list[list[str]]:
+    """The rows of a statement, as texts."""
+    return [[str(value) for value in row] for row in session().sql(statement).collect()]
+
+
 if __name__ == "__main__":
-    serve({"create": create, "write": write, "read": read, "started": started})
+    serve({"create": create, "write": write, "read": read, "started": started, "sql": sql})
