@@ -8,6 +8,7 @@ from tests.functional.engines.outcomes import (
     ENGINES,
     LAYOUTS,
     NOT_TESTED,
+    ON_SAIL,
     QUESTIONS,
     READERS,
     RIGHT,
@@ -44,15 +45,61 @@ rows, the rows within a filter, all rows, all rows at each earlier snapshot, and
 The tests are the cases of `functional/engines/test_readers.py::test_an_engine_reads_the_table_of_a_model`. The last
 column is the beginning of their ids.
 """
-_TAIL = """## Tables that every engine reads
+_READ_BY_ALL = """\
+DataFusion reads only tables whose paths are URIs, such as `s3://…` or `file:/…`. The paths of the [embedded
+lakehouse](lakehouse.md) have no scheme, unless a model sets `location_root` to a URI.
+
+## Tables that every engine reads
+
+Tables of `auto`, `merge`, `apply_changes` and `history` are format v3 with deletion vectors by default. Every engine of
+the previous table reads format v2:
+
+```sql
+{{ config(
+    materialized='iceberg_incremental_snapshot',
+    incremental_strategy='auto',
+    tblproperties={'format-version': '2'}
+) }}
+```
+
 """
-_NOT_TESTED = """## Engines without tests here
+_PRICES = {
+    "none (v3, deletion vectors)": (
+        "every engine above except Daft and ClickHouse, which can read it after a compaction that leaves no deletes",
+        "none",
+    ),
+    "`'format-version': '2'`": (
+        "every engine above",
+        "Without row lineage, models that read the table find its changes by comparing values. A compaction leaves "
+        "delete files that no longer apply; `rewrite_position_delete_files` removes them",
+    ),
+    "`'format-version': '2'`, and `'copy-on-write'` as `write.delete.mode`, `write.update.mode`, `write.merge.mode`": (
+        "also engines that read no deletes at all",
+        "Each run rewrites all files that contain a changed row. In the [benchmark](benchmarks.md#merged), "
+        "`apply_changes` cost 3.42 times a rebuild for scattered keys, compared with 0.30 for v3",
+    ),
+}
+_SAIL = """\
+Tables of `append` and `insert_overwrite` have no deletes unless another writer adds them, so every engine reads them.
+
+## Sail as the server of `method: connect`
+
+Sail has a Spark Connect server, but it cannot run the models of this package. `dbt debug` fails, because the server
+does not list its catalogs. `functional/engines/test_sail_server.py` tests these statements:
+
+| statement | result |
+|---|---|"""
+_NOT_TESTED = """## Engines without tests
 """
 
 
 def page() -> str:
     """The page."""
-    return "\n".join((_HEAD, *_writers(), "", _READERS, *_readers(), "", _TAIL, _NOT_TESTED, *_not_tested(), ""))
+    parts = [_HEAD, *_writers(), *_refusals(_refused_writes()), _READERS, *_readers(), *_refusals(_refused_reads())]
+    parts += [_READ_BY_ALL, *_prices(), "", _SAIL, *_on_sail(), ""]
+    if NOT_TESTED:
+        parts += [_NOT_TESTED, *_table(("engine", "reason"), NOT_TESTED.items()), ""]
+    return "\n".join(parts)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -88,5 +135,34 @@ def _reader(read: Read) -> list[str]:
     return [f"{engine.title} {engine.version}", LAYOUTS[read.layout].text, *results, f"`{read.engine}-{read.layout}`"]
 
 
-def _not_tested() -> Iterator[str]:
-    return _table(("engine", "reason"), NOT_TESTED.items())
+def _refused_writes() -> Iterator[tuple[str, str]]:
+    for each in WRITERS:
+        if each.refused:
+            yield ENGINES[each.engine].title, each.refused
+
+
+def _refused_reads() -> Iterator[tuple[str, str]]:
+    for each in READERS:
+        for error in each.refusals.values():
+            yield ENGINES[each.engine].title, error
+
+
+def _refusals(found: Iterable[tuple[str, str]]) -> list[str]:
+    """A list of the errors of engines, each once."""
+    return [
+        "",
+        "The errors of the engines contain:",
+        "",
+        *dict.fromkeys(f"- {engine}: `{error}`" for engine, error in found),
+        "",
+    ]
+
+
+def _prices() -> Iterator[str]:
+    rows = ((properties, *others) for properties, others in _PRICES.items())
+    return _table(("`tblproperties`", "read by", "price"), rows)
+
+
+def _on_sail() -> Iterator[str]:
+    for statement, refused in ON_SAIL.items():
+        yield f"| `{statement.format('t', '…')}` | {'refused' if refused else 'works'} |"

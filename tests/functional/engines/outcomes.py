@@ -172,7 +172,11 @@ READERS = (
     Read("daft", "v3", tuple((each, "CorruptFile") for each in _WITH_DELETES)),
     Read("daft", "v2"),
     Read("daft", "v2_copy_on_write"),
-    *(Read("clickhouse", layout) for layout in LAYOUTS),
+    Read(
+        "clickhouse", "v3", tuple((each, "Position deletes are supported only for parquet") for each in _WITH_DELETES)
+    ),
+    Read("clickhouse", "v2"),
+    Read("clickhouse", "v2_copy_on_write"),
     *(Read("datafusion", layout, (("time travel", "snapshot_id"),)) for layout in LAYOUTS),
     *(Read("sail", layout) for layout in LAYOUTS),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,11 @@ def session() -> Session:
 def query(statement: str, **settings: Any) -> list[dict[str, Any]]:
     """Run one statement, and return its rows."""
     given = ", ".join(f"{name} = {value}" for name, value in settings.items())
-    text = str(session().query(f"{statement} settings {given}" if given else statement, "JSON"))
+    try:
+        text = str(session().query(f"{statement} settings {given}" if given else statement, "JSON"))
+    except Exception:
+        session.cache_clear()  # the next answer would begin with what this query has printed
+        raise
     return json.loads(text)["data"] if text.strip() else []
 
 
@@ -80,7 +86,11 @@ def read(metadata: str, snapshot: int | None, question: str) -> Any:
     if question == "count":
         return int(query(f"select count() as n from {table}", **settings)[0]["n"])
     condition = f"id between {LOWEST} and {HIGHEST}" if question == "filter" else "true"
-    return listed(query(f"select {', '.join(MODEL_COLUMNS)} from {table} where {condition}", **settings))
+    rows = query(f"select {', '.join(MODEL_COLUMNS)} from {table} where {condition}", **settings)
+    return listed(
+        {**row, "amount": Decimal(str(row["amount"])), "seen_at": datetime.fromisoformat(row["seen_at"])}
+        for row in rows
+    )
 
 
 if __name__ == "__main__":
