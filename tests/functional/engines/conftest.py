@@ -12,12 +12,13 @@ from dbt.adapters.spark_iceberg.profile.lakehouse import CATALOG_FILE
 from tests.functional.metadata import servers
 
 from ..incremental.conftest import module_shop  # noqa: F401 (a fixture)
+from .outcomes import ENGINES
 from .process import Engine, started
 
-SERVED = "served"
-"""The REST catalog of engines that do not write to the embedded lakehouse."""
-FOLDERS = "folders"
-"""The hadoop catalog of engines that write to folders."""
+
+def of_engine(name: str) -> list[pytest.MarkDecorator]:
+    """The markers of tests with an engine."""
+    return [] if ENGINES[name].is_small else [pytest.mark.nightly]
 
 
 @pytest.fixture(scope="session")

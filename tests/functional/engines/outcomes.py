@@ -181,6 +181,9 @@ READERS = (
     *(Read("sail", layout) for layout in LAYOUTS),
 )
 
+PLAIN_PATHS = {**dict.fromkeys(ENGINES, ""), "datafusion": "relative URL without a base"}
+"""A part of each engine's error for a table whose paths have no scheme, or an empty string if it reads the table."""
+
 ON_SAIL = {
     "create or replace table {0} using iceberg location '{1}' as select 1 as id, 'a' as v": "",
     "insert into {0} values (2, 'b')": "",

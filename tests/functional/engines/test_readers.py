@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ..incremental.shop import CATALOG, Shop
-from .outcomes import ENGINES, LAYOUTS, QUESTIONS, READERS, RIGHT, Read
+from .conftest import of_engine
+from .outcomes import LAYOUTS, PLAIN_PATHS, QUESTIONS, READERS, RIGHT, Read
 from .process import Engine, EngineError
 from .programs import contract
 
@@ -20,7 +21,7 @@ CASES = [
         each,
         question,
         id=f"{each.engine}-{each.layout}-{question.replace(' ', '_')}",
-        marks=[] if ENGINES[each.engine].is_small else [pytest.mark.nightly],
+        marks=of_engine(each.engine),
     )
     for each in READERS
     for question in QUESTIONS
@@ -124,6 +125,26 @@ def test_an_engine_reads_the_table_of_a_model(
         return
     found, expected = answer(engine, built, case.layout, question)
     assert (found == expected) is (outcome == RIGHT), found
+
+
+@pytest.fixture(scope="module")
+def in_the_lakehouse(built: dict[str, Built]) -> Built:
+    """A table with the paths of the embedded lakehouse, which have no scheme."""
+    shop = next(iter(built.values())).shop
+    shop.model("plain", LOG, incremental_strategy="apply_changes", unique_key="id")
+    shop.run("--select", "plain")
+    return Built(shop, "plain")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=of_engine(name)) for name in PLAIN_PATHS])
+def test_paths_without_a_scheme(engines: Callable[[str], Engine], in_the_lakehouse: Built, name: str) -> None:
+    metadata, engine, refused = in_the_lakehouse.metadata, engines(name), PLAIN_PATHS[name]
+    assert metadata.startswith("/")
+    if refused:
+        with pytest.raises(EngineError, match=re.escape(refused)):
+            engine.ask("read", metadata=metadata, snapshot=None, question="count")
+    else:
+        assert engine.ask("read", metadata=metadata, snapshot=None, question="count") == len(THIRD)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

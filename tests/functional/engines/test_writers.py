@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from ..incremental.shop import CATALOG, Outcome, Shop
-from .conftest import settings
-from .outcomes import ENGINES, RIGHT, STRATEGIES, WRITERS, Written
+from .conftest import of_engine, settings
+from .outcomes import RIGHT, STRATEGIES, WRITERS, Written
 from .process import Engine, EngineError
 from .programs import contract
 
@@ -36,19 +36,15 @@ COLUMNS = ", ".join(contract.SOURCE_COLUMNS)
 ERROR = re.compile(r"More: dbt-spark-iceberg explain (\S+)")
 
 
-def of_engine(written: Written) -> list[pytest.MarkDecorator]:
-    return [] if ENGINES[written.engine].is_small else [pytest.mark.nightly]
-
-
 BUILT = [
-    pytest.param(each, version, strategy, id=f"{each.id}-v{version}-{strategy}", marks=of_engine(each))
+    pytest.param(each, version, strategy, id=f"{each.id}-v{version}-{strategy}", marks=of_engine(each.engine))
     for each in WRITERS
     for version in each.formats
     if not each.refused
     for strategy in STRATEGIES
 ]
 REFUSED = [
-    pytest.param(each, version, id=f"{each.id}-v{version}", marks=of_engine(each))
+    pytest.param(each, version, id=f"{each.id}-v{version}", marks=of_engine(each.engine))
     for each in WRITERS
     for version in each.formats
     if each.refused
