@@ -81,8 +81,8 @@ def built(module_shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[s
             shop.model(name, LOG, incremental_strategy="apply_changes", **config)
             tables[name] = Built(shop, name)
     for statements in CHANGES:
-        for each in statements:
-            shop.sql(each.format(source))
+        for statement in statements:
+            shop.sql(statement.format(source))
         shop.run()
         for each in tables.values():
             each.snapshots.append(shop.head(each.table) or 0)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import load_catalog
-from pyiceberg.expressions import EqualTo, GreaterThanOrEqual, LessThanOrEqual
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable, Table
@@ -72,10 +71,10 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
     elif step == "last":
         table.append(arrow(LAST))
     elif step == "delete":
-        table.delete(EqualTo("id", DELETED))
+        table.delete(f"id = {DELETED}")
     elif step == "update":
         (old,) = (row for row in BASE if row[0] == UPDATED)
-        table.overwrite(arrow(((*old[:2], NEW_VALUE, old[3]),)), EqualTo("id", UPDATED))
+        table.overwrite(arrow(((*old[:2], NEW_VALUE, old[3]),)), f"id = {UPDATED}")
     elif step == "upsert":
         table.upsert(arrow(UPSERTED), join_cols=["id"])
     elif step == "overwrite":
@@ -92,7 +91,7 @@ def read(metadata: str, snapshot: int | None, question: str) -> Any:
     if question == "count":
         return scan.count()
     if question == "filter":
-        scan = scan.filter(GreaterThanOrEqual("id", LOWEST)).filter(LessThanOrEqual("id", HIGHEST))
+        scan = scan.filter(f"id >= {LOWEST} and id <= {HIGHEST}")
     return listed(scan.to_arrow().to_pylist())
 
 
