@@ -84,7 +84,7 @@ class Written:
 REWRITTEN = (("append", "rewritten"),)
 
 V2, V3 = (2,), (3,)
-NO_V3 = "Writing V3 is not yet supported"
+NO_V3 = "Cannot write manifest for table version: 3"
 
 WRITERS = (
     Written("pyiceberg", "append", "`append`", V2),
