@@ -16,10 +16,12 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --upgrade --quiet --no-header --no-
 	session PyHive catalogs)
 READY := $(VENV)/.ready
 SCHEDULERS := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.10
+# Polars requires Python 3.11
+ENGINES_LOCK := --upgrade --quiet --no-header --no-annotate --universal --python-version 3.11
 CODE := iceberg_incremental adapter dbt tests website setup.py $(wildcard benchmarks examples integration_tests)
 SQL := $(wildcard $(addprefix integration_tests/,models macros tests))
 
-.PHONY: help demo test readme test-more test-all checks warm bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
+.PHONY: help demo test readme test-more test-all engines checks warm bench chaos soak fuzz unit lint package release-check release-notes sbom format docs reference pictures lock compat clean check-python check-java
 
 help:  ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -38,6 +40,9 @@ test-more: check-java checks warm  ## run the tests of `make test`, and further 
 
 test-all: check-java checks warm  ## run all tests, including slow ones: each layout, kills, random histories, dbt's own suite
 	$(BIN)/pytest $(IN_TWO) tests/packaging tests/browser tests/functional
+
+engines: check-java warm  ## let other engines write the sources of models and read their tables. ENGINES="duckdb or daft" selects engines
+	$(BIN)/pytest $(IN_TWO) -m "nightly or not nightly" $(if $(ENGINES),-k "$(ENGINES)") tests/functional/engines
 
 # each test that starts Spark then starts in half the time
 warm: $(READY)
@@ -129,6 +134,8 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(BIN)/uv pip compile requirements/schedulers/airflow.in -o requirements/schedulers/airflow.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/dagster.in -o requirements/schedulers/dagster.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/cosmos.in -o requirements/schedulers/cosmos.txt $(SCHEDULERS)
+	$(BIN)/uv pip compile requirements/engines/small.in -o requirements/engines/small.txt $(ENGINES_LOCK)
+	$(BIN)/uv pip compile requirements/engines/large.in -o requirements/engines/large.txt $(ENGINES_LOCK)
 	$(BIN)/uv pip compile requirements/release.in -o requirements/release.txt $(SCHEDULERS) --generate-hashes
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13
 	$(BIN)/python -m tests.compat.locks

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from iceberg_incremental.explain import index
 
-from . import errors, reference
+from . import engines, errors, reference
 
 DOCS = Path(__file__).parents[1] / "docs"
 GENERATED: dict[Path, Callable[[], str]] = {
     DOCS / "reference.md": reference.page,
+    DOCS / "engines.md": engines.page,
     DOCS / "errors.md": errors.index,
     **{DOCS / "errors" / f"{name}.md": partial(errors.page, name) for name in errors.MADE},
     index.FILE: errors.shipped,

@@ -51,9 +51,11 @@ _REMOVALS = (
     "removed-dvs",
 )
 _ADDITIONS = ("added-data-files", "added-records")
-_COMPLETE = ("changed-partition-count", "total-delete-files")
-"""The keys of writers that count everything, but write only the counts that are not zero. Other writers omit both keys.
-For example, DuckDB 1.5 counts delete files as data files, and for an UPDATE, it writes only the totals."""
+_COUNTS_ALL, _COUNTS_MUCH = "changed-partition-count", "total-delete-files"
+"""Keys of writers that write only the counts that are not zero. Iceberg's library writes the first one and counts
+everything. Writers with only the second one count additions. Some of them, such as Sail 0.7, count no removals in an
+INSERT OVERWRITE. Writers without both keys count less. For example, DuckDB 1.5 counts delete files as data files, and
+for an UPDATE, it writes only the totals."""
 
 _MERGED = ("inserted", "updated", "deleted")
 _WRITERS = ("spark.app.id", "flink.job-id", "trino_query_id")
@@ -142,7 +144,10 @@ def merged_rows(snapshot: Snapshot) -> tuple[int, int, int] | None:
 
 def has_counts(snapshot: Snapshot) -> bool:
     """Whether the summary counts everything that a commit added and removed. Missing counts are then zero."""
-    return any(key in snapshot.summary for key in _COMPLETE)
+    if _COUNTS_ALL in snapshot.summary:
+        return True
+    counts_removals = snapshot.operation == "append" or any(_count(snapshot, key) for key in _REMOVALS)
+    return _COUNTS_MUCH in snapshot.summary and counts_removals
 
 
 def removed(snapshot: Snapshot) -> tuple[int, int, int]:

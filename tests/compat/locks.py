@@ -82,7 +82,7 @@ def _commands() -> list[str]:
     variables = dict(_VARIABLE.findall(makefile))
     (recipe,) = re.findall(r"^lock:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
     commands = [line.strip() for line in recipe.splitlines() if " -o " in line]
-    for name in ("LOCK", "SCHEDULERS"):
+    for name in ("LOCK", "SCHEDULERS", "ENGINES_LOCK"):
         commands = [each.replace(f"$({name})", variables[name]) for each in commands]
     return commands
 

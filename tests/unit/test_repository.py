@@ -27,6 +27,8 @@ LOCKS = [
     ("release.txt", ["release.in"], None, ALL_PYTHONS),
     ("compat/oldest.txt", [], EXTRAS, ["3.10"]),
     ("compat/newest.txt", [], EXTRAS, ["3.13"]),
+    ("engines/small.txt", ["engines/small.in"], None, ALL_PYTHONS[1:]),
+    ("engines/large.txt", ["engines/large.in"], None, ALL_PYTHONS[1:]),
     ("schedulers/airflow.txt", ["schedulers/airflow.in"], None, ALL_PYTHONS),
     ("schedulers/cosmos.txt", ["schedulers/cosmos.in"], (), ALL_PYTHONS),
     ("schedulers/dagster.txt", ["schedulers/dagster.in"], (), ALL_PYTHONS),

@@ -269,7 +269,7 @@ def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str
     condition and uses values of both sides, because Spark may evaluate an expression of one side for rows that the join
     omits.
     """
-    replacement = changes.replacement
+    replacement, keys = changes.replacement, changes.replacement.unique_key
     since = unused("_ip_since", replacement.unique_key) if new.by_sequence and summary.kept else None
     older = is_older(new, SOURCE, since) if summary.kept else "true"
     same = same_key(TARGET, SOURCE, replacement.unique_key, replacement.types, nulls=summary.has_nulls)
@@ -278,23 +278,54 @@ def delete_sql(new: Inserted, changes: ChangesView, summary: Summary, model: str
         same += f" and {older}"
     elif summary.kept:
         conditions.append(older)
-    if summary.added:
-        again = same_key(TARGET, SOURCE, replacement.unique_key, replacement.types, nulls=True)
-        taken = raise_taken_sql(model, replacement.unique_key, SOURCE)
-        same += f" and case when {SOURCE}.{IS_NEW} and {again} and {older} then {taken} else true end"
-    hint = broadcast(SOURCE, summary.keys, replacement.types)
-    keys = _keys_sql(changes, new, since, shows_new=summary.added > 0)
-    conditions.append(f"exists (select {hint}1 from {keys} as {SOURCE} where {same})")
+    if summary.added and new.bounding is not None:
+        conditions.append(_exists_in_copied_files(new, changes, summary, same, older, model))
+    else:
+        if summary.added:
+            taken = f"{SOURCE}.{IS_NEW} and {_is_taken(changes, older)}"
+            same += f" and case when {taken} then {raise_taken_sql(model, keys, SOURCE)} else true end"
+        hint = broadcast(SOURCE, summary.keys, replacement.types)
+        shown = f", every({IS_NEW}) as {IS_NEW}" if summary.added else ""
+        conditions.append(
+            f"exists (select {hint}1 from {_keys_sql(changes, new, since, shown)} as {SOURCE} where {same})"
+        )
     return f"delete from {new.sql} as {TARGET} where {' and '.join(conditions)}"
 
 
-def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, *, shows_new: bool) -> str:
-    """The distinct changed keys. ``shows_new``: with ``IS_NEW``, whether a key must be new to the table.
+def _exists_in_copied_files(
+    new: Inserted, changes: ChangesView, summary: Summary, same: str, older: str, model: str
+) -> str:
+    """The condition for rows of changed keys in a copy-on-write table. It fails like the one of ``delete_sql``.
+
+    Spark also uses the condition to find the files to rewrite, and then loses the columns of the subquery that are not
+    keys (INTERNAL_ERROR_ATTRIBUTE_NOT_FOUND, Spark 4.1.4). Each kind of key therefore has its own subquery.
+    """
+    keys, types = changes.replacement.unique_key, changes.replacement.types
+    taken = f"case when {_is_taken(changes, older)} then {raise_taken_sql(model, keys, SOURCE)} else false end"
+    found = []
+    for is_new, count in ((False, summary.keys - summary.added), (True, summary.added)):
+        if count:
+            having = f" having {'' if is_new else 'not '}every({IS_NEW})"
+            relation = _keys_sql(changes, new, None, having=having)
+            condition = f"{same} and {taken}" if is_new else same
+            found.append(
+                f"exists (select {broadcast(SOURCE, count, types)}1 from {relation} as {SOURCE} where {condition})"
+            )
+    return f"({' or '.join(found)})"
+
+
+def _is_taken(changes: ChangesView, older: str) -> str:
+    """The condition that a row of the target has a key and is older than the inserted rows."""
+    same = same_key(TARGET, SOURCE, changes.replacement.unique_key, changes.replacement.types, nulls=True)
+    return f"{same} and {older}"
+
+
+def _keys_sql(changes: ChangesView, new: Inserted, since: str | None, shown: str = "", having: str = "") -> str:
+    """The distinct changed keys. ``shown``: a further column; ``having``: a HAVING clause.
 
     ``since``: the name of a column with the sequence number of the commit ``new``.
     """
     listed = sql_names(changes.replacement.unique_key)
     # As an aggregate, the number is not a literal, which would change the generated code for scanning the target.
     number = "" if since is None else f", max({sequence_sql(new.snapshot)}) as {since}"
-    is_new = f", every({IS_NEW}) as {IS_NEW}" if shows_new else ""
-    return f"(select {listed}{number}{is_new} from {changes.view} group by {listed})"
+    return f"(select {listed}{number}{shown} from {changes.view} group by {listed}{having})"

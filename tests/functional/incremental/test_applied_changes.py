@@ -112,6 +112,26 @@ def test_only_deletions_only_new_rows_and_no_rows(shop):
     assert cached(shop) == 0
 
 
+def test_new_keys_that_are_never_null(shop):
+    """Spark 4.1.4 failed to plan a copy-on-write DELETE whose subquery shows more than such keys."""
+    log = shop.source("log", "n int, id int, v string, _change_type string")
+    for layout, properties in (LAYOUTS | OTHERS).items():
+        shop.model(layout, LOG, **KEYED, tblproperties=properties)
+    shop.insert(log, *(f"({n}, {n}, 'a', 'INSERT')" for n in range(1, 11)))
+    shop.run()
+    shop.insert(log, "(11, 11, 'new', 'INSERT')", "(12, 2, 'b', 'UPDATE_AFTER')", "(13, 3, 'a', 'DELETE')")
+    shop.run()
+    expected = Counter((n, "b" if n == 2 else "a") for n in range(1, 11) if n != 3) + Counter([(11, "new")])
+    for layout in LAYOUTS | OTHERS:
+        assert shop.rows(shop.built(layout), "id, v") == expected, layout
+    shop.insert(log, "(14, 12, 'new', 'INSERT')")
+    shop.run()
+    shop.insert(log, "(15, 12, 'taken', 'INSERT')")
+    found = shop.dbt("run")
+    for layout in LAYOUTS | OTHERS:
+        assert '{"id":12}' in found.message(layout) and "as an existing row" in found.message(layout)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("reader", "layouts"), [("auto", LAYOUTS), ("spark", OTHERS)])
 def test_a_key_that_the_table_has_is_an_error_in_every_layout(shop, reader, layouts):

@@ -57,6 +57,18 @@ CASES = [
         {"total-records": "9", "total-data-files": "2", "total-delete-files": "0"},
         Effect.NONE,
     ),
+    (
+        "INSERT OVERWRITE by a writer that counts only additions and the totals",
+        "overwrite",
+        {"added-data-files": "1", "added-records": "2", "total-records": "2", "total-delete-files": "0"},
+        Effect.REWRITE,
+    ),
+    (
+        "INSERT OVERWRITE of no rows by such a writer",
+        "overwrite",
+        {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"},
+        Effect.REWRITE,
+    ),
     ("overwrite with deletion vectors", "overwrite", {**h.ADDITION, "added-dvs": "1"}, Effect.REWRITE),
     ("overwrite that takes deletes back", "overwrite", {**h.ADDITION, "removed-delete-files": "1"}, Effect.REWRITE),
     ("overwrite with a broken count", "overwrite", {**h.ADDITION, "deleted-records": "?"}, Effect.REWRITE),

@@ -8,7 +8,7 @@ from iceberg_incremental.table.commits import written
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.row_counts import RowCount, rows_at, rows_gone, touched_rows
 
-APPEND = {"added-records": "60", "total-records": "60", "total-delete-files": "0"}
+APPEND = {"added-records": "60", "total-records": "60", "total-delete-files": "0", "changed-partition-count": "1"}
 DELETES = {"total-position-deletes": "7", "total-delete-files": "1", "added-position-deletes": "7"}
 BY_ADD_FILES = {**APPEND, "added-data-files": "2"}  # no engine is recorded as the writer of the files
 BY_FILE = {"total-records": "60", **DELETES, "added-position-delete-files": "1", "added-delete-files": "1"}

@@ -1,0 +1,65 @@
+"""An engine in a process of its own, with the environment of its list in requirements/engines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.functional.schedulers.environments import ROOT, installed
+
+from .outcomes import ENGINES
+
+PROGRAMS = f"{__package__}.programs"
+
+
+class EngineError(Exception):
+    """An engine refused a request. The message has the type and the text of its own error."""
+
+
+class Engine:
+    """A running engine. ``log``: the file with what it prints."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self._process, self._log = process, log
+
+    def ask(self, operation: str, **arguments: Any) -> Any:
+        """The result of an operation of the engine's program. Raises EngineError."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"operation": operation, **arguments}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise EngineError(f"the process ended:\n{self._log.read_text(encoding='utf-8', errors='replace')[-3000:]}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise EngineError(answer["error"])
+        return answer["result"]
+
+
+@contextmanager
+def started(name: str, folder: Path) -> Iterator[Engine]:
+    """An engine, which ends with the block. Its log is in the folder."""
+    program = f"{PROGRAMS}.on_{name}"
+    python = installed(ENGINES[name].environment, group="engines") / "python"
+    log = folder / f"{name}.log"
+    with (
+        log.open("w", encoding="utf-8") as printed,
+        subprocess.Popen(
+            [python, "-m", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC"},
+            text=True,
+        ) as process,
+    ):
+        yield Engine(process, log)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(timeout=60)
