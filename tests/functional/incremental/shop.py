@@ -18,11 +18,14 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
+from iceberg_incremental.table.releases import Capability, has, version_of
 
 CATALOG = "lakehouse"
 ICEBERG = RUNTIMES[minor_version(pyspark.__version__)]
-HAS_ROW_LINEAGE = ICEBERG >= "1.12"
-"""Iceberg before 1.12 lost some row ids, so the package does not use row lineage there."""
+_VERSION = version_of(f"Apache Iceberg {ICEBERG}")
+HAS_ROW_LINEAGE = has(_VERSION, Capability.MOVES_ROWS_WITH_IDS)
+"""Some releases of Iceberg lose row ids, so the package does not use row lineage there."""
+KEEPS_IDS_IN_MANIFESTS = has(_VERSION, Capability.REWRITES_MANIFESTS_WITH_IDS)
 
 FILLS_IN_COLUMNS = pytest.mark.skipif(
     minor_version(pyspark.__version__) == "4.0",
