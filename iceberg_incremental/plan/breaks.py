@@ -39,8 +39,8 @@ class Obstacle(Enum):
         "incremental_strategy: merge"
     )
     NO_LINEAGE = (
-        "the rows have no lineage (format version 3, written by Spark with Iceberg 1.10.2 or later, and without "
-        "rewrite_manifests before Iceberg 1.12) that identifies the new rows"
+        "the rows have no lineage (format version 3, written by Spark with Iceberg 1.12 or later) that identifies the "
+        "new rows"
     )
     FILES_UNLISTED = "the data files added since then cannot be listed"
     NOT_PARQUET = "row lineage is read only from Parquet files"

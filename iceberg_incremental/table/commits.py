@@ -173,6 +173,18 @@ def keeps_row_ids(snapshot: Snapshot) -> bool:
     )
 
 
+def keeps_sequence_numbers(snapshot: Snapshot) -> bool:
+    """Whether a commit also does not increase the sequence numbers of rows that it did not change.
+
+    A writer that cannot read row lineage from some format gives the sequence number of their file to the rows that it
+    moves, and the format of a file that no longer exists is unknown. Net changes then contain more rows, which cancel
+    out. Rows read only by their sequence numbers would be returned again.
+    """
+    if not keeps_row_ids(snapshot):
+        return False
+    return effect(snapshot) is Effect.APPEND or is_able(snapshot, Capability.READS_LINEAGE_FROM_ALL)
+
+
 def writes_new_files(snapshot: Snapshot) -> bool:
     """Whether the files that a commit added were written for it, so that the table did not have them before.
 

@@ -22,10 +22,8 @@ from iceberg_incremental.table.releases import Capability, has, version_of
 
 CATALOG = "lakehouse"
 ICEBERG = RUNTIMES[minor_version(pyspark.__version__)]
-_VERSION = version_of(f"Apache Iceberg {ICEBERG}")
-HAS_ROW_LINEAGE = has(_VERSION, Capability.MOVES_ROWS_WITH_IDS)
+HAS_ROW_LINEAGE = has(version_of(f"Apache Iceberg {ICEBERG}"), Capability.MOVES_ROWS_WITH_IDS)
 """Some releases of Iceberg lose row ids, so the package does not use row lineage there."""
-KEEPS_IDS_IN_MANIFESTS = has(_VERSION, Capability.REWRITES_MANIFESTS_WITH_IDS)
 
 FILLS_IN_COLUMNS = pytest.mark.skipif(
     minor_version(pyspark.__version__) == "4.0",

@@ -29,7 +29,7 @@ from iceberg_incremental.spark.staged_scans import StagedScans
 from iceberg_incremental.table.history import TableName
 from tests.functional.fuzz.library import delete_equal
 
-from .shop import CATALOG, HAS_ROW_LINEAGE, ICEBERG, KEEPS_IDS_IN_MANIFESTS
+from .shop import CATALOG, HAS_ROW_LINEAGE, ICEBERG
 
 COLUMNS = "id int, d date, v string, x double, s struct<a:int,b:array<string>>, m map<string,int>"
 
@@ -214,8 +214,7 @@ def test_every_kind_of_range(shop, warehouse, version, mode, partitioned):
     for start, end in ((0, 1), (1, 2), (0, 4)):
         planned = source.check(ends[start], ends[end])
         assert planned.kind is Kind.NET
-        is_kept = KEEPS_IDS_IN_MANIFESTS if end == 4 else HAS_ROW_LINEAGE  # the last step rewrites the manifests
-        asks_lineage = version == 3 and is_kept and bool(planned.net.changed.files.at_start)
+        asks_lineage = version == 3 and HAS_ROW_LINEAGE and bool(planned.net.changed.files.at_start)
         assert (planned.net.untouched_since is not None) is asks_lineage
         assert not planned.net.has_log
 

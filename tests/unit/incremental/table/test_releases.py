@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iceberg_incremental.table.commits import is_able, keeps_row_ids
+from iceberg_incremental.table.commits import is_able, keeps_row_ids, keeps_sequence_numbers
 from iceberg_incremental.table.releases import Capability, has, version_of
 from tests.unit.incremental import histories as h
 
@@ -78,3 +78,12 @@ def test_which_commits_keep_row_ids(version, kept):
     commits = (COMPACTED, ONLY_DELETES, NO_FILES, NO_COUNTS, ("overwrite", MOVED), ("delete", MOVED))
     found = [each for each in commits if keeps_row_ids(h.snapshot(2, 1, each[0], {**each[1], **writer}))]
     assert found == list(kept)
+
+
+def test_older_writers_may_increase_sequence_numbers():
+    """For example, Iceberg 1.11 does not read the sequence numbers of moved rows from ORC files."""
+    spark = {"engine-name": "spark", "engine-version": "4.1.4"}
+    for version, kept in (("1.10.1", False), ("1.11.0", False), ("1.12.0", True)):
+        writer = {**spark, "iceberg-version": f"Apache Iceberg {version}"}
+        assert keeps_sequence_numbers(h.snapshot(2, 1, "replace", {**MOVED, **writer})) is kept
+        assert keeps_sequence_numbers(h.snapshot(2, 1, "append", {**h.APPEND, **writer}))
