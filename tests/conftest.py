@@ -12,6 +12,13 @@ from dbt.adapters.factory import reset_adapters
 
 from tests.compat.environments import ICEBERG_VERSION
 
+if iceberg := os.environ.get(ICEBERG_VERSION):  # before the conftest of a folder reads the version
+    import pyspark
+
+    from dbt.adapters.spark_iceberg.profile import lakehouse
+
+    lakehouse.RUNTIMES[lakehouse.minor_version(pyspark.__version__)] = iceberg
+
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
 # A second catalog, for tests that use more than one.
@@ -22,12 +29,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and ignore a warning that dbt-tests-adapter causes."""
     config.addinivalue_line("markers", "thrift: needs a Spark Thrift Server, which the test starts")
     config.addinivalue_line("filterwarnings", "ignore:Class-scoped fixtures defined as instance methods")
-    if iceberg := os.environ.get(ICEBERG_VERSION):
-        import pyspark
-
-        from dbt.adapters.spark_iceberg.profile import lakehouse
-
-        lakehouse.RUNTIMES[lakehouse.minor_version(pyspark.__version__)] = iceberg
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects tests by ``-m``

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..table.commits import Effect, added, effect, has_only_own_files, keeps_row_ids, moves_files
+from ..table.commits import Effect, added, effect, has_only_own_files, keeps_sequence_numbers, moves_files
 from ..table.files import ChangedFiles
 from ..table.history import History, Snapshot
 from .breaks import Break, Obstacle
@@ -106,7 +106,7 @@ def _by_rows(broken: Break, known: History, commits: list[Snapshot], *, upserts:
     start = known.snapshots.get(broken.position.snapshot_id or 0)
     # A file that was written for another table may contain later sequence numbers, which a compaction copies.
     own = has_only_own_files(known, broken.position.snapshot_id)
-    has_lineage = start is not None and start.has_row_ids and own and all(map(keeps_row_ids, commits))
+    has_lineage = start is not None and start.has_row_ids and own and all(map(keeps_sequence_numbers, commits))
     if any(effect(commit) is Effect.REWRITE for commit in commits):
         if not upserts:
             return replace(broken, obstacle=Obstacle.ROWS_CHANGED)

@@ -1,10 +1,10 @@
 """Reading individual data files of a table, if Spark's driver is in this process.
 
 For its own compaction, Iceberg keeps sets of scan tasks in the driver. ``ScanTaskSetManager`` stores the tasks, and a
-catalog provides each set as a table by SQL name: a catalog of the class ``SparkRewriteTableCatalog`` or, before Iceberg
-1.12, of ``SparkCachedTableCatalog``, which takes the id of the set as an option of the read. A SELECT therefore reads
-exactly the files of a range, with their delete files applied, regardless of their bounds. Nothing is written, and the
-table's own catalog does not change.
+catalog provides each set as a table by SQL name: a catalog of the class ``SparkRewriteTableCatalog`` or, if the runtime
+has no such class, of ``SparkCachedTableCatalog``, which takes the id of the set as an option of the read. A SELECT
+therefore reads exactly the files of a range, with their delete files applied, regardless of their bounds. Nothing is
+written, and the table's own catalog does not change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CATALOG = "ip_files"
 
 _SETTING = f"spark.sql.catalog.{CATALOG}"
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkRewriteTableCatalog"
-_CATALOG_CLASS_BEFORE_1_12 = "org.apache.iceberg.spark.SparkCachedTableCatalog"
+_OLDER_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCachedTableCatalog"
 _TABLE_CACHE = "org.apache.iceberg.spark.SparkTableCache"
 _FILE = re.compile(r"BaseFileScanTask\{file=(.*?), partition_data=")
 _SPLIT_SIZE = "read.split.target-size"
@@ -91,7 +91,7 @@ class StagedScans:
         return self._java(f"org.apache.iceberg.{name}")
 
     @cached_property
-    def _is_before_1_12(self) -> bool:
+    def _has_older_catalog(self) -> bool:
         return not exists(self._java(_CATALOG_CLASS))
 
     @cached_property
@@ -133,9 +133,9 @@ class StagedScans:
 
     def _relation(self, name: str) -> str:
         """The relation of a set of tasks for a SELECT, with the columns of row lineage as normal columns."""
-        is_old = self._is_before_1_12
+        is_old = self._has_older_catalog
         if self._session.conf.get(_SETTING, None) is None:
-            self._session.conf.set(_SETTING, _CATALOG_CLASS_BEFORE_1_12 if is_old else _CATALOG_CLASS)
+            self._session.conf.set(_SETTING, _OLDER_CATALOG_CLASS if is_old else _CATALOG_CLASS)
         if is_old:
             return f"{CATALOG}.{sql_name(f'{name}#rewrite')} WITH (`scan-task-set-id` = {sql_string(name)})"
         return f"{CATALOG}.{sql_name(name)}"

@@ -7,12 +7,12 @@ OVERWRITE of an empty partition. The counts decide. Keys and operations are thos
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from .history import History, Snapshot
+from .releases import Capability, has, version_of
 
 PART_KEY = "ip.part-of-epoch"
 """The summary key of a run's commits before the last one, which has the checkpoint. The value is the epoch."""
@@ -60,8 +60,6 @@ for an UPDATE, it writes only the totals."""
 _MERGED = ("inserted", "updated", "deleted")
 _WRITERS = ("spark.app.id", "flink.job-id", "trino_query_id")
 """The summary keys in which engines name the job that wrote the files. Spark's add_files sets none of them."""
-
-_LIBRARY = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
 
 
 def effect(snapshot: Snapshot) -> Effect:
@@ -164,13 +162,32 @@ def moves_files(snapshot: Snapshot) -> bool:
 def keeps_row_ids(snapshot: Snapshot) -> bool:
     """Whether a commit of format v3 is known to preserve the ids of the rows that it moved to other files.
 
-    Appends move no rows, but a file that was written for another table may contain that table's ids. In Spark, Iceberg
-    releases before 1.12 lost some ids. Other engines are not trusted: they use Iceberg's library for the commit, but
-    have their own writers.
+    Appends move no rows, but a file that was written for another table may contain that table's ids. Spark's writers
+    are trusted if their release of Iceberg is known to preserve ids. Other engines are not trusted: they use Iceberg's
+    library for the commit, but have their own writers.
     """
     if effect(snapshot) is Effect.APPEND:
         return writes_new_files(snapshot)
-    return is_written_by(snapshot, (1, 12)) and snapshot.summary.get("engine-name") == "spark"
+    if snapshot.summary.get("engine-name") != "spark" or not is_able(snapshot, Capability.MOVES_ROWS_WITH_IDS):
+        return False
+    # Only a commit that removed something is known not to be a rewrite of manifests.
+    return (
+        snapshot.operation != "replace"
+        or any(_count(snapshot, key) for key in _REMOVALS)
+        or is_able(snapshot, Capability.REWRITES_MANIFESTS_WITH_IDS)
+    )
+
+
+def keeps_sequence_numbers(snapshot: Snapshot) -> bool:
+    """Whether a commit also does not increase the sequence numbers of rows that it did not change.
+
+    A writer that cannot read row lineage from some format gives the sequence number of their file to the rows that it
+    moves, and the format of a file that no longer exists is unknown. Net changes then contain more rows, which cancel
+    out. Rows read only by their sequence numbers would be returned again.
+    """
+    if not keeps_row_ids(snapshot):
+        return False
+    return effect(snapshot) is Effect.APPEND or is_able(snapshot, Capability.READS_LINEAGE_FROM_ALL)
 
 
 def writes_new_files(snapshot: Snapshot) -> bool:
@@ -226,10 +243,9 @@ def units(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, ...]]:
         yield tuple(unit)
 
 
-def is_written_by(snapshot: Snapshot, least: tuple[int, int]) -> bool:
-    """Whether a commit states that Iceberg's own library wrote it, in this version (major, minor) or a later one."""
-    version = _LIBRARY.match(snapshot.summary.get("iceberg-version", ""))
-    return version is not None and (int(version[1]), int(version[2])) >= least
+def is_able(snapshot: Snapshot, capability: Capability) -> bool:
+    """Whether Iceberg's own library wrote a commit, in a release that is known to have a capability."""
+    return has(version_of(snapshot.summary.get("iceberg-version", "")), capability)
 
 
 def total(snapshot: Snapshot) -> tuple[int, int, int]:

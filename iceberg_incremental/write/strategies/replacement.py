@@ -17,10 +17,11 @@ from ...expose.same_key import same_key
 from ...plan.groups import ChangedGroups
 from ...spark.port import ExactScans
 from ...sql import sql_name, sql_names, sql_string, unused
-from ...table.commits import added, is_written_by
+from ...table.commits import added, is_able
 from ...table.files import ChangedFiles, DataFile, FileDifference
 from ...table.history import History, Snapshot, TableName
 from ...table.layout import LiveSpec, identity_columns
+from ...table.releases import Capability
 from ..columns.unique_keys import duplicates_sql, first_keys_sql, shown
 from .merge import SOURCE, TARGET
 
@@ -76,11 +77,18 @@ def inserted(
     # A copy-on-write DELETE that reads metadata columns cannot filter by row lineage. It can filter only by columns for
     # which the partition of each file decides the result (Iceberg 1.12: "Field _spec_id not found").
     copies = not target.deletes_in_place
-    lineage = target.format_version >= 3 and not copies
-    known = snapshot.sequence_number is not None and is_written_by(snapshot, (1, 12))
+    lineage = target.format_version >= 3 and not copies and snapshot.sequence_number is not None
     heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")
     bounding = identity_columns(specs()) if copies else None
-    return Inserted(target.table, snapshot, files, lineage and known, next(heads, None), bounding)
+    return Inserted(target.table, snapshot, files, lineage and _reads_lineage(snapshot, files), next(heads, None), bounding)
+
+
+def _reads_lineage(snapshot: Snapshot, files: ChangedFiles | None) -> bool:
+    """Whether the release of Iceberg that inserted rows, which also deletes the old ones, reads their row lineage."""
+    if is_able(snapshot, Capability.READS_LINEAGE_FROM_ALL):
+        return True
+    is_parquet = files is not None and files.files is not None and files.files.keep_row_ids
+    return is_parquet and is_able(snapshot, Capability.READS_LINEAGE_FROM_PARQUET)
 
 
 def paths_sql(new: Inserted) -> str:

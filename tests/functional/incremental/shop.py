@@ -18,11 +18,12 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
+from iceberg_incremental.table.releases import Capability, has, version_of
 
 CATALOG = "lakehouse"
 ICEBERG = RUNTIMES[minor_version(pyspark.__version__)]
-HAS_ROW_LINEAGE = ICEBERG >= "1.12"
-"""Iceberg before 1.12 lost some row ids, so the package does not use row lineage there."""
+HAS_ROW_LINEAGE = has(version_of(f"Apache Iceberg {ICEBERG}"), Capability.MOVES_ROWS_WITH_IDS)
+"""Some releases of Iceberg lose row ids, so the package does not use row lineage there."""
 
 FILLS_IN_COLUMNS = pytest.mark.skipif(
     minor_version(pyspark.__version__) == "4.0",

@@ -96,8 +96,8 @@ def test_old_rows_are_recognized_by_row_lineage_if_it_is_reliable():
     assert inserted(target(**mor), COMMIT, FILES, no_specs).by_sequence
     assert not inserted(target(), COMMIT, FILES, no_specs).by_sequence
     assert not inserted(replace(target(**mor), format_version=2), COMMIT, FILES, no_specs).by_sequence
-    older = replace(COMMIT, summary={**h.APPEND, "iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"})
-    assert not inserted(target(**mor), older, FILES, no_specs).by_sequence
+    unknown = replace(COMMIT, summary=h.APPEND)
+    assert not inserted(target(**mor), unknown, FILES, no_specs).by_sequence
     for groups in (None, groups_of(FILES), groups_of(FILES, keys=("day",), types=("date",))):
         both = Replacement(("id", "day"), ("int", "date"), groups=groups)
         sql = delete_sql(inserted(target(**mor), COMMIT, FILES, no_specs), both)
@@ -105,6 +105,16 @@ def test_old_rows_are_recognized_by_row_lineage_if_it_is_reliable():
         assert (
             sql.count("coalesce(DBT_INTERNAL_DEST._last_updated_sequence_number, 0) <> ") == found == 1 + bool(groups)
         )
+
+
+def test_older_releases_read_row_lineage_only_from_parquet():
+    mor = target(**{"write.delete.mode": "merge-on-read"})
+    older = replace(COMMIT, summary={**h.APPEND, "iceberg-version": "Apache Iceberg 1.11.0 (commit abc)"})
+    parquet, orc = (files(file(path, 1, 5, 0)) for path in ("a.parquet", "a.orc"))
+    assert inserted(mor, older, parquet, no_specs).by_sequence
+    assert not inserted(mor, older, orc, no_specs).by_sequence
+    assert not inserted(mor, older, None, no_specs).by_sequence
+    assert inserted(mor, COMMIT, orc, no_specs).by_sequence
 
 
 def test_sequence_numbers_are_not_literals_in_conditions():
