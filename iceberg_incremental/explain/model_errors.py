@@ -233,9 +233,7 @@ def wrong_sort_by(model: str, value: object, found: str) -> ConfigError:
     """The config ``sort_by`` has a value that is not a field of an Iceberg sort order."""
     return ConfigError(
         f"sort_by of {model} has {str(value)[:120]!r}, {found}.",
-        expected="a column of the model's SQL, or years(c), months(c), days(c), hours(c), bucket(16, c) or "
-        "truncate(4, c) of a column, followed by nothing, ASC or DESC, and NULLS FIRST or NULLS LAST; or a list of "
-        "these.",
+        expected="fields as in partition_by, with ASC or DESC, NULLS FIRST or NULLS LAST, or without.",
         fix="correct it.",
     ).named("wrong-sort-by")
 

@@ -242,11 +242,10 @@ def foreign_types(source: TableName, types: Mapping[str, str], found: str) -> So
     """Spark cannot read a table, because it has a column of a type that Spark lacks. ``types``: by path."""
     listed = ", ".join(f"`{path}` ({type_})" for path, type_ in types.items())
     return SourceError(
-        f"Spark cannot read {source}, because it has columns of types that Spark lacks: {listed}.",
-        expected="columns of types that Spark reads. With another type in its schema, it reads no column of a table.",
+        f"Spark reads no column of {source}, because it lacks the types of these: {listed}.",
+        expected="types that Spark has.",
         found=found,
-        fix="in the engine that writes the table, drop these columns, or write them to another table or with other "
-        "types, such as string or long.",
+        fix="in the engine that writes the table, drop these columns, or give them other types.",
     ).named("foreign-types")
 
 

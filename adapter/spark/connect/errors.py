@@ -44,8 +44,7 @@ def refused(found: str) -> str:
         "The Spark Connect server refuses this client.",
         expected="a token that the server accepts.",
         found=found,
-        fix="set the server's token as `token` in the profile, or in `remote`; or correct what `session_factory` "
-        "returns.",
+        fix="set the server's token as `token`, in `remote` or in your `session_factory`.",
     )
 
 
@@ -57,7 +56,7 @@ def unreachable(address: str, use_ssl: bool, found: str) -> str:
             f"the server may {other} in the profile. With a token, the client uses TLS unless the host is `localhost`."
         )
     else:
-        fix = "start the server; or correct `host` and `port`, `remote`, or what `session_factory` returns."
+        fix = "start the server, or correct `host` and `port`, `remote` or `session_factory` in the profile."
     return message(
         f"The Spark Connect server at {address} is unreachable.",
         expected="a server that responds at this address.",

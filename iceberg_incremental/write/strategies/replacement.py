@@ -80,7 +80,9 @@ def inserted(
     lineage = target.format_version >= 3 and not copies and snapshot.sequence_number is not None
     heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")
     bounding = identity_columns(specs()) if copies else None
-    return Inserted(target.table, snapshot, files, lineage and _reads_lineage(snapshot, files), next(heads, None), bounding)
+    return Inserted(
+        target.table, snapshot, files, lineage and _reads_lineage(snapshot, files), next(heads, None), bounding
+    )
 
 
 def _reads_lineage(snapshot: Snapshot, files: ChangedFiles | None) -> bool:

@@ -96,5 +96,5 @@ def test_a_model_that_reads_such_a_table_fails_and_names_the_column(shop, beside
         "minutes": "error",
     }
     for model in ("hours", "minutes"):
-        assert "it has columns of types that Spark lacks: `at" in ran.nodes[model].message
+        assert "because it lacks the types of these: `at" in ran.nodes[model].message
         assert "drop these columns" in ran.nodes[model].message

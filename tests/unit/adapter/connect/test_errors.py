@@ -58,7 +58,11 @@ def test_a_rejected_token():
 @pytest.mark.parametrize(
     ("use_ssl", "found", "fix"),
     [
-        (False, "Connection refused", "start the server, or correct `host` and `port`, or `remote`, in the profile"),
+        (
+            False,
+            "Connection refused",
+            "correct `host` and `port`, `remote` or `session_factory` in the profile",
+        ),
         (True, "SSL_ERROR_SSL: WRONG_VERSION_NUMBER", "remove `use_ssl`"),
         (False, "ssl handshake failed", "set `use_ssl: true`"),
     ],
