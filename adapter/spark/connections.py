@@ -111,7 +111,7 @@ class SparkIcebergConnectionManager(SparkConnectionManager):
         statement = sql if is_frame else f"create or replace temporary view {sql_name(view)} as\n{sql}"
         _, cursor = self.add_query(self._add_query_comment(statement), auto_begin=False)
         if is_frame:
-            cursor.frame.createOrReplaceTempView(view)
+            cursor.frame.createOrReplaceTempView(sql_name(view))
 
     def hold(self, view: str, sql: str) -> None:
         """Create a temporary view of a SELECT. Spark holds its rows until they are released."""

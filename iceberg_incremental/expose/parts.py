@@ -26,12 +26,17 @@ NAME = "_row_id"
 def missing_sql(table: TableName, at_start: Rows, kept: Rows) -> str:
     """The relation of the blocks of ids of the start that no kept row has.
 
-    The query fails if rows of the start share an id or have none, because a deleted row would then seem to be kept.
+    The query fails if rows of the start share an id or have none, because a deleted row would then seem to be kept. It
+    also fails if a kept row has an id that no row of the start has, or that another kept row has: the writer that moved
+    it has lost its id, as Iceberg 1.12 does when it compacts ORC files that it reads by columns.
     ``kept``: the rows of the end that have not changed since the start.
     """
     block, bit = f"shiftright({NAME}, 6)", f"shiftleft(1L, int({NAME} & 63))"
     missing = "bit_or(before) & ~bit_or(kept)"
-    shared = "block is null or count_if(before <> 0) > bit_count(bit_or(before))"
+    shared = (
+        "block is null or count_if(before <> 0) > bit_count(bit_or(before))"
+        " or count_if(kept <> 0) > bit_count(bit_or(before) & bit_or(kept))"
+    )
     error = f"raise_error({sql_string(source_errors.row_ids_repeated(table).msg)})"
     rows = (
         f"select {block} as block, {bit} as before, 0L as kept {at_start.clauses}"

@@ -164,7 +164,9 @@ def test_row_lineage_excludes_unchanged_rows():
     assert f"select `id`, `v`, 1 as _ip_n {added} and (_last_updated_sequence_number > 2)" in sql
     kept = "select shiftright(_row_id, 6), 0L, shiftleft(1L, int(_row_id & 63))"
     assert f"{kept} {added} and (_last_updated_sequence_number <= 2)" in sql
-    assert "count_if(before <> 0) > bit_count(bit_or(before)) then raise_error('The rows that were deleted from" in sql
+    assert "case when block is null or count_if(before <> 0) > bit_count(bit_or(before))" in sql
+    lost = "count_if(kept <> 0) > bit_count(bit_or(before) & bit_or(kept))"
+    assert f"{lost} then raise_error('The rows that were deleted from" in sql
     assert "select /*+ broadcast(_ip_others) */ `id`, `v`, _ip_n from" in sql
 
 
