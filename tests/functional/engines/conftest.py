@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from platform import python_version_tuple
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ def of_engine(name: str) -> list[pytest.MarkDecorator]:
 @pytest.fixture(scope="session")
 def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Engine]]:
     """Starts engines when they are first needed."""
+    if tuple(map(int, python_version_tuple()[:2])) < (3, 11):
+        pytest.skip("Polars requires Python 3.11")
     folder = tmp_path_factory.mktemp("engines")
     with ExitStack() as stack:
         yield cache(lambda name: stack.enter_context(started(name, folder)))

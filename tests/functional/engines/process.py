@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from tests.functional.schedulers.environments import ROOT, installed
@@ -15,6 +16,8 @@ from tests.functional.schedulers.environments import ROOT, installed
 from .outcomes import ENGINES
 
 PROGRAMS = f"{__package__}.programs"
+_MOST_SECONDS = 300
+"""The time after which a process that does not answer is ended."""
 
 
 class EngineError(Exception):
@@ -28,11 +31,16 @@ class Engine:
         self._process, self._log = process, log
 
     def ask(self, operation: str, **arguments: Any) -> Any:
-        """The result of an operation of the engine's program. Raises EngineError."""
+        """The result of an operation of the engine's program. Raises EngineError, also for an engine that hangs."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"operation": operation, **arguments}) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        timer = Timer(_MOST_SECONDS, self._process.kill)
+        timer.start()
+        try:
+            self._process.stdin.write(json.dumps({"operation": operation, **arguments}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            timer.cancel()
         if not line:
             raise EngineError(f"the process ended:\n{self._log.read_text(encoding='utf-8', errors='replace')[-3000:]}")
         answer = json.loads(line)

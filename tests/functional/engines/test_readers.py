@@ -39,13 +39,17 @@ def literal(number: int, v: str) -> str:
 
 
 FIRST = {number: row(number, "new") for number in range(1, 11)}
-SECOND = {number: each for number, each in FIRST.items() if number != 4} | {7: row(7, "once")}
+SECOND = {number: each for number, each in FIRST.items() if number != 4} | {7: row(7, "once"), 11: row(11, "late")}
 THIRD = {number: each for number, each in SECOND.items() if number != 5} | {1: row(1, "again"), 7: row(7, "twice")}
 STATES = (FIRST, SECOND, THIRD)
 """The rows of the tables after each run, by id."""
 CHANGES = (
     (f"insert into {{0}} values {', '.join(literal(number, 'new') for number in FIRST)}",),
-    ("delete from {0} where id = 4", "update {0} set v = 'once' where id = 7"),
+    (
+        "delete from {0} where id = 4",
+        "update {0} set v = 'once' where id = 7",
+        f"insert into {{0}} values {literal(11, 'late')}",
+    ),
     ("delete from {0} where id = 5", "update {0} set v = if(id = 1, 'again', 'twice') where id in (1, 7)"),
 )
 """The statements before each run."""
@@ -61,8 +65,8 @@ class Built:
     @property
     def metadata(self) -> str:
         """The path of the current metadata file."""
-        files = self.shop.sql(f"select file from {self.table}.metadata_log_entries order by timestamp desc limit 1")
-        return str(files[0][0])
+        files = f"select file from {self.table}.metadata_log_entries order by timestamp desc, file desc limit 1"
+        return str(self.shop.sql(files)[0][0])
 
 
 @pytest.fixture(scope="module")
