@@ -61,7 +61,7 @@ MOVED = {"total-data-files": "2", "added-data-files": "1", "deleted-data-files":
 COMPACTED = ("replace", MOVED)
 ONLY_DELETES = ("replace", {"total-data-files": "2", "removed-dvs": "1", "added-dvs": "1"})
 NO_FILES = ("replace", {"total-data-files": "2", "manifests-created": "1", "manifests-replaced": "2"})
-NO_COUNTS = ("replace", {})
+NO_COUNTS: tuple[str, dict[str, str]] = ("replace", {})
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,12 @@ def test_which_commits_keep_row_ids(version, kept):
     commits = (COMPACTED, ONLY_DELETES, NO_FILES, NO_COUNTS, ("overwrite", MOVED), ("delete", MOVED))
     found = [each for each in commits if keeps_row_ids(h.snapshot(2, 1, each[0], {**each[1], **writer}))]
     assert found == list(kept)
+
+
+def test_older_releases_are_trusted_only_for_spark_4():
+    for version, kept in (("1.11.0", False), ("1.12.0", True)):
+        writer = {"engine-name": "spark", "engine-version": "3.5.6", "iceberg-version": f"Apache Iceberg {version}"}
+        assert keeps_row_ids(h.snapshot(2, 1, "overwrite", {**MOVED, **writer})) is kept
 
 
 def test_older_writers_may_increase_sequence_numbers():
