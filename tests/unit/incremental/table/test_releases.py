@@ -87,3 +87,9 @@ def test_older_writers_may_increase_sequence_numbers():
         writer = {**spark, "iceberg-version": f"Apache Iceberg {version}"}
         assert keeps_sequence_numbers(h.snapshot(2, 1, "replace", {**MOVED, **writer})) is kept
         assert keeps_sequence_numbers(h.snapshot(2, 1, "append", {**h.APPEND, **writer}))
+
+
+def test_older_writers_are_not_trusted_on_spark_3():
+    for version, kept in (("1.11.0", False), ("1.12.0", True)):
+        writer = {"engine-name": "spark", "engine-version": "3.5.6", "iceberg-version": f"Apache Iceberg {version}"}
+        assert keeps_row_ids(h.snapshot(2, 1, "overwrite", {**MOVED, **writer})) is kept
