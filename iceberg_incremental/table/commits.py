@@ -168,12 +168,12 @@ def keeps_row_ids(snapshot: Snapshot) -> bool:
     """
     if effect(snapshot) is Effect.APPEND:
         return writes_new_files(snapshot)
-    if snapshot.summary.get("engine-name") != "spark" or not is_able(snapshot, Capability.MOVES_ROWS_WITH_IDS):
+    is_spark_3 = snapshot.summary.get("engine-version", "").startswith("3.")
+    moving = Capability.MOVES_ROWS_WITH_IDS_ON_SPARK_3 if is_spark_3 else Capability.MOVES_ROWS_WITH_IDS
+    if snapshot.summary.get("engine-name") != "spark" or not is_able(snapshot, moving):
         return False
     if is_able(snapshot, Capability.REWRITES_MANIFESTS_WITH_IDS):
         return True
-    if snapshot.summary.get("engine-version", "").startswith("3."):
-        return False  # of these releases, only the writers for Spark 4 were tried
     # Only a commit that removed something is known not to be a rewrite of manifests.
     return snapshot.operation != "replace" or any(_count(snapshot, key) for key in _REMOVALS)
 

@@ -23,6 +23,9 @@ class Capability(Enum):
     MOVES_ROWS_WITH_IDS = auto()
     """As a writer, Spark 4 preserves the row ids and sequence numbers of rows that it moves to other Parquet files."""
 
+    MOVES_ROWS_WITH_IDS_ON_SPARK_3 = auto()
+    """The same for Spark 3, whose rules for row lineage are part of Iceberg's SQL extensions."""
+
     REWRITES_MANIFESTS_WITH_IDS = auto()
     """As a writer, Spark's ``rewrite_manifests`` preserves the ids of rows whose files do not contain them."""
 
@@ -37,6 +40,8 @@ _FIRST: Mapping[Capability, tuple[Version, ...]] = {
     # Before, a commit that removes files and merges manifests lost the ids of the files that the same manifests list:
     # https://github.com/apache/iceberg/pull/16263, in 1.10.2 by https://github.com/apache/iceberg/pull/16304
     Capability.MOVES_ROWS_WITH_IDS: ((1, 10, 2), (1, 11, 0)),
+    # Earlier releases have not been tested with Spark 3.
+    Capability.MOVES_ROWS_WITH_IDS_ON_SPARK_3: ((1, 12, 0),),
     # https://github.com/apache/iceberg/pull/16699. Releases with #16760 (1.10.x) and #16761 (1.11.x) are not known.
     Capability.REWRITES_MANIFESTS_WITH_IDS: ((1, 12, 0),),
     # The first release with a runtime for Spark 4.

@@ -70,9 +70,8 @@ ENVIRONMENTS = (
     Environment("dbt-1.12", "3.11"),
     Environment("spark-4.0", "3.11", USERS + SERVER),
     Environment("iceberg-1.11", "3.11", iceberg="1.11.0"),  # Spark 4.1, as in Amazon EMR 8.1 and AWS Glue 6
-    # Spark 4.0, as in Amazon EMR 8.0. The embedded lakehouse needs a later version, because this one leaves reads of
-    # SQLite open (https://github.com/apache/iceberg/pull/15463), so that other sessions cannot write: "database is
-    # locked".
+    # Spark 4.0, as in Amazon EMR 8.0. The embedded lakehouse needs a later version: this one leaves SQLite's reads open
+    # (https://github.com/apache/iceberg/pull/15463), so that other sessions cannot write ("database is locked").
     Environment("iceberg-1.10", "3.11", UNIT, "1.10.1"),
     Environment("oldest", "3.10"),
     Environment("newest", "3.13"),

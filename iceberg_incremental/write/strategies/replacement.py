@@ -77,12 +77,11 @@ def inserted(
     # A copy-on-write DELETE that reads metadata columns cannot filter by row lineage. It can filter only by columns for
     # which the partition of each file decides the result (Iceberg 1.12: "Field _spec_id not found").
     copies = not target.deletes_in_place
-    lineage = target.format_version >= 3 and not copies and snapshot.sequence_number is not None
+    known = target.format_version >= 3 and snapshot.sequence_number is not None
+    lineage = known and not copies and _reads_lineage(snapshot, files)
     heads = (name for name, head in target.refs.items() if head == snapshot.snapshot_id and name != "main")
     bounding = identity_columns(specs()) if copies else None
-    return Inserted(
-        target.table, snapshot, files, lineage and _reads_lineage(snapshot, files), next(heads, None), bounding
-    )
+    return Inserted(target.table, snapshot, files, lineage, next(heads, None), bounding)
 
 
 def _reads_lineage(snapshot: Snapshot, files: ChangedFiles | None) -> bool:

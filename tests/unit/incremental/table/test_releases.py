@@ -80,12 +80,6 @@ def test_which_commits_keep_row_ids(version, kept):
     assert found == list(kept)
 
 
-def test_older_releases_are_trusted_only_for_spark_4():
-    for version, kept in (("1.11.0", False), ("1.12.0", True)):
-        writer = {"engine-name": "spark", "engine-version": "3.5.6", "iceberg-version": f"Apache Iceberg {version}"}
-        assert keeps_row_ids(h.snapshot(2, 1, "overwrite", {**MOVED, **writer})) is kept
-
-
 def test_older_writers_may_increase_sequence_numbers():
     """For example, Iceberg 1.11 does not read the sequence numbers of moved rows from ORC files."""
     spark = {"engine-name": "spark", "engine-version": "4.1.4"}
@@ -93,3 +87,9 @@ def test_older_writers_may_increase_sequence_numbers():
         writer = {**spark, "iceberg-version": f"Apache Iceberg {version}"}
         assert keeps_sequence_numbers(h.snapshot(2, 1, "replace", {**MOVED, **writer})) is kept
         assert keeps_sequence_numbers(h.snapshot(2, 1, "append", {**h.APPEND, **writer}))
+
+
+def test_older_writers_are_not_trusted_on_spark_3():
+    for version, kept in (("1.11.0", False), ("1.12.0", True)):
+        writer = {"engine-name": "spark", "engine-version": "3.5.6", "iceberg-version": f"Apache Iceberg {version}"}
+        assert keeps_row_ids(h.snapshot(2, 1, "overwrite", {**MOVED, **writer})) is kept
