@@ -56,7 +56,7 @@ KINDS = {
 }
 
 
-@pytest.mark.core("auto-None]", "append-days(at)]", "table-days(at)]")
+@pytest.mark.core("auto-None", "append-days(at)", "table-days(at)")
 @pytest.mark.parametrize("partition_by", [None, "days(at)"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_builds_and_runs_write_rows_in_order(sales, kind, partition_by):

@@ -59,7 +59,7 @@ def nanoseconds(shop: Shop, name: str) -> None:
     )
 
 
-@pytest.mark.core("time]")
+@pytest.mark.core("time")
 @pytest.mark.parametrize("type_", [*TYPES, NANOSECONDS])
 def test_other_tables_are_built_listed_and_documented(shop, beside, type_):
     orders = shop.source("orders")
@@ -79,7 +79,7 @@ def test_other_tables_are_built_listed_and_documented(shop, beside, type_):
     shop.operation("ip_maintain", sources=True)
 
 
-@pytest.mark.core("time]")
+@pytest.mark.core("time")
 @pytest.mark.parametrize("type_", [*TYPES, NANOSECONDS])
 def test_a_model_that_reads_such_a_table_fails_and_names_the_column(shop, beside, type_):
     beside(f"{shop.source_schema}.clocks", type_)
