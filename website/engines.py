@@ -102,7 +102,7 @@ def page() -> str:
     parts = [_HEAD, *_writers(), *_refusals(_refused_writes()), _READERS, *_readers(), *_refusals(_refused_reads())]
     parts += [_READ_BY_ALL, *_prices(), "", _SAIL, *_on_sail(), ""]
     if NOT_TESTED:
-        parts += [_NOT_TESTED, *_table(("engine", "reason"), NOT_TESTED.items()), ""]
+        parts += [_NOT_TESTED, *_table(("engine", "what is known"), NOT_TESTED.items()), ""]
     return "\n".join(parts)
 
 

@@ -38,7 +38,7 @@ def sort_fields(sort_by: object, model: str) -> list[str]:
 
 
 def _checked(
-    value: object, sorted_or_partitioned: Callable[[str], str], error: Callable[[object, str], Exception]
+    value: object, without_direction: Callable[[str], str], error: Callable[[object, str], Exception]
 ) -> list[str]:
     listed = [value] if isinstance(value, (str, Mapping)) else value or []
     if not isinstance(listed, Sequence):
@@ -46,7 +46,7 @@ def _checked(
     for field in listed:
         wrong = f"a {type(field).__name__}"
         if isinstance(field, str):
-            wrong = _wrong(sorted_or_partitioned(field.strip())) or ""
+            wrong = _wrong(without_direction(field.strip())) or ""
         if wrong:
             raise error(field, wrong)
     return [field.strip() for field in listed]
