@@ -47,8 +47,8 @@ class Learned:
     for replacing the affected rows, and for replacing all rows. 1 for what was not measured. ``last``: the last
     measured run; None if there is none. ``key``: the columns by which rows are replaced most cheaply, as a sample has
     shown. Empty if unknown. ``rows_per_key``: the number of rows of the table for each value of these columns. 0 if
-    unknown. ``affected``: the share of the table's rows that a run last found to be affected, of a large table. 0 if
-    none has counted them.
+    unknown. ``affected``: the share of the table's rows that a run last found to be affected, of a large table, and the
+    number of rows that it searched for changes. 0 if none has counted them.
     """
 
     kept: float = 1.0
@@ -56,7 +56,7 @@ class Learned:
     last: Outcome | None = None
     key: tuple[str, ...] = ()
     rows_per_key: float = 0.0
-    affected: float = 0.0
+    affected: tuple[float, int] = (0.0, 0)
     found: float = 1.0
 
     def after(self, outcome: Outcome) -> Learned:
@@ -75,7 +75,16 @@ class Learned:
 
     def without_search(self) -> Learned:
         """What is known after a run that has not searched, although it would have without what is known."""
-        return replace(self, affected=self.affected * _EXPECTED, found=self.found**_EXPECTED)
+        share, searched = self.affected
+        return replace(self, affected=(share * _EXPECTED, searched), found=self.found**_EXPECTED)
+
+    def expected(self, searched: int) -> float:
+        """The expected share of affected rows. ``searched``: the rows to search for changes.
+
+        It is that of the last search, or less if that one had more rows to search, as after a correction of old rows.
+        """
+        share, before = self.affected
+        return share * min(1.0, searched / max(before, 1))
 
     def to_json(self) -> str:
         """The text of the table property."""
@@ -87,8 +96,8 @@ class Learned:
             found["key"] = list(self.key)
         if self.rows_per_key:
             found["rows_per_key"] = round(self.rows_per_key, 3)
-        if self.affected:
-            found["affected"] = round(self.affected, 3)
+        if self.affected[0]:
+            found["affected"] = [round(self.affected[0], 3), self.affected[1]]
         if self.found != 1:
             found["found"] = round(self.found, 3)
         return json.dumps(found, separators=(",", ":"))
@@ -105,7 +114,8 @@ def learned(properties: Mapping[str, str]) -> Learned:
         last = None if way is None else Outcome(str(way), _number(estimated), _number(spent))
         kept, rebuilt, searched = (_within(_number(found.get(each, 1))) for each in ("kept", "rebuilt", "found"))
         per_key = max(_number(found.get("rows_per_key", 0)), 0.0)
-        affected = min(max(_number(found.get("affected", 0)), 0.0), 1.0)
+        share, before = map(_number, found.get("affected", (0, 0)))
+        affected = min(max(share, 0.0), 1.0), max(int(before), 0)
         return Learned(kept, rebuilt, last, tuple(map(str, found.get("key", ()))), per_key, affected, searched)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return NOTHING

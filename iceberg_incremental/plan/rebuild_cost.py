@@ -115,7 +115,7 @@ def rebuild_at_once(reads: Reads) -> Choice | None:
 
     It is if finding the keys alone costs more, or if many rows were affected when a run last found them.
     """
-    share, known = reads.learned.affected, reads.learned
+    share, known = reads.learned.expected(reads.searched), reads.learned
     search, replaced = cost_of_search(reads), _cost_of_replacing(reads, share)
     keep = _RUN + sum(reads.scans) * _SCAN + search * known.found + replaced * known.kept
     rebuild = _measured_rebuild(reads)

@@ -327,7 +327,7 @@ class AutoWriter:
         if at_once is None and by_cost:
             reads = replace(reads, learned=self._with_rows_per_key(reads, kept.key, found))
             if is_worth_measuring(reads):
-                self._run.state.learned = replace(reads.learned, affected=share_of(reads, found.keys))
+                self._run.state.learned = replace(reads.learned, affected=(share_of(reads, found.keys), reads.searched))
         choice = at_once or self._choice(kept.key, found, choose(reads, found.keys))
         return UpdatePlan(choice, affected=Affected(kept, changes, found), began=now)
 

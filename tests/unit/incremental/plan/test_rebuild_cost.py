@@ -68,14 +68,21 @@ def test_affected_rows_cost_what_the_build_has_shown_that_all_rows_cost():
 
 def test_a_run_does_not_search_if_an_earlier_one_found_most_rows_affected():
     assert rebuild_at_once(LARGE) is None
-    found = rebuild_at_once(replace(LARGE, learned=Learned(affected=0.95)))
+    found = rebuild_at_once(replace(LARGE, learned=Learned(affected=(0.95, LARGE.searched))))
     assert found is not None
     assert "95% of the rows were affected in an earlier run" in found.reason
-    assert rebuild_at_once(replace(LARGE, learned=Learned(affected=0.1))) is None
-    known, runs = Learned(affected=1.0), 0
+    assert rebuild_at_once(replace(LARGE, learned=Learned(affected=(0.1, LARGE.searched)))) is None
+    known, runs = Learned(affected=(1.0, LARGE.searched)), 0
     while rebuild_at_once(replace(LARGE, learned=known)) is not None:
         known, runs = known.without_search(), runs + 1
     assert 5 < runs < 50  # then one run searches again
+
+
+def test_a_correction_of_most_rows_says_nothing_about_a_day():
+    corrected = Learned(affected=(1.0, LARGE.target_rows))
+    assert rebuild_at_once(replace(LARGE, learned=corrected)) is None
+    assert rebuild_at_once(replace(LARGE, searched=LARGE.target_rows, learned=corrected)) is not None
+    assert learned({KEY: corrected.to_json()}) == corrected
 
 
 def test_what_a_search_has_cost_corrects_the_next_estimate():
