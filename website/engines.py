@@ -20,9 +20,9 @@ from tests.functional.engines.outcomes import (
 
 _HEAD = """# Other engines
 
-Other engines can write the sources of your models, and can read the tables of your models. The tests start each engine
-of this page and compare its rows with those of Spark SQL. `make engines` runs all of them, with Spark 4.1.4 and Iceberg
-1.12.0. A test fails if an engine behaves better or worse than this page states.
+Other engines can write the sources of your models, and can read the tables of your models. `make engines` starts each
+engine below and compares the rows with the results of Spark SQL (Spark 4.1.4, Iceberg 1.12.0). A test fails if an
+engine behaves better or worse than this page states.
 
 ## Engines that write sources
 

@@ -111,8 +111,9 @@ def _consumer(reader: MetadataReader, names: project.ProjectTables, node: projec
     model, target = str(node["unique_id"]), names.of(node)
     consumer = _Consumer(model, target, list(names.read_by(node)))
     with suppress(ConfigError):  # the model's own run reports the error
-        policy = policy_of(node["config"], model)
-        consumer = replace(consumer, nets=policy.nets_rewrites, order=_order(node, model))
+        config = node["config"]
+        order = write_order(config, config.get("tblproperties") or {}, model)
+        consumer = replace(consumer, nets=policy_of(config, model).nets_rewrites, order=order)
     try:
         history = reader.load(target)
         found = None if history is None else target_checkpoint(history, reader)
@@ -213,10 +214,6 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
         branches=_branches(maintenance, history, consumer),
     )
     return plan_table(known, maintenance.now_ms, maintenance.max_age)
-
-
-def _order(node: project.Node, model: str) -> WriteOrder | None:
-    return write_order(node["config"], node["config"].get("tblproperties") or {}, model)
 
 
 def _other_order(history: History, order: WriteOrder | None) -> OrderChange | None:

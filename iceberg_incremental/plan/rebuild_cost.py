@@ -13,9 +13,9 @@ class Reads:
     """The numbers of rows that both methods read and write.
 
     ``target_rows``: the rows of the table. ``sources``: the rows of each relation that the query reads. ``searched``:
-    the rows that are read to find the changed rows of the sources. ``compared``: those of them that are compared by all
-    of their values. ``scans``: how often the views of affected keys read each relation as a whole, in the order of
-    ``sources``. ``sorted_rows``: the rows that are sorted for windows, or multiplied for DISTINCT aggregates.
+    the rows that are read to find the changed rows of the sources. ``compared``: the part of these rows in which all
+    columns are compared. ``scans``: the number of full scans of each relation by the views of affected keys, in the
+    order of ``sources``. ``sorted_rows``: the rows that are sorted for windows, or multiplied for DISTINCT aggregates.
     ``learned``: what earlier runs cost.
     """
 

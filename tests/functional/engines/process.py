@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from tests.functional.schedulers.environments import ROOT, installed
+from tests.functional.environments import ROOT, installed
 
 from .outcomes import ENGINES
 

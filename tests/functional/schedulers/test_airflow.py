@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.environments import ROOT, installed
 from tests.functional.watch.test_watch import CHANGES
-
-from .environments import ROOT, installed
 
 
 @contextmanager

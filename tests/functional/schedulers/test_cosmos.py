@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.environments import ROOT, installed
 from tests.functional.watch.test_watch import CHANGES
-
-from .environments import ROOT, installed
 
 PLAYER = Path(__file__).with_name("play_cosmos.py")
 EXAMPLE = ROOT / "examples" / "cosmos"

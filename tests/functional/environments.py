@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.compat.install import uv
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def installed(name: str, *, group: str = "schedulers", with_package: bool = False) -> Path:
