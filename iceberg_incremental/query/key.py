@@ -14,6 +14,7 @@ from ..table.types import Trait, traits
 from .algebra import nodes as op
 from .algebra.flow import level_nodes
 from .algebra.tree import Tree
+from .rules.look_back import order_of_rows
 from .rules.restrict import optional_aliases
 from .rules.run import partitions, together
 from .rules.steady import Stability
@@ -30,6 +31,9 @@ def key_of(
     values = {} if select is None else {name: each for name, each in select.outputs if name in usable}
     kept = None if select is None else together(select, is_distinct=is_distinct(tree.root))
     direct = [name for name, each in values.items() if (is_of_row(each) if kept is None else each in kept)]
+    if select is not None and kept and {*kept} <= {*values.values()}:
+        by = order_of_rows(select, tree.types)
+        direct += [name for name, each in values.items() if each == by and each not in kept][:1]
     by_name = {name.lower(): name for name in types}
     wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
     if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
@@ -44,7 +48,7 @@ def key_of(
         return tuple(fewest(tree.root, chosen)), True
     if kept is None and values:
         plain = [name for name in direct if isinstance(values[name], exp.Column)]
-        grouped, _ = _of_groups(tree.root, fewest(tree.root, _of_groups(tree.root, plain)[0]))
+        grouped, _ = _of_groups(tree, tree.root, fewest(tree.root, _of_groups(tree, tree.root, plain)[0]))
         for chosen in (grouped or direct, stability.covered(direct)):
             if chosen and stability.refusal(chosen) is None:
                 return tuple(chosen), True
@@ -53,11 +57,14 @@ def key_of(
     return tuple(usable), False
 
 
-def _of_groups(node: op.Result, names: Sequence[str]) -> tuple[list[str], bool]:
+def _of_groups(
+    tree: Tree, node: op.Result, names: Sequence[str], filtered: Collection[str] = ()
+) -> tuple[list[str], bool]:
     """Some columns of a result, without those that do not tell affected rows from others, and whether it has groups.
 
-    Rows of a partition change together, so its other columns are left out. If all rows are of groups or partitions,
-    the columns of optional sides of joins are left out, too: to find the rows that these join, their groups are enough.
+    Rows of a partition change together, so its other columns are left out, except for the order of windows that look
+    back. If all rows are of groups or partitions, the columns of optional sides of joins are left out, too: to find the
+    rows that these join, their groups are enough. ``filtered``: the columns by which rows of the result are chosen.
     """
     select = select_of(node)
     if select is None:
@@ -68,14 +75,20 @@ def _of_groups(node: op.Result, names: Sequence[str]) -> tuple[list[str], bool]:
         kept = together(select, is_distinct=not is_grouped) or []
         found = [name for name in names if values[name] in kept]
         has_all = bool(kept) and {values[name] for name in found} == {*kept}
+        by = order_of_rows(select, tree.types, [values[name] for name in filtered if name in values])
+        found = [name for name in names if name in found or (values[name] == by and by is not None)]
         return (found, True) if has_all else ([*names], False)
-    leaves = {each.alias: each for each in level_nodes(select.child) if isinstance(each, op.Alias)}
+    level = level_nodes(select.child)
+    leaves = {each.alias: each for each in level if isinstance(each, op.Alias)}
+    conditions = [part for each in level if isinstance(each, (op.Filter, op.Join)) for part in op.expressions_of(each)]
+    read = {each for part in conditions for each in op.read_columns(part, tree.subqueries)}
     optional, grouped = optional_aliases(select.child), dict[str, bool]()
     found = []
     owners = {name: each.table if isinstance(each := values[name], exp.Column) else "" for name in names}
     for alias in dict.fromkeys(owners.values()):
         own = {values[name].name if alias else name: name for name in reversed(names) if owners[name] == alias}
-        inside, is_whole = _of_groups(leaves[alias].child, [*own]) if alias in leaves else ([*own], False)
+        chosen = [name for table, name in read if table == alias]
+        inside, is_whole = _of_groups(tree, leaves[alias].child, [*own], chosen) if alias in leaves else ([*own], False)
         found += [own[each] for each in inside]
         if alias not in optional:
             grouped[alias] = is_whole

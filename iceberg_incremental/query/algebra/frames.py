@@ -111,14 +111,14 @@ class _Divided:
             return None
         if str(frame.args.get("kind")).upper() != "ROWS" or window.args.get("order") is None:
             return None
-        first, last = _preceding(frame, "start"), _preceding(frame, "end")
+        first, last = rows_before(frame, "start"), rows_before(frame, "end")
         if first is None or last is None or first - last + 1 < LEAST_ROWS or len(call.expressions) != 1:
             return None
         (value,) = call.expressions
         return _Long(window, first - last + 1, last) if tells_apart(self._types.of(value)) else None
 
 
-def _preceding(frame: exp.Expr, end: str) -> int | None:
+def rows_before(frame: exp.Expr, end: str) -> int | None:
     """The number of rows between an end of a frame and the row. None if they follow the row, or are not constant."""
     value = frame.args.get(end)
     if value is None or str(value).upper() == "CURRENT ROW":

@@ -18,6 +18,7 @@ from ..algebra.nodes import SUBQUERY, column
 from ..states import Keys, State
 from ..text.clock import at_checkpoint, compared_parts
 from .keys import Match, fewer_relations
+from .look_back import affected_of_windows, look_back_of, without_windows
 from .matching import has_groups, matching
 from .restrict import into, only, restricted
 from .run import (
@@ -86,7 +87,7 @@ class Changes(Run):
             case op.Group():
                 return self._group(node, state) if self.is_changed(node) else []
             case op.Window():
-                return self._window(node, state) if self.is_changed(node) else []
+                return affected_of_windows(self, node, state) if self.is_changed(node) else []
 
     def _has_changed(self, node: op.Rows, own: _Own | None) -> bool:
         return self.is_changed(node) or bool(own and any(each in own for each in _below(node)))
@@ -139,7 +140,7 @@ class Changes(Run):
         found = self._outer_join(replace(node, kind="left"), state, own)
         alone = self.variants(node.right, state, own)
         if (met := self._met_by(node.left, node.on, own)) is not None:
-            alone += [(at, op.Filter(rows, met)) for at, rows in self._whole(node.right, state)]
+            alone += [(at, op.Filter(rows, met)) for at, rows in self.whole(node.right, state)]
         nothing = op.Filter(node.left, exp.false())
         return found + [(at, replace(node, kind="right", left=nothing, right=each)) for at, each in alone]
 
@@ -148,18 +149,10 @@ class Changes(Run):
         met = self._met_by(node.right, node.on, own)
         if met is None:
             return [(at, replace(node, left=each)) for at, each in self.variants(node.left, state, own)]
-        found: list[Variant] = [(at, op.Filter(rows, met)) for at, rows in self._whole(node.left, state)]
+        found: list[Variant] = [(at, op.Filter(rows, met)) for at, rows in self.whole(node.left, state)]
         for one in state.each if self._has_changed(node.left, own) else ():
             found += [(at, replace(node, left=each)) for at, each in self.variants(node.left, one, own)]
         return found
-
-    def _whole(self, node: op.Rows, state: State) -> list[Variant]:
-        """All rows, for a condition that does not depend on the state. Rows that are in both states are read once."""
-        if state is not State.BOTH:
-            return [(state, node)]
-        if not self.is_changed(node):
-            return [(State.NEW, node)]
-        return [(state, op.RowsInState(node, State.EITHER))] if self.only_joins(node) else whole_states(node, state)
 
     def _met_by(self, side: op.Rows, on: exp.Expr | None, own: _Own | None) -> exp.Expr | None:
         """The condition that a row of the other side meets a changed row of a side, or another row than before.
@@ -195,32 +188,22 @@ class Changes(Run):
         return found
 
     def view_of(self, node: op.Group | op.Window, at: object, keys: Sequence[exp.Expr]) -> op.View:
-        """The view of groups or partitions with a changed row, as in ``Run``."""
-        return self.view((node, at), partial(self._groups, node, keys))
+        """The view of groups or partitions with a changed row, as in ``Run``.
+
+        That of partitions of windows that only look back also has the first changed value of their order.
+        """
+        back = look_back_of(self, node) if isinstance(node, op.Window) and at == "common" else None
+        if back is None:
+            return self.view((node, at), partial(self._groups, node, keys))
+        return self.view((node, at), lambda: back.first(self._values(node, [*keys, back.by]), self.alias()))
 
     def _groups(self, node: op.Project | op.Group | op.Window, keys: Sequence[exp.Expr]) -> op.Result:
+        return op.Distinct(self._values(node, keys))
+
+    def _values(self, node: op.Project | op.Group | op.Window, keys: Sequence[exp.Expr]) -> op.Result:
         """The values of expressions in changed rows below groups or partitions."""
         found = self.keys_of(node, {f"k{at}": each for at, each in enumerate(keys)})
-        return op.Distinct(nothing_of(len(keys)) if found is None else found)
-
-    def _window(self, node: op.Window, state: State) -> list[Variant]:
-        """The rows in a partition of any of the windows that contains a changed row."""
-        listed = partitions(node)
-        if len(listed) == 1 and listed[0]:
-            view = self.view_of(node, "common", listed[0])
-            pairs = list(zip(listed[0], view.names, strict=True))
-            rows = only(node.child, pairs, Keys(view.name, view.names), self.tree)
-            return whole_states(replace(node, child=rows), state)
-        if not all(listed):
-            return whole_states(node, state)
-        conditions = []
-        for at, keys in enumerate(listed):
-            view = self.view_of(node, at, keys)
-            inner = op.View(view.name, self.alias(), view.names)
-            same = [exp.NullSafeEQ(this=column((inner.alias, key)), expression=exp.paren(each.copy()))
-                    for key, each in zip(view.names, keys, strict=True)]  # fmt: skip
-            conditions.append(self.exists(op.filtered(inner, *same), State.NEW))
-        return whole_states(op.Filter(node, exp.or_(*conditions)), state)
+        return nothing_of(len(keys)) if found is None else found
 
     # Rows for which an expression has another value
 
@@ -237,7 +220,7 @@ class Changes(Run):
         for part in parts:
             others = [each for each in parts if each is not part] if are_filters else []
             conditions = self._subquery_conditions(part, node, are_filters=are_filters)
-            whole = whole_states(node, state) if any(map(self.shifts, others)) else self._whole(node, state)
+            whole = whole_states(node, state) if any(map(self.shifts, others)) else self.whole(node, state)
             found += [(at, op.filtered(rows, *others, each)) for each in conditions for at, rows in whole]
         return found
 
@@ -413,17 +396,32 @@ class Changes(Run):
         while isinstance(inner := op.above_groups(rows), (op.Group, op.Window)):
             _, mapped = into(inner, [(each, name) for name, each in keys.items()])
             if len(mapped) < len(keys):
-                found += self._projected([each for one in State.BOTH.each for each in self.variants(rows, one)], keys)
-                return union_of(found)
-            while isinstance(rows, op.Filter):
-                if self.shifts(rows.condition):
-                    shifted = self._shifted(rows.child, op.conjuncts(rows.condition), State.BOTH, are_filters=True)
-                    found += self._projected(shifted, keys)
-                rows = rows.child
+                if not isinstance(inner, op.Window) or not self._is_of_partition(inner, keys):
+                    of_rows = [each for one in State.BOTH.each for each in self.variants(rows, one)]
+                    return union_of([*found, *self._projected(of_rows, keys)])
+                near = without_windows(self, inner) if self.is_changed(inner) else []
+                return union_of([*found, *self._keys_of_filters(rows, keys), *self._projected(near, keys)])
+            found += self._keys_of_filters(rows, keys)
             keys = {name: each for each, name in mapped}
             rows = inner.child
             found += self._keys_at(rows, op.expressions_of(inner), keys)
         return union_of([*self._keys_of_rows(rows, keys), *found])
+
+    def _is_of_partition(self, node: op.Window, keys: Mapping[str, exp.Expr]) -> bool:
+        """Whether keys are values of rows below windows with a common PARTITION BY, and the same in both states."""
+        (first, *others), values = partitions(node), keys.values()
+        reads = any(each.table == node.alias for key in values for each in key.find_all(exp.Column))
+        return bool(first) and not others and not reads and not any(map(self.shifts, values))
+
+    def _keys_of_filters(self, node: op.Rows, keys: Mapping[str, exp.Expr]) -> list[op.Result]:
+        """The values of expressions in rows for which the filters on top of groups or windows are decided otherwise."""
+        found: list[op.Result] = []
+        while isinstance(node, op.Filter):
+            if self.shifts(node.condition):
+                shifted = self._shifted(node.child, op.conjuncts(node.condition), State.BOTH, are_filters=True)
+                found += self._projected(shifted, keys)
+            node = node.child
+        return found
 
     def _keys_at(self, node: op.Rows, parts: Sequence[exp.Expr], keys: Mapping[str, exp.Expr]) -> list[op.Result]:
         found = [each for one in self._states_of_keys(keys) for each in self._shifted(node, parts, one)]

@@ -146,6 +146,18 @@ class Run(ABC):
             self._joins_only[node] = is_plain and all(map(self.only_joins, op.children_of(node)))
         return self._joins_only[node]
 
+    def whole(self, node: op.Rows, state: State, wanted: op.Rows | None = None) -> list[Variant]:
+        """All rows, for a condition that does not depend on the state. Rows that are in both states are read once.
+
+        ``wanted``: those of the rows that are needed.
+        """
+        rows = node if wanted is None else wanted
+        if state is not State.BOTH:
+            return [(state, rows)]
+        if not self.is_changed(node):
+            return [(State.NEW, rows)]
+        return [(state, op.RowsInState(rows, State.EITHER))] if self.only_joins(node) else whole_states(rows, state)
+
     def exists(self, rows: op.Rows, state: State, hint: str = "") -> exp.Expr:
         """The condition that there are rows."""
         name = f"s{len(self.tree.subqueries)}"

@@ -108,8 +108,8 @@ def test_short_frames_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("end", ["start", "end"])
 def test_the_random_queries_find_a_wrong_frame(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
-    preceding = frames._preceding
-    monkeypatch.setattr(frames, "_preceding", lambda frame, at: (preceding(frame, at) or 0) + (at == end))
+    preceding = frames.rows_before
+    monkeypatch.setattr(frames, "rows_before", lambda frame, at: (preceding(frame, at) or 0) + (at == end))
     seeds = iter(range(100))
     with pytest.raises(AssertionError):
         list(map(test_divided_frames_give_the_same_rows, seeds))

@@ -20,7 +20,18 @@ KEYS = {
     "select count(*) as n from db.a": (),
     "select d, count(*) as n from db.a group by d": ("n",),
     "select k, sum(d) as d from db.a group by k": ("k",),
-    "select k, x, row_number() over (partition by k order by x) as n from db.a": ("k",),
+    "select k, x, row_number() over (partition by k order by x) as n from db.a": ("k", "x"),
+    "select k, x, lead(x) over (partition by k order by x) as n from db.a": ("k",),
+    "select k, x, sum(x) over (partition by k order by x rows between 1 preceding and 1 following) as n from db.a":
+        ("k",),
+    "select k, x, max(x) over (partition by k) as n from db.a": ("k",),
+    "select k, x, lag(x) over (partition by k order by x) as n, rank() over (partition by k order by x desc) as m "
+        "from db.a": ("k",),
+    "select x, sum(x) over (partition by k order by x) as n from db.a": ("x", "n"),
+    "select k, d, sum(x) over (partition by k order by d) as n from db.a": ("k",),
+    "select k, x, row_number() over (partition by k order by x) as n from db.a qualify n > 1": ("k",),
+    "select k, x, n from (select k, x, sum(x) over (partition by k order by x) as n from db.a) where n > 1": ("k",),
+    "select k, x, n from (select k, x, sum(x) over (partition by k order by x) as n from db.a) where x > 1": ("k", "x"),
     "with r as (select *, row_number() over (partition by k order by x) as n from db.a) select * from r where n "
         "= 1": ("k",),
     "select k, x from db.a qualify row_number() over (partition by k order by s) = 1": ("k",),
@@ -63,7 +74,7 @@ KEYS_OF_CTES = {
         GROUPS + ", r as (select k, s, n, row_number() over (partition by k order by s) as o from g), "
         "q as (select k, s, n, row_number() over (partition by s order by k) as o from g) "
         "select r.k, r.s, r.o, q.k as j, q.n as i from r left join q on q.k = r.n",
-        ("k",),
+        ("k", "s"),
     ),
     "groups": (GROUPS + "select g.k, g.s, g.n, g.m from g", ("k", "s")),
     "groups and a dimension": (

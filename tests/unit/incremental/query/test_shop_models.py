@@ -162,7 +162,7 @@ select * from numbered""",
         {"id": "int", "shopper": "int", "shop": "string", "sold_at": "timestamp", "state": "string", "net": "int",
          "tax": "int", "worth": "decimal(38,6)", "number_of_lines": "bigint", "has_meal": "boolean",
          "number_of_shopper": "int"},
-        ("shopper",)),
+        ("shopper", "sold_at")),
     "shoppers with what they are worth": ("""
 with shoppers as (select * from db.shoppers), sales as (select * from db.sales),
 summary as (

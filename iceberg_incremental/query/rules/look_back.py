@@ -1,0 +1,158 @@
+"""Windows that read no rows after their own, such as running totals, moving averages and ``lag()``.
+
+A row that is sorted before all changed rows of its partition has the same frame in both states. If rows are appended in
+the order of the windows, only the new rows are affected, instead of all rows of their partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from ..algebra import nodes as op
+from ..algebra.frames import rows_before
+from ..algebra.nodes import column
+from ..states import Keys, State
+from ..text import functions
+from ..text.supported import call_of, is_of_row, name_of
+from ..text.types import Types, tells_apart
+from .restrict import only
+from .run import Run, Variant, partitions, whole_states
+
+_RANKS = ("dense_rank", "rank", "row_number")
+_OF_FRAMES = functions.AGGREGATES | {"first_value", "last_value", "nth_value"}
+
+
+@dataclass(frozen=True)
+class LookBack:
+    """The order of windows that only look back. ``by``: the first expression of their ORDER BY."""
+
+    by: exp.Expr
+    is_descending: bool
+    nulls_first: bool
+
+    def first(self, changed: op.Result, alias: str) -> op.Project:
+        """The first value of each partition in the order, of the changed rows.
+
+        ``changed``: its last column is the value of ``by`` in changed rows, after those of PARTITION BY. ``alias``: a
+        new alias. NULL stands for no value if NULLs are the last values, and for the first one otherwise.
+        """
+        *names, by = op.names_of(changed)
+        value = column((alias, by))
+        end = exp.Anonymous(this="max" if self.is_descending else "min", expressions=[value])
+        nulls = exp.Anonymous(this="count_if", expressions=[exp.Is(this=value.copy(), expression=exp.null())])
+        groups = f"{alias}_groups"
+        rows = op.Group(op.Alias(changed, alias), groups, tuple(column((alias, each)) for each in names), (end, nulls))
+        first: exp.Expr = column((groups, "m0"))
+        if self.nulls_first:
+            has_nulls = exp.GT(this=column((groups, "m1")), expression=exp.Literal.number(0))
+            first = exp.Anonymous(this="if", expressions=[has_nulls, exp.null(), first])
+        keys = [(name, column((groups, f"g{at}"))) for at, name in enumerate(names)]
+        return op.Project(rows, (*keys, (by, first)))
+
+    def is_affected(self, first: exp.Expr) -> exp.Expr:
+        """The condition that a row is sorted at or after a value as in ``first``."""
+        compared = exp.LTE if self.is_descending else exp.GTE
+        missing = first if self.nulls_first else self.by
+        return exp.or_(
+            exp.Is(this=exp.paren(missing.copy()), expression=exp.null()),
+            compared(this=exp.paren(self.by.copy()), expression=first.copy()),
+        )
+
+
+def look_back(node: op.Window, types: Types) -> LookBack | None:
+    """The common order of windows that only look back. None if one of them does not, or if their orders differ.
+
+    ``types``: those of the rows. The values of an order must be comparable in the same way as they are sorted.
+    """
+    orders = [each.args.get("order") for each in node.functions]
+    firsts = [None if each is None else each.expressions[0] for each in orders]
+    first = firsts[0]
+    if first is None or any(each != first for each in firsts) or not all(map(_looks_back, node.functions)):
+        return None
+    if not is_of_row(first.this) or not tells_apart(types.of(first.this)):
+        return None
+    return LookBack(first.this, bool(first.args.get("desc")), bool(first.args.get("nulls_first")))
+
+
+def order_of_rows(select: op.Project, types: Types, read: Sequence[exp.Expr] = ()) -> exp.Expr | None:
+    """The order by which a SELECT's affected rows can be told from others of their partition. None if they cannot.
+
+    ``read``: the conditions over its outputs that choose among its rows. One that reads a window function, such as that
+    its row number is 1, leaves few rows of each partition.
+    """
+    if not isinstance(select.child, op.Window):
+        return None
+    mine = select.child.alias
+    if any(each.table == mine for part in read for each in part.find_all(exp.Column)):
+        return None
+    found = look_back(select.child, types)
+    return None if found is None else found.by
+
+
+def _looks_back(window: exp.Window) -> bool:
+    """Whether a window function reads no row that is sorted after its own, except for equal ones."""
+    name, call, frame = name_of(window), call_of(window), window.args.get("spec")
+    if name in _RANKS:
+        return True
+    if name == "lag":
+        offset = call.expressions[1] if len(call.expressions) > 1 else exp.Literal.number(1)
+        return isinstance(offset, exp.Literal) and offset.is_int
+    return name in _OF_FRAMES and (frame is None or rows_before(frame, "end") is not None)
+
+
+# Affected rows
+
+
+def look_back_of(run: Run, node: op.Window) -> LookBack | None:
+    """The order of windows whose rows before the first changed one are not affected. None if they may be."""
+    found = look_back(node, run.types)
+    return None if found is None or any(map(run.shifts, node.functions)) else found
+
+
+def affected_of_windows(run: Run, node: op.Window, state: State) -> list[Variant]:
+    """The rows in a partition of any of the windows that contains a changed row.
+
+    If all of them look back, without the rows that are sorted before the changed ones.
+    """
+    listed = partitions(node)
+    if len(listed) == 1 and listed[0]:
+        rows, conditions = _of_partitions(run, node, listed[0])
+        return whole_states(op.filtered(replace(node, child=rows), *conditions), state)
+    if not all(listed):
+        return whole_states(node, state)
+    found = []
+    for at, keys in enumerate(listed):
+        view = run.view_of(node, at, keys)
+        inner = op.View(view.name, run.alias(), view.names)
+        same = _same(inner, list(zip(keys, view.names, strict=True)))
+        found.append(run.exists(op.filtered(inner, *same), State.NEW))
+    return whole_states(op.Filter(node, exp.or_(*found)), state)
+
+
+def without_windows(run: Run, node: op.Window) -> list[Variant]:
+    """The affected rows of windows with a common PARTITION BY, without the values of window functions."""
+    rows, conditions = _of_partitions(run, node, partitions(node)[0])
+    return [(at, op.filtered(each, *conditions)) for at, each in run.whole(node.child, State.BOTH, rows)]
+
+
+def _of_partitions(run: Run, node: op.Window, keys: Sequence[exp.Expr]) -> tuple[op.Rows, list[exp.Expr]]:
+    """The rows below windows in a partition with a changed row, and the conditions for those that are affected.
+
+    ``keys``: the common expressions of PARTITION BY.
+    """
+    view, back = run.view_of(node, "common", keys), look_back_of(run, node)
+    pairs = list(zip(keys, view.names, strict=back is None))
+    rows = only(node.child, pairs, Keys(view.name, view.names), run.tree)
+    if back is None:
+        return rows, []
+    inner = op.View(view.name, run.alias(), view.names)
+    is_affected = back.is_affected(column((inner.alias, view.names[-1])))
+    return rows, [run.exists(op.filtered(inner, *_same(inner, pairs), is_affected), State.NEW)]
+
+
+def _same(view: op.View, pairs: Sequence[tuple[exp.Expr, str]]) -> list[exp.Expr]:
+    """The conditions that expressions have the values of columns of a view."""
+    return [exp.NullSafeEQ(this=column((view.alias, key)), expression=exp.paren(each.copy())) for each, key in pairs]
