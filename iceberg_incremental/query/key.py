@@ -14,9 +14,9 @@ from ..table.types import Trait, traits
 from .algebra import nodes as op
 from .algebra.flow import level_nodes
 from .algebra.tree import Tree
-from .rules.look_back import order_of_rows
+from .rules.look_back import order_of_rows, partitions
 from .rules.restrict import optional_aliases
-from .rules.run import partitions, together
+from .rules.run import together
 from .rules.steady import Stability
 from .text.refusal import Refusal, refused
 from .text.supported import is_of_row
@@ -31,14 +31,14 @@ def key_of(
     values = {} if select is None else {name: each for name, each in select.outputs if name in usable}
     kept = None if select is None else together(select, is_distinct=is_distinct(tree.root))
     direct = [name for name, each in values.items() if (is_of_row(each) if kept is None else each in kept)]
-    if select is not None and kept and {*kept} <= {*values.values()}:
+    if select is not None and kept is not None and {*kept} <= {*values.values()}:
         by = order_of_rows(select, tree.types)
         direct += [name for name, each in values.items() if each == by and each not in kept][:1]
     by_name = {name.lower(): name for name in types}
     wanted = [by_name[name.lower()] for name in unique_key if name.lower() in by_name]
     if wanted and set(wanted) <= set(usable) and stability.refusal(wanted) is None:
         return tuple(wanted), set(wanted) <= set(direct)
-    if (total := total_of(tree.root, parsed_sql)) is not None:
+    if not direct and (total := total_of(tree.root, parsed_sql)) is not None:
         if total.construct and not isinstance(unsorted(tree.root), op.Limit):
             raise total
         return (), True

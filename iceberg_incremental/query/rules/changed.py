@@ -18,25 +18,24 @@ from ..algebra.nodes import SUBQUERY, column
 from ..states import Keys, State
 from ..text.clock import at_checkpoint, compared_parts
 from .keys import Match, fewer_relations
-from .look_back import affected_of_windows, look_back_of, without_windows
+from .look_back import partitions
 from .matching import has_groups, matching
 from .restrict import into, only, restricted
 from .run import (
     Run,
     Variant,
     at_state,
-    is_total,
     none_of,
     nothing_of,
     now,
     of_group,
     of_values,
-    partitions,
     renamed,
     together,
     union_of,
     whole_states,
 )
+from .windows import affected_of_windows, without_windows
 
 _Own = Mapping[op.Rows, tuple[Sequence[str], Sequence[Match]]]
 """Relations of which only some columns are read, and those that were left out and match them."""
@@ -192,7 +191,7 @@ class Changes(Run):
 
         That of partitions of windows that only look back also has the first changed value of their order.
         """
-        back = look_back_of(self, node) if isinstance(node, op.Window) and at == "common" else None
+        back = self.look_back(node) if isinstance(node, op.Window) and at == "common" else None
         if back is None:
             return self.view((node, at), partial(self._groups, node, keys))
         return self.view((node, at), lambda: back.first(self._values(node, [*keys, back.by]), self.alias()))
@@ -314,7 +313,7 @@ class Changes(Run):
     def _changed_result(self, node: op.Result, state: State) -> op.Result | None:
         match node:
             case op.Project():
-                if is_total(node.child) and self.can_compare(node):
+                if self.is_total(node.child) and self.can_compare(node):
                     return op.Differing(node, state.changes)
                 parts = [each for _, each in node.outputs]
                 found = self._of_expressions(node.child, parts, state)
@@ -408,10 +407,11 @@ class Changes(Run):
         return union_of([*self._keys_of_rows(rows, keys), *found])
 
     def _is_of_partition(self, node: op.Window, keys: Mapping[str, exp.Expr]) -> bool:
-        """Whether keys are values of rows below windows with a common PARTITION BY, and the same in both states."""
-        (first, *others), values = partitions(node), keys.values()
+        """Whether keys are values of rows below windows with one PARTITION BY, and the same in both states."""
+        values = keys.values()
         reads = any(each.table == node.alias for key in values for each in key.find_all(exp.Column))
-        return bool(first) and not others and not reads and not any(map(self.shifts, values))
+        is_one = len(partitions(node)) == 1 and not self.is_total(node)
+        return is_one and not reads and not any(map(self.shifts, values))
 
     def _keys_of_filters(self, node: op.Rows, keys: Mapping[str, exp.Expr]) -> list[op.Result]:
         """The values of expressions in rows for which the filters on top of groups or windows are decided otherwise."""

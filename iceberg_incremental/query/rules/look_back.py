@@ -7,19 +7,16 @@ the order of the windows, only the new rows are affected, instead of all rows of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ..algebra import nodes as op
 from ..algebra.frames import rows_before
 from ..algebra.nodes import column
-from ..states import Keys, State
 from ..text import functions
 from ..text.supported import call_of, is_of_row, name_of
 from ..text.types import Types, tells_apart
-from .restrict import only
-from .run import Run, Variant, partitions, whole_states
 
 _RANKS = ("dense_rank", "rank", "row_number")
 _OF_FRAMES = functions.AGGREGATES | {"first_value", "last_value", "nth_value"}
@@ -62,6 +59,16 @@ class LookBack:
         )
 
 
+def partitions(node: op.Window) -> list[list[exp.Expr]]:
+    """The PARTITION BYs of windows that have none in common, or the expressions that all of them have in common.
+
+    A row can only be affected by rows of one of its partitions. One of the lists is empty if all rows are in one.
+    """
+    listed = list({tuple(each.args.get("partition_by") or ()): None for each in node.functions})
+    common = [each for each in listed[0] if all(each in other for other in listed)]
+    return [common] if common else [list(each) for each in listed]
+
+
 def look_back(node: op.Window, types: Types) -> LookBack | None:
     """The common order of windows that only look back. None if one of them does not, or if their orders differ.
 
@@ -70,7 +77,9 @@ def look_back(node: op.Window, types: Types) -> LookBack | None:
     orders = [each.args.get("order") for each in node.functions]
     firsts = [None if each is None else each.expressions[0] for each in orders]
     first = firsts[0]
-    if first is None or any(each != first for each in firsts) or not all(map(_looks_back, node.functions)):
+    if first is None or any(each != first for each in firsts) or len(partitions(node)) > 1:
+        return None
+    if not all(map(_looks_back, node.functions)):
         return None
     if not is_of_row(first.this) or not tells_apart(types.of(first.this)):
         return None
@@ -101,58 +110,3 @@ def _looks_back(window: exp.Window) -> bool:
         offset = call.expressions[1] if len(call.expressions) > 1 else exp.Literal.number(1)
         return isinstance(offset, exp.Literal) and offset.is_int
     return name in _OF_FRAMES and (frame is None or rows_before(frame, "end") is not None)
-
-
-# Affected rows
-
-
-def look_back_of(run: Run, node: op.Window) -> LookBack | None:
-    """The order of windows whose rows before the first changed one are not affected. None if they may be."""
-    found = look_back(node, run.types)
-    return None if found is None or any(map(run.shifts, node.functions)) else found
-
-
-def affected_of_windows(run: Run, node: op.Window, state: State) -> list[Variant]:
-    """The rows in a partition of any of the windows that contains a changed row.
-
-    If all of them look back, without the rows that are sorted before the changed ones.
-    """
-    listed = partitions(node)
-    if len(listed) == 1 and listed[0]:
-        rows, conditions = _of_partitions(run, node, listed[0])
-        return whole_states(op.filtered(replace(node, child=rows), *conditions), state)
-    if not all(listed):
-        return whole_states(node, state)
-    found = []
-    for at, keys in enumerate(listed):
-        view = run.view_of(node, at, keys)
-        inner = op.View(view.name, run.alias(), view.names)
-        same = _same(inner, list(zip(keys, view.names, strict=True)))
-        found.append(run.exists(op.filtered(inner, *same), State.NEW))
-    return whole_states(op.Filter(node, exp.or_(*found)), state)
-
-
-def without_windows(run: Run, node: op.Window) -> list[Variant]:
-    """The affected rows of windows with a common PARTITION BY, without the values of window functions."""
-    rows, conditions = _of_partitions(run, node, partitions(node)[0])
-    return [(at, op.filtered(each, *conditions)) for at, each in run.whole(node.child, State.BOTH, rows)]
-
-
-def _of_partitions(run: Run, node: op.Window, keys: Sequence[exp.Expr]) -> tuple[op.Rows, list[exp.Expr]]:
-    """The rows below windows in a partition with a changed row, and the conditions for those that are affected.
-
-    ``keys``: the common expressions of PARTITION BY.
-    """
-    view, back = run.view_of(node, "common", keys), look_back_of(run, node)
-    pairs = list(zip(keys, view.names, strict=back is None))
-    rows = only(node.child, pairs, Keys(view.name, view.names), run.tree)
-    if back is None:
-        return rows, []
-    inner = op.View(view.name, run.alias(), view.names)
-    is_affected = back.is_affected(column((inner.alias, view.names[-1])))
-    return rows, [run.exists(op.filtered(inner, *_same(inner, pairs), is_affected), State.NEW)]
-
-
-def _same(view: op.View, pairs: Sequence[tuple[exp.Expr, str]]) -> list[exp.Expr]:
-    """The conditions that expressions have the values of columns of a view."""
-    return [exp.NullSafeEQ(this=column((view.alias, key)), expression=exp.paren(each.copy())) for each, key in pairs]

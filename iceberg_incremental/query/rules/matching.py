@@ -12,7 +12,8 @@ from ..states import State
 from ..text.supported import is_of_row
 from ..text.types import tells_apart
 from .keys import Match
-from .run import Run, at_state, partitions, together, union_of
+from .look_back import partitions
+from .run import Run, at_state, together, union_of
 
 
 def matching(

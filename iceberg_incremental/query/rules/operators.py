@@ -14,7 +14,7 @@ from ..algebra.nodes import SUBQUERY
 from ..states import State
 from ..text.dialect import PlainSpark
 from .cost import scans
-from .run import Run, partitions
+from .run import Run
 
 How: TypeAlias = Literal["incremental", "grouped", "compared", "opaque"]
 """``incremental``: from changed rows. ``grouped``: groups, partitions or values with a changed row. ``compared``: all
@@ -122,7 +122,7 @@ class _Operators:
                 return "grouped"
             case op.Group() if node.keys:
                 return "grouped"
-            case op.Window() if all(partitions(node)):
+            case op.Window() if not self._changes.is_total(node):
                 return "grouped"
             case op.Group() | op.Window() | op.Limit() | op.Opaque():
                 result = node if isinstance(node, (op.Limit, op.Opaque)) else select

@@ -19,6 +19,7 @@ from ..states import Broadcast, KeyView, State, TableStates
 from ..text.clock import ClockStates, at_checkpoint, marks_in, reads
 from ..text.supported import is_of_row
 from ..text.types import Types, have_one_type, tells_apart
+from .look_back import LookBack, look_back, partitions
 
 Variant = tuple[State, op.Rows]
 """Changed rows, and the state of the rest of what they are computed from.
@@ -146,6 +147,18 @@ class Run(ABC):
             self._joins_only[node] = is_plain and all(map(self.only_joins, op.children_of(node)))
         return self._joins_only[node]
 
+    def look_back(self, node: op.Window) -> LookBack | None:
+        """The order of windows whose rows before the first changed one are not affected. None if they may be."""
+        found = look_back(node, self.types)
+        return None if found is None or any(map(self.shifts, node.functions)) else found
+
+    def is_total(self, node: op.Rows) -> bool:
+        """Whether all rows may belong together, so that any change can affect all of them."""
+        inner = op.above_groups(node)
+        if isinstance(inner, op.Group):
+            return not inner.keys
+        return isinstance(inner, op.Window) and not all(partitions(inner)) and self.look_back(inner) is None
+
     def whole(self, node: op.Rows, state: State, wanted: op.Rows | None = None) -> list[Variant]:
         """All rows, for a condition that does not depend on the state. Rows that are in both states are read once.
 
@@ -224,24 +237,6 @@ def none_of(node: op.Result, alias: str) -> op.Project:
 def whole_states(node: op.Rows, state: State) -> list[tuple[State, op.Rows]]:
     """All rows, in the states that are wanted."""
     return [(one, node) for one in state.each]
-
-
-def partitions(node: op.Window) -> list[list[exp.Expr]]:
-    """The PARTITION BYs of windows that have none in common, or the expressions that all of them have in common.
-
-    A row can only be affected by rows of one of its partitions. One of the lists is empty if all rows are in one.
-    """
-    listed = list({tuple(each.args.get("partition_by") or ()): None for each in node.functions})
-    common = [each for each in listed[0] if all(each in other for other in listed)]
-    return [common] if common else [list(each) for each in listed]
-
-
-def is_total(node: op.Rows) -> bool:
-    """Whether all rows may belong together, so that any change can affect all of them."""
-    inner = op.above_groups(node)
-    if isinstance(inner, op.Group):
-        return not inner.keys
-    return isinstance(inner, op.Window) and not all(partitions(inner))
 
 
 def together(select: op.Project, *, is_distinct: bool) -> list[exp.Expr] | None:

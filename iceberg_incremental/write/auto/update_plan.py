@@ -109,6 +109,8 @@ def log_line(model: str, plan: UpdatePlan, way: str) -> str:
 
 
 SAMPLED_ROWS = 2_000
+_ROWS_PER_SAMPLED = 1_000
+"""At most so many rows are read for one that is sampled, so that few files of a large table are read."""
 _FEWEST_ROWS = 1_000
 _REPEATED = 0.001
 """The maximum share of ``n`` sampled rows that repeat the value of another row.
@@ -118,21 +120,26 @@ least ``500 n`` values.
 """
 
 
-def selective(kept: IncrementalQuery, types: Mapping[str, str], table: str, spark: Spark) -> IncrementalQuery:
+def selective(
+    kept: IncrementalQuery, types: Mapping[str, str], table: str, rows: int, spark: Spark
+) -> IncrementalQuery:
     """The query with its cheapest narrower key that distinguishes a sample of its table's rows, or the query itself.
 
     Then without the columns of this key of which the sample shows no need. The first ones are kept.
 
-    ``table``: its name in SQL. ``types``: the Spark types of the table's columns, by lower-case name.
+    The first rows of a file may all be of one day or of one customer, so the sample is spread over many rows.
+    ``table``: its name in SQL. ``rows``: their number in the table. ``types``: the Spark types of the table's columns,
+    by lower-case name.
     """
     narrower = kept.narrower()
     if not narrower:
         return kept
-    names = list(kept.key)
-    rows = spark.rows(f"select {sql_names(names)} from {table} limit {SAMPLED_ROWS}")
+    names, one_of = list(kept.key), min(rows // SAMPLED_ROWS, _ROWS_PER_SAMPLED)
+    where = f" where _pos % {one_of} = 0" if one_of > 1 else ""
+    sample = spark.rows(f"select {sql_names(names)} from {table}{where} limit {SAMPLED_ROWS}")
 
     def distinguishes(key: Sequence[str]) -> bool:
-        return tells_apart([names.index(name) for name in key], rows)
+        return tells_apart([names.index(name) for name in key], sample)
 
     def cost(each: IncrementalQuery) -> tuple[int, bool]:
         return len(each.key), any(types[name.lower()] not in INTEGERS for name in each.key)

@@ -343,7 +343,8 @@ class AutoWriter:
         known = kept.by(learned_before.key)
         if known is not None:
             return known
-        found = selective(kept, types, self._plan.name.sql, self._spark)
+        rows = self._fewest_reads(kept).target_rows
+        found = selective(kept, types, self._plan.name.sql, rows, self._spark)
         if kept.narrower():
             self._run.state.learned = replace(learned_before, key=found.key)
         return found

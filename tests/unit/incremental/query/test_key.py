@@ -29,6 +29,7 @@ KEYS = {
         "from db.a": ("k",),
     "select x, sum(x) over (partition by k order by x) as n from db.a": ("x", "n"),
     "select k, d, sum(x) over (partition by k order by d) as n from db.a": ("k",),
+    "select k, x, sum(x) over (order by x) as n from db.a": ("x",),
     "select k, x, row_number() over (partition by k order by x) as n from db.a qualify n > 1": ("k",),
     "select k, x, n from (select k, x, sum(x) over (partition by k order by x) as n from db.a) where n > 1": ("k",),
     "select k, x, n from (select k, x, sum(x) over (partition by k order by x) as n from db.a) where x > 1": ("k", "x"),

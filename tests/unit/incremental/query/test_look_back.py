@@ -35,16 +35,17 @@ _AHEAD = ("lead({value}) over ({order})", "max({value}) over ({part})",
 def _query(rng: random.Random) -> str:
     """A query with windows that mostly look back, under joins, groups, filters and other windows."""
     table, part, by = rng.choice(
-        (("a", "k", "x"), ("b", "k", "y"), ("c", "y", "z"), ("a", "s", "x"), ("b", "k, s", "y"))
+        (("a", "k", "x"), ("b", "k", "y"), ("c", "y", "z"), ("a", "s", "x"), ("b", "k, s", "y"), ("a", "", "x"))
     )
     value = {"a": "x", "b": "y", "c": "z"}[table]
     direction = rng.choice(("", "", "desc", "nulls last", "desc nulls first"))
-    order = f"partition by {part} order by {by} {direction}"
+    partition = f"partition by {part}" if part else ""
+    order = f"{partition} order by {by} {direction}"
     listed = rng.sample(_FUNCTIONS, rng.choice((1, 2)))
     listed += [rng.choice(_AHEAD)] if rng.random() < 0.15 else []
-    texts = [each.format(value=value, order=order, part=f"partition by {part}") for each in listed]
+    texts = [each.format(value=value, order=order, part=partition) for each in listed]
     columns = ", ".join(f"{each} as w{at}" for at, each in enumerate(texts))
-    names = ", ".join(dict.fromkeys((*part.split(", "), value, "s")))
+    names = ", ".join(dict.fromkeys((*filter(None, part.split(", ")), value, "s")))
     of_join = ", ".join(f"t.{name}" for name in names.split(", "))
     source = rng.choice((
         f"db.{table}", f"db.{table}", f"(select {names} from db.{table} where s is not null)",
@@ -52,7 +53,7 @@ def _query(rng: random.Random) -> str:
         f"(select {names}, count(*) as n from db.{table} group by {names})",
     ))  # fmt: skip
     sql = f"select {names}, {columns} from {source} as r"
-    first = part.split(", ")[0]
+    first = part.split(", ")[0] or "s"
     above = rng.choice((
         "{}", "{}", "{}", "select {first}, {by}, w0 from ({}) as t where w0 > 1",
         "select w0, count(*) as m, max({by}) as v from ({}) as t group by w0",

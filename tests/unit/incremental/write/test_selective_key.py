@@ -47,4 +47,16 @@ DIGITS = [(str(number // 100), number // 10 % 10, number % 10, number % 7) for n
 def test_the_columns_that_a_sample_needs_are_the_key(rows: list[tuple[Any, ...]], key: tuple[str, ...]) -> None:
     kept = incremental_query("select * from db.t", {TableName("lake", "db", "t"): TYPES}, "lake", TYPES)
     spark: Any = SimpleNamespace(rows=lambda sql: rows)
-    assert selective(kept, TYPES, "t", spark).key == key
+    assert selective(kept, TYPES, "t", len(rows), spark).key == key
+
+
+@pytest.mark.parametrize(
+    ("rows", "where"), [(3_000, " "), (100_000, " where _pos % 50 = 0 "), (10**9, " where _pos % 1000 = 0 ")]
+)
+def test_a_sample_is_spread_over_a_large_table(rows: int, where: str) -> None:
+    """The first rows may be those of one day, in which each customer occurs once."""
+    kept = incremental_query("select * from db.t", {TableName("lake", "db", "t"): TYPES}, "lake", TYPES)
+    sent: list[str] = []
+    spark: Any = SimpleNamespace(rows=lambda sql: sent.append(sql) or DIGITS)
+    selective(kept, TYPES, "t", rows, spark)
+    assert sent == [f"select `a`, `b`, `c`, `d` from t{where}limit 2000"]
