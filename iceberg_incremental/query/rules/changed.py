@@ -18,7 +18,7 @@ from ..algebra.nodes import SUBQUERY, column
 from ..states import Keys, State
 from ..text.clock import at_checkpoint, compared_parts
 from .keys import Match, fewer_relations
-from .look_back import partitions
+from .look_back import partitions, reads, without_windows
 from .matching import has_groups, matching
 from .restrict import into, only, restricted
 from .run import (
@@ -35,7 +35,7 @@ from .run import (
     union_of,
     whole_states,
 )
-from .windows import affected_of_windows, without_windows
+from .windows import affected_of_windows, affected_without_windows
 
 _Own = Mapping[op.Rows, tuple[Sequence[str], Sequence[Match]]]
 """Relations of which only some columns are read, and those that were left out and match them."""
@@ -398,7 +398,7 @@ class Changes(Run):
                 if not isinstance(inner, op.Window) or not self._is_of_partition(inner, keys):
                     of_rows = [each for one in State.BOTH.each for each in self.variants(rows, one)]
                     return union_of([*found, *self._projected(of_rows, keys)])
-                near = without_windows(self, inner) if self.is_changed(inner) else []
+                near = affected_without_windows(self, inner) if self.is_changed(inner) else []
                 return union_of([*found, *self._keys_of_filters(rows, keys), *self._projected(near, keys)])
             found += self._keys_of_filters(rows, keys)
             keys = {name: each for each, name in mapped}
@@ -408,10 +408,8 @@ class Changes(Run):
 
     def _is_of_partition(self, node: op.Window, keys: Mapping[str, exp.Expr]) -> bool:
         """Whether keys are values of rows below windows with one PARTITION BY, and the same in both states."""
-        values = keys.values()
-        reads = any(each.table == node.alias for key in values for each in key.find_all(exp.Column))
         is_one = len(partitions(node)) == 1 and not self.is_total(node)
-        return is_one and not reads and not any(map(self.shifts, values))
+        return is_one and not reads(keys.values(), node) and not any(map(self.shifts, keys.values()))
 
     def _keys_of_filters(self, node: op.Rows, keys: Mapping[str, exp.Expr]) -> list[op.Result]:
         """The values of expressions in rows for which the filters on top of groups or windows are decided otherwise."""
@@ -443,7 +441,8 @@ class Changes(Run):
             node = fewer.node
             for item in fewer.items:
                 names = fewer.columns_of(item.node, values, subqueries)
-                if item.node in fewer.matches or has_groups(self, item.node, names):
+                is_pruned = isinstance(item.node, op.Alias) and without_windows(item.node, names) is not item.node
+                if item.node in fewer.matches or has_groups(self, item.node, names) or is_pruned:
                     own[item.node] = names, fewer.matches.get(item.node, ())
         states = self._states_of_keys(keys)
         return self._projected([each for one in states for each in self.variants(node, one, own)], keys)

@@ -6,29 +6,40 @@ the order of the windows, only the new rows are affected, instead of all rows of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ..algebra import nodes as op
 from ..algebra.frames import rows_before
 from ..algebra.nodes import column
+from ..states import Keys
 from ..text import functions
 from ..text.supported import call_of, is_of_row, name_of
 from ..text.types import Types, tells_apart
 
 _RANKS = ("dense_rank", "rank", "row_number")
+_LEAST_READ = 48
+"""The least number of rows that frames have in sum, so that it is cheaper to sort all rows once more to find them."""
 _OF_FRAMES = functions.AGGREGATES | {"first_value", "last_value", "nth_value"}
 
 
 @dataclass(frozen=True)
 class LookBack:
-    """The order of windows that only look back. ``by``: the first expression of their ORDER BY."""
+    """Windows that only look back.
 
+    ``partition``: what all of them have in common in PARTITION BY. ``by``: the first expression of their ORDER BY.
+    ``reach``: the maximum number of rows before its own that a window reads. None if it is not limited. ``gains``:
+    whether reading these rows alone is cheaper than reading all rows of a partition.
+    """
+
+    partition: tuple[exp.Expr, ...]
     by: exp.Expr
     is_descending: bool
     nulls_first: bool
+    reach: int | None = None
+    gains: bool = False
 
     def first(self, changed: op.Result, alias: str) -> op.Project:
         """The first value of each partition in the order, of the changed rows.
@@ -59,6 +70,49 @@ class LookBack:
         )
 
 
+def reads(parts: Iterable[exp.Expr], node: op.Window) -> bool:
+    """Whether some expressions read the value of a window function."""
+    return any(each.table == node.alias for part in parts for each in part.find_all(exp.Column))
+
+
+def without_windows(node: op.Scan | op.Alias, names: Collection[str]) -> op.Scan | op.Alias:
+    """A relation with some of its columns, without windows whose values none of these columns have."""
+    select = node.child if isinstance(node, op.Alias) else None
+    if not isinstance(node, op.Alias) or not isinstance(select, op.Project) or not isinstance(select.child, op.Window):
+        return node
+    outputs = tuple((name, each) for name, each in select.outputs if name in names)
+    if reads([each for _, each in outputs], select.child):
+        return node
+    return replace(node, child=replace(select, child=select.child.child, outputs=outputs))
+
+
+def within_reach(node: op.Window, wanted: Sequence[tuple[exp.Expr, str]], keys: Keys, types: Types) -> op.Window:
+    """Windows over the rows that they read for some keys, if it is cheaper to find these first.
+
+    ``wanted``: expressions over the rows below, with the key columns whose values they have.
+    """
+    back = look_back(node, types)
+    names = dict(wanted)
+    if back is None or back.reach is None or not back.gains or not {*back.partition, back.by} <= names.keys():
+        return node
+    view, firsts, near = (f"{node.alias}_{name}" for name in ("keys", "firsts", "near"))
+    listed = [names[each] for each in (*back.partition, back.by)]
+    columns = tuple((f"k{at}", column((view, name))) for at, name in enumerate(listed))
+    first = back.first(op.Project(op.View(keys.view, view, tuple(listed)), columns), f"{firsts}_rows")
+    same = [exp.NullSafeEQ(this=exp.paren(each.copy()), expression=column((firsts, f"k{at}")))
+            for at, each in enumerate(back.partition)]  # fmt: skip
+    rows = op.Join("inner", node.child, op.Alias(first, firsts), op.all_of(same))
+    is_affected = exp.paren(back.is_affected(column((firsts, f"k{len(back.partition)}"))))
+    order = node.functions[0].args["order"].copy()
+    for each in order.expressions:
+        each.set("desc", not each.args.get("desc"))
+        each.set("nulls_first", not each.args.get("nulls_first"))
+    parts = [*(each.copy() for each in back.partition), is_affected]
+    number = exp.Window(this=exp.Anonymous(this="row_number"), partition_by=parts, order=order, spec=None, over="OVER")
+    is_near = exp.LTE(this=column((near, "w0")), expression=exp.Literal.number(back.reach))
+    return replace(node, child=op.Filter(op.Window(rows, near, (number,)), exp.or_(is_affected.copy(), is_near)))
+
+
 def partitions(node: op.Window) -> list[list[exp.Expr]]:
     """The PARTITION BYs of windows that have none in common, or the expressions that all of them have in common.
 
@@ -83,7 +137,16 @@ def look_back(node: op.Window, types: Types) -> LookBack | None:
         return None
     if not is_of_row(first.this) or not tells_apart(types.of(first.this)):
         return None
-    return LookBack(first.this, bool(first.args.get("desc")), bool(first.args.get("nulls_first")))
+    partition = tuple(partitions(node)[0])
+    is_one_order = all(each == orders[0] for each in orders) and all(
+        len(each.args.get("partition_by") or ()) == len(partition) for each in node.functions
+    )
+    is_descending, nulls_first = bool(first.args.get("desc")), bool(first.args.get("nulls_first"))
+    reaches = [_reach(each) for each in node.functions]
+    known = [each for each in reaches if each is not None]
+    if not is_one_order or len(known) < len(reaches):
+        return LookBack(partition, first.this, is_descending, nulls_first)
+    return LookBack(partition, first.this, is_descending, nulls_first, max(known), sum(known) >= _LEAST_READ)
 
 
 def order_of_rows(select: op.Project, types: Types, read: Sequence[exp.Expr] = ()) -> exp.Expr | None:
@@ -94,11 +157,20 @@ def order_of_rows(select: op.Project, types: Types, read: Sequence[exp.Expr] = (
     """
     if not isinstance(select.child, op.Window):
         return None
-    mine = select.child.alias
-    if any(each.table == mine for part in read for each in part.find_all(exp.Column)):
+    if reads(read, select.child):
         return None
     found = look_back(select.child, types)
     return None if found is None else found.by
+
+
+def _reach(window: exp.Window) -> int | None:
+    """The number of rows before its own that a window function reads at most. None if it is not limited."""
+    call, frame = call_of(window), window.args.get("spec")
+    if name_of(window) == "lag":
+        ignores_nulls = window.find(exp.IgnoreNulls) is not None
+        return None if ignores_nulls else int(call.expressions[1].name) if len(call.expressions) > 1 else 1
+    is_of_rows = frame is not None and str(frame.args.get("kind")).upper() == "ROWS"
+    return rows_before(frame, "start") if is_of_rows and frame is not None else None
 
 
 def _looks_back(window: exp.Window) -> bool:

@@ -12,7 +12,7 @@ from ..states import State
 from ..text.supported import is_of_row
 from ..text.types import tells_apart
 from .keys import Match
-from .look_back import partitions
+from .look_back import partitions, reads, without_windows
 from .run import Run, at_state, together, union_of
 
 
@@ -41,12 +41,11 @@ def matching(
         else:
             conditions.append(_matches(run, match, text))
     if conditions:
-        whole = {State.OLD: State.OLD, State.NEW: State.NEW}.get(state, State.EITHER)
-        wholes = [whole]
-        if whole is State.EITHER and not run.only_joins(node):
-            wholes = [State.OLD, State.NEW] if run.is_changed(node) else [State.NEW]
-        matched_rows = [op.Filter(op.RowsInState(node, one), exp.or_(*conditions)) for one in wholes]
-        found += [op.InState(op.Project(each, listed), State.NEW) for each in matched_rows]
+        read = {each for part in conditions for each in op.read_columns(part, run.tree.subqueries)}
+        needed = {*names, *(name for alias, name in read if alias == node.alias)}
+        whole = run.whole(without_windows(node, needed), state)
+        matched_rows = [(at, op.Filter(rows, exp.or_(*conditions))) for at, rows in whole]
+        found += [at_state(op.Project(rows, listed), at) for at, rows in matched_rows]
     return union_of(found)
 
 
@@ -143,9 +142,10 @@ def affected_values(run: Run, node: op.Scan | op.Alias, names: Sequence[str]) ->
     if known is not None and not op.outer_aliases(node, run.tree.subqueries):
         select, values = known
         inner = op.above_groups(select.child)
-        if values is None and not isinstance(inner, (op.Group, op.Window)):
+        if values is None and not isinstance(inner, op.Group):
             outputs = {name: dict(select.outputs)[name] for name in names}
-            if all(map(is_of_row, outputs.values())):
+            reads_windows = isinstance(inner, op.Window) and reads(outputs.values(), inner)
+            if not reads_windows and all(map(is_of_row, outputs.values())):
                 return run.keys_of(select, outputs)
         if values is not None and isinstance(inner, (op.Group, op.Window)):
             return _from_view(run, inner, dict(zip(names, values, strict=True)))

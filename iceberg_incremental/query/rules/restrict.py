@@ -21,6 +21,7 @@ from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
 from ..states import Keys
 from ..text.types import have_one_type
+from .look_back import within_reach
 
 Leaf: TypeAlias = op.Scan | op.Alias
 Wanted = Sequence[tuple[exp.Expr, str]]
@@ -93,7 +94,8 @@ def only(node: op.Rows, wanted: Wanted, keys: Keys, tree: Tree) -> op.Rows:
             _, inner = into(node, wanted)
             if len(inner) == len(wanted):
                 return replace(node, child=only(node.child, inner, keys, tree))
-            return _keyed(replace(node, child=only(node.child, inner, keys, tree)) if inner else node, wanted, keys)
+            rows = replace(node, child=only(node.child, inner, keys, tree)) if inner else node
+            return _keyed(_within_reach(rows, wanted, keys, tree), wanted, keys)
         case _:
             return _keyed(restricted_rows(node, wanted, keys, tree), wanted, keys)
 
@@ -145,7 +147,20 @@ def _restricted_select(
     node: op.Project, wanted: Wanted, keys: Keys, tree: Tree, converted: Collection[str]
 ) -> op.Project:
     found = sources(node, wanted, tree, converted)
-    return _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)  # type: ignore[return-value]
+    new = _rewritten(node, {leaf: held for leaf, held in found if held.all}, keys, tree)
+    assert isinstance(new, op.Project)
+    return new if converted else replace(new, child=_within_reach(new.child, wanted, keys, tree))
+
+
+def _within_reach(node: op.Rows, wanted: Wanted, keys: Keys, tree: Tree) -> op.Rows:
+    """Rows whose windows, if there are any, read few rows for some keys."""
+    match node:
+        case op.Filter():
+            return replace(node, child=_within_reach(node.child, wanted, keys, tree))
+        case op.Window():
+            return within_reach(node, wanted, keys, tree.types)
+        case _:
+            return node
 
 
 def restricted_rows(node: op.Rows, wanted: Wanted, keys: Keys, tree: Tree) -> op.Rows:

@@ -35,7 +35,7 @@ def affected_of_windows(run: Run, node: op.Window, state: State) -> list[Variant
     return whole_states(op.Filter(node, exp.or_(*found)), state)
 
 
-def without_windows(run: Run, node: op.Window) -> list[Variant]:
+def affected_without_windows(run: Run, node: op.Window) -> list[Variant]:
     """The affected rows of windows with one PARTITION BY, without the values of window functions."""
     rows, conditions = _of_partitions(run, node, partitions(node)[0])
     return [(at, op.filtered(each, *conditions)) for at, each in run.whole(node.child, State.BOTH, rows)]
