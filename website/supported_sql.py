@@ -78,8 +78,11 @@ EXAMPLES: Mapping[str, Example] = {
         _ints("k x n m"),
     ),
     "a total in a part": Example("select k, n from db.a cross join (select count(*) as n from db.b) t", _ints("k n")),
-    "a window without PARTITION BY in a part": Example(
-        "select t.k, r, y from (select k, rank() over (order by k) as r from db.a) t join db.b on b.k = t.k",
+    "windows without PARTITION BY that only look back": Example(
+        "select k, sum(x) over (order by k) as n from db.a", _ints("k n")
+    ),
+    "another window without PARTITION BY in a part": Example(
+        "select t.k, r, y from (select k, count(*) over () as r from db.a) t join db.b on b.k = t.k",
         _ints("k r y"),
     ),
     "LIMIT and OFFSET in a part": Example(
@@ -105,8 +108,8 @@ EXAMPLES: Mapping[str, Example] = {
         _ints("k y"),
     ),
     "LIMIT and OFFSET at the end": Example("select k from db.a order by k limit 3", _ints("k")),
-    "a window without PARTITION BY in the last SELECT": Example(
-        "select k, rank() over (order by k) as r from db.a", _ints("k r")
+    "another window without PARTITION BY in the last SELECT": Example(
+        "select k, count(*) over () as r from db.a", _ints("k r")
     ),
     "PIVOT or UNPIVOT in the last SELECT": Example(_PIVOTED, {"k": "int", "p": "bigint"}, {"k": "int", "p": "bigint"}),
     "GROUP BY, DISTINCT or PARTITION BY a map": Example(
