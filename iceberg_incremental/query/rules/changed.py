@@ -35,7 +35,7 @@ from .run import (
     union_of,
     whole_states,
 )
-from .windows import affected_of_windows, affected_without_windows
+from .windows import affected_of_windows, keys_of_windows
 
 _Own = Mapping[op.Rows, tuple[Sequence[str], Sequence[Match]]]
 """Relations of which only some columns are read, and those that were left out and match them."""
@@ -395,21 +395,24 @@ class Changes(Run):
         while isinstance(inner := op.above_groups(rows), (op.Group, op.Window)):
             _, mapped = into(inner, [(each, name) for name, each in keys.items()])
             if len(mapped) < len(keys):
-                if not isinstance(inner, op.Window) or not self._is_of_partition(inner, keys):
-                    of_rows = [each for one in State.BOTH.each for each in self.variants(rows, one)]
-                    return union_of([*found, *self._projected(of_rows, keys)])
-                near = affected_without_windows(self, inner) if self.is_changed(inner) else []
-                return union_of([*found, *self._keys_of_filters(rows, keys), *self._projected(near, keys)])
+                finer = self._finer_keys(inner, keys) if isinstance(inner, op.Window) else None
+                if finer is not None:
+                    return union_of([*found, *self._keys_of_filters(rows, keys), *finer])
+                of_rows = [each for one in State.BOTH.each for each in self.variants(rows, one)]
+                return union_of([*found, *self._projected(of_rows, keys)])
             found += self._keys_of_filters(rows, keys)
             keys = {name: each for each, name in mapped}
             rows = inner.child
             found += self._keys_at(rows, op.expressions_of(inner), keys)
         return union_of([*self._keys_of_rows(rows, keys), *found])
 
-    def _is_of_partition(self, node: op.Window, keys: Mapping[str, exp.Expr]) -> bool:
-        """Whether keys are values of rows below windows with one PARTITION BY, and the same in both states."""
-        is_one = len(partitions(node)) == 1 and not self.is_total(node)
-        return is_one and not reads(keys.values(), node) and not any(map(self.shifts, keys.values()))
+    def _finer_keys(self, node: op.Window, keys: Mapping[str, exp.Expr]) -> list[op.Result] | None:
+        """The values of keys that differ within partitions, in affected rows. None if the windows must be computed."""
+        if len(partitions(node)) > 1 or self.is_total(node) or reads(keys.values(), node):
+            return None
+        if any(map(self.shifts, keys.values())):
+            return None
+        return keys_of_windows(self, node, keys) if self.is_changed(node) else []
 
     def _keys_of_filters(self, node: op.Rows, keys: Mapping[str, exp.Expr]) -> list[op.Result]:
         """The values of expressions in rows for which the filters on top of groups or windows are decided otherwise."""

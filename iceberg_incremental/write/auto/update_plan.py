@@ -127,7 +127,8 @@ def selective(
 
     Then without the columns of this key of which the sample shows no need. The first ones are kept.
 
-    The first rows of a file may all be of one day or of one customer, so the sample is spread over many rows.
+    The first rows of a file may all be of one day or of one customer, and every 500th row of another one, so the sample
+    is of random rows.
     ``table``: its name in SQL. ``rows``: their number in the table. ``types``: the Spark types of the table's columns,
     by lower-case name.
     """
@@ -135,7 +136,7 @@ def selective(
     if not narrower:
         return kept
     names, one_of = list(kept.key), min(rows // SAMPLED_ROWS, _ROWS_PER_SAMPLED)
-    where = f" where _pos % {one_of} = 0" if one_of > 1 else ""
+    where = f" where pmod(xxhash64(_pos), {one_of}) = 0" if one_of > 1 else ""
     sample = spark.rows(f"select {sql_names(names)} from {table}{where} limit {SAMPLED_ROWS}")
 
     def distinguishes(key: Sequence[str]) -> bool:

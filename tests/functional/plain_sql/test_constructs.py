@@ -264,3 +264,53 @@ def test_long_frames_are_divided_into_blocks(shop, asked_of_spark):
         for name in ("kept", "rebuilt", "agreed"):
             assert shop.rows(shop.built(name)) == expected, name
     assert {each["result"] for each in shop.verified().values()} == {"equal"}
+
+
+BACK = {
+    "running": "select symbol, day, id, sum(price) over (partition by symbol order by day) as total from {}",
+    "moving": (
+        "select symbol, day, id, avg(price) over (partition by symbol order by day, id rows between 59 preceding and "
+        "current row) as mean, lag(price, 2) over (partition by symbol order by day, id) as previous from {}"
+    ),
+    "high": (
+        "with t as (select *, max(price) over (partition by symbol order by day desc nulls first rows between 70 "
+        "preceding and current row) as high from {}) "
+        "select t.symbol, t.day, t.id, t.high, s.name from t left join {} s on s.symbol = t.symbol"
+    ),
+    "total": "select day, id, rank() over (order by day) as place, sum(price) over (order by day) as total from {}",
+    "by_month": (
+        "select symbol, day div 30 as month, sum(price) as price, sum(sum(price)) over (partition by symbol order by "
+        "day div 30) as total from {} group by symbol, day div 30"
+    ),
+}
+
+
+@pytest.mark.core
+def test_windows_that_look_back_replace_the_rows_from_the_first_changed_one_on(shop):
+    prices = shop.source("prices", "id int, symbol string, day int, price decimal(9, 2)")
+    names = shop.source("names", "symbol string, name string")
+    added = "insert into {0} select id, concat('s', id % 4), id div 4, pmod(hash(id), 1000) from range({1}, {2})"
+    shop.sql(added.format(prices, 0, 1200))
+    shop.sql(f"insert into {names} select concat('s', id), concat('n', id) from range(5)")
+    for name, sql in BACK.items():
+        read = sql.format("{{ source('raw', 'prices') }}", "{{ source('raw', 'names') }}")
+        shop.model(name, read, incremental_strategy="auto", rebuild_above=1)
+    assert shop.run().success
+    assert all(each["update_method"]["whole"] is None for each in explained(shop).values())
+    new, corrected = dict.fromkeys(BACK, 4), dict.fromkeys(BACK, 4 * 11)
+    for statement, most in (
+        (added.format(prices, 1200, 1204), {**new, "high": 1204}),
+        (f"update {prices} set price = 5 where id = 1160", {**corrected, "high": 1204}),
+        (f"delete from {prices} where id between 1180 and 1182", {**corrected, "high": 1204}),
+        (f"update {prices} set day = 1 where id = 1201", {}),
+        (f"insert into {prices} values (3000, 's1', null, 7), (3001, null, 5, 1), (3002, 's9', 301, 2)", {}),
+        (f"update {names} set name = 'other' where symbol = 's3'", {**dict.fromkeys(BACK, 0), "high": 302}),
+    ):
+        shop.sql(statement)
+        found = shop.run()
+        assert found.success, found.printed[-3000:]
+        for name, sql in BACK.items():
+            assert shop.rows(shop.built(name)) == shop.rows(f"({sql.format(prices, names)})"), (name, statement)
+        results = {each["unique_id"].rpartition(".")[2]: each for each in shop.run_results()["results"]}
+        written = {name: results[name]["adapter_response"]["rows_affected"] for name in most}
+        assert all(written[name] <= rows for name, rows in most.items()), (statement, written)

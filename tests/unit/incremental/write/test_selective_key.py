@@ -51,7 +51,12 @@ def test_the_columns_that_a_sample_needs_are_the_key(rows: list[tuple[Any, ...]]
 
 
 @pytest.mark.parametrize(
-    ("rows", "where"), [(3_000, " "), (100_000, " where _pos % 50 = 0 "), (10**9, " where _pos % 1000 = 0 ")]
+    ("rows", "where"),
+    [
+        (3_000, " "),
+        (100_000, " where pmod(xxhash64(_pos), 50) = 0 "),
+        (10**9, " where pmod(xxhash64(_pos), 1000) = 0 "),
+    ],
 )
 def test_a_sample_is_spread_over_a_large_table(rows: int, where: str) -> None:
     """The first rows may be those of one day, in which each customer occurs once."""
