@@ -37,9 +37,9 @@ from ..project.model_logic import logic_of
 from .adapter import Adapter, TablesInUse
 
 if TYPE_CHECKING:
+    from iceberg_incremental.write.auto.auto_sql import AutoSql
     from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 
-    from ..project.auto_sql import AutoSql
 
 logger = AdapterLogger("SparkIceberg")
 _WITHOUT_RUNS = ("compile", "generate")

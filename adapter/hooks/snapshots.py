@@ -25,12 +25,12 @@ from iceberg_incremental.publish.publisher import Published
 from iceberg_incremental.query.row_wise import require_row_wise
 from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.auto.auto_sql import AutoSql
 from iceberg_incremental.write.auto.read_alike import value_settings
 from iceberg_incremental.write.versions import dbt_snapshot as sql
 from iceberg_incremental.write.versions.snapshot_writer import SnapshotWriter
 
 from ..project import snapshot_config, snapshot_logic
-from ..project.auto_sql import AutoSql
 from ..project.graph import Node, parents_of
 from . import report
 from .adapter import Adapter

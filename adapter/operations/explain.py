@@ -17,28 +17,20 @@ from iceberg_incremental.query.text.refusal import Refusal
 from iceberg_incremental.spark.port import require_settings
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.row_counts import rows_at
+from iceberg_incremental.write.auto.auto_sql import AutoSql
 from iceberg_incremental.write.auto.read_alike import is_read_alike, reads_no_others
+from iceberg_incremental.write.auto.update_method import not_incremental, update_method
 
 from ..hooks.adapter import Adapter
 from ..hooks.auto import AutoHooks, require_valid_sql
 from ..hooks.invocation import Invocations, ModelContext, ModelRun
 from ..hooks.write import WriteHooks
 from ..project import graph as project
-from ..project.auto_sql import AutoSql
 from ..project.compiled import compiled_code
 from ..project.graph import Node
 from ..project.jinja import reached
 from ..project.model_config import policy_of
-from ..status.explanation import (
-    Explanation,
-    NextRun,
-    as_json,
-    as_text,
-    last_cost,
-    not_incremental,
-    pending,
-    update_method,
-)
+from ..status.explanation import Explanation, NextRun, as_json, as_text, last_cost, pending
 from .arguments import models_of, output_format
 
 _EXPLAINED = (MATERIALIZATION, "table", "incremental")
@@ -105,7 +97,7 @@ class ExplainHooks:
             for each in plain.mentions:
                 if self._invocations.current().cuts.of(each.relation) is None:
                     raise source_errors.source_missing(each.relation, found.model)
-            self._auto.complete(plain)
+            self._auto.runs.complete(plain)
         except NotIcebergError as error:
             raise Refusal(f"a source that is not an Iceberg table: {error.msg.splitlines()[0]}") from error
         key = model.node["config"].get("unique_key") or ()
@@ -139,7 +131,7 @@ class ExplainHooks:
         if plain.refusal is not None:
             require_valid_sql(self._adapter, plain.executable, node)
             raise plain.refusal
-        kept = self._auto.kept(plain, self._auto.columns_of(plain.pinned(plain.relation)), unique_key)
+        kept = self._auto.runs.kept(plain, self._auto.runs.columns_of(plain.pinned(plain.relation)), unique_key)
         if is_read_alike(self._adapter.spark, kept, plain.renamed):
             return kept
         if not reads_no_others(self._adapter.spark, kept):

@@ -132,7 +132,7 @@ class RebuildQueries:
         plan = found.run.plan
         key = plan.policy.unique_key
         try:
-            kept = self._auto.kept(plain, {each.name: each.dtype for each in columns}, key)
+            kept = self._auto.runs.kept(plain, {each.name: each.dtype for each in columns}, key)
             key, all_rows = kept.key, self._auto.all_rows(found, kept, sql)
             if all_rows != sql and is_read_alike(self._adapter.spark, kept, plain.renamed):
                 sql = all_rows

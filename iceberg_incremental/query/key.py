@@ -13,8 +13,8 @@ from sqlglot import exp
 from ..table.types import Trait, traits
 from .algebra import nodes as op
 from .algebra.flow import level_nodes
+from .algebra.look_back import order_of_rows, partitions
 from .algebra.tree import Tree
-from .rules.look_back import order_of_rows, partitions
 from .rules.restrict import optional_aliases
 from .rules.run import together
 from .rules.steady import Stability

@@ -14,11 +14,11 @@ from functools import partial
 from sqlglot import exp
 
 from ..algebra import nodes as op
+from ..algebra.look_back import partitions, reads, without_windows
 from ..algebra.nodes import SUBQUERY, column
 from ..states import Keys, State
 from ..text.clock import at_checkpoint, compared_parts
 from .keys import Match, fewer_relations
-from .look_back import partitions, reads, without_windows
 from .matching import has_groups, matching
 from .restrict import into, only, restricted
 from .run import (

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from ..algebra import nodes as op
+from ..algebra.look_back import partitions, reads, without_windows
 from ..algebra.nodes import column
 from ..states import State
 from ..text.supported import is_of_row
 from ..text.types import tells_apart
 from .keys import Match
-from .look_back import partitions, reads, without_windows
 from .run import Run, at_state, together, union_of
 
 

@@ -17,11 +17,11 @@ from sqlglot import exp
 
 from ..algebra import nodes as op
 from ..algebra.flow import level_nodes
+from ..algebra.look_back import within_reach
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
 from ..states import Keys
 from ..text.types import have_one_type
-from .look_back import within_reach
 
 Leaf: TypeAlias = op.Scan | op.Alias
 Wanted = Sequence[tuple[exp.Expr, str]]

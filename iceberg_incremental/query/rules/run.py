@@ -12,6 +12,7 @@ from ...table.clock import DATE, TIME
 from ..algebra import nodes as op
 from ..algebra.flow import level_nodes
 from ..algebra.frames import with_short_frames
+from ..algebra.look_back import LookBack, look_back, partitions
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.sql import Writer
 from ..algebra.tree import Tree
@@ -19,7 +20,6 @@ from ..states import Broadcast, KeyView, State, TableStates
 from ..text.clock import ClockStates, at_checkpoint, marks_in, reads
 from ..text.supported import is_of_row
 from ..text.types import Types, have_one_type, tells_apart
-from .look_back import LookBack, look_back, partitions
 
 Variant = tuple[State, op.Rows]
 """Changed rows, and the state of the rest of what they are computed from.

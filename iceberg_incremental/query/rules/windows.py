@@ -8,9 +8,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ..algebra import nodes as op
+from ..algebra.look_back import partitions
 from ..algebra.nodes import column
 from ..states import Keys, State
-from .look_back import partitions
 from .restrict import into, only
 from .run import Run, Variant, at_state, whole_states
 

@@ -24,6 +24,7 @@ from iceberg_incremental.table.checkpoint import KEY, Checkpoint, Position
 from iceberg_incremental.table.history import History, Snapshot, TableName
 from iceberg_incremental.table.shares import Share
 from iceberg_incremental.verify.found import Found, Result
+from iceberg_incremental.write.auto import update_method
 
 JANUARY_MS = 1_767_225_600_000
 DAY_MS = 86_400_000
@@ -76,9 +77,9 @@ def clone() -> str:
 def explained() -> str:
     key, through = "customer_id", "orders.customer_id = customers.id"
     reads = [
-        explanation.ReadRows("lake.raw.orders", [Restriction(key, key)]),
-        explanation.ReadRows("lake.raw.customers", [Restriction("id", key, through)]),
-        explanation.ReadRows("lake.raw.rates"),
+        update_method.ReadRows("lake.raw.orders", [Restriction(key, key)]),
+        update_method.ReadRows("lake.raw.customers", [Restriction("id", key, through)]),
+        update_method.ReadRows("lake.raw.rates"),
     ]
     costs = Reads(2_000_000, (2_000_000, 2_000_000, 7), searched=812, scans=(0, 0, 0))
     following = explanation.NextRun(
@@ -96,7 +97,7 @@ def explained() -> str:
         "auto",
         "fail",
         is_incremental=True,
-        update_method=explanation.UpdateMethod([key], "read rows", reads, operators=[_operators()]),
+        update_method=update_method.UpdateMethod([key], "read rows", reads, operators=[_operators()]),
         next_run=following,
         last_cost=Outcome("replace_all", 5.1, 7.9),
     )
@@ -105,33 +106,35 @@ def explained() -> str:
         "lake.analytics.top_ten",
         "table",
         is_incremental=True,
-        update_method=explanation.UpdateMethod(
+        update_method=update_method.UpdateMethod(
             (),
             "read rows",
-            [explanation.ReadRows("lake.raw.orders")],
+            [update_method.ReadRows("lake.raw.orders")],
             (),
-            explanation.not_incremental(refused(4, LIMITED)),
+            update_method.not_incremental(refused(4, LIMITED)),
         ),
     )
     return explanation.as_text([spent, top])
 
 
-def _operators() -> explanation.OperatorTree:
+def _operators() -> update_method.OperatorTree:
     rows = {"orders": 2_000_000, "customers": 400_000, "rates": 12_000}
 
     def operator(
-        name: str, text: str, how: str, seconds: float, *inputs: explanation.OperatorTree
-    ) -> explanation.OperatorTree:
+        name: str, text: str, how: str, seconds: float, *inputs: update_method.OperatorTree
+    ) -> update_method.OperatorTree:
         read = [source for each in inputs for source in each.sources]
-        return explanation.OperatorTree(name, text, how, read, sum(each.rows or 0 for each in inputs), seconds, inputs)
+        return update_method.OperatorTree(
+            name, text, how, read, sum(each.rows or 0 for each in inputs), seconds, inputs
+        )
 
-    scans = {each: explanation.OperatorTree("scan", "", "incremental", [f"lake.raw.{each}"], rows[each], 0, ())
+    scans = {each: update_method.OperatorTree("scan", "", "incremental", [f"lake.raw.{each}"], rows[each], 0, ())
              for each in rows}  # fmt: skip
     customers = operator(
         "inner join", "orders.customer_id = customers.id", "incremental", 0, scans["orders"], scans["customers"]
     )
     rates = operator("inner join", "orders.currency = rates.currency", "incremental", 0, customers, scans["rates"])
-    return explanation.OperatorTree("group", "orders.customer_id", "grouped", rates.sources, rates.rows, 0.4, [rates])
+    return update_method.OperatorTree("group", "orders.customer_id", "grouped", rates.sources, rates.rows, 0.4, [rates])
 
 
 def ledger() -> str:

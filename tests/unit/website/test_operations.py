@@ -9,10 +9,7 @@ import pytest
 from dbt.adapters.spark_iceberg.status.explanation import (
     Explanation,
     NextRun,
-    NotIncremental,
     PendingRange,
-    ReadRows,
-    UpdateMethod,
 )
 from dbt.adapters.spark_iceberg.status.last_command import LastCommand, NodeResult
 from dbt.adapters.spark_iceberg.status.model_status import ModelStatus, SourceStatus
@@ -36,6 +33,7 @@ from iceberg_incremental.table.commits import Effect
 from iceberg_incremental.table.lateness import Lateness
 from iceberg_incremental.table.shares import Share
 from iceberg_incremental.verify.found import Found, Result
+from iceberg_incremental.write.auto.update_method import NotIncremental, ReadRows, UpdateMethod
 from website import DOCS
 
 PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("operations.md", "status.md", "verify.md"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from iceberg_incremental.query.rules import look_back
+from iceberg_incremental.query.algebra import look_back
 from iceberg_incremental.query.rules.run import Run
 from iceberg_incremental.query.states import State
 

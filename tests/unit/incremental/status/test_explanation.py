@@ -10,14 +10,12 @@ import pytest
 from dbt.adapters.spark_iceberg.status.explanation import (
     Explanation,
     NextRun,
-    NotIncremental,
     PendingRange,
-    ReadRows,
-    UpdateMethod,
     as_json,
     as_text,
 )
 from iceberg_incremental.query.rules.sources import Restriction
+from iceberg_incremental.write.auto.update_method import NotIncremental, ReadRows, UpdateMethod
 
 BY_CUSTOMER = UpdateMethod(
     ("customer_id",),

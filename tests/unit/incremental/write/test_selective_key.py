@@ -62,6 +62,11 @@ def test_a_sample_is_spread_over_a_large_table(rows: int, where: str) -> None:
     """The first rows may be those of one day, in which each customer occurs once."""
     kept = incremental_query("select * from db.t", {TableName("lake", "db", "t"): TYPES}, "lake", TYPES)
     sent: list[str] = []
-    spark: Any = SimpleNamespace(rows=lambda sql: sent.append(sql) or DIGITS)
+
+    def rows_of(sql: str) -> list[tuple[Any, ...]]:
+        sent.append(sql)
+        return DIGITS
+
+    spark: Any = SimpleNamespace(rows=rows_of)
     selective(kept, TYPES, "t", rows, spark)
     assert sent == [f"select `a`, `b`, `c`, `d` from t{where}limit 2000"]

@@ -1,4 +1,4 @@
-"""The SQL of a model with the strategy ``auto``, and the relations that it names."""
+"""The SQL of a table that is kept equal to it, and the relations that it names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from iceberg_incremental.expose.relations import as_of_sql
-from iceberg_incremental.expose.source_states import Source
-from iceberg_incremental.metadata.views import View
-from iceberg_incremental.query.complete import complete_text, with_marks_of_texts
-from iceberg_incremental.query.text.clauses import has_limit
-from iceberg_incremental.query.text.clock import (
+from ...expose.relations import as_of_sql
+from ...expose.source_states import Source
+from ...metadata.views import View
+from ...query.complete import complete_text, with_marks_of_texts
+from ...query.text.clauses import has_limit
+from ...query.text.clock import (
     ClockStates,
     has_clock,
     parts_of,
@@ -20,8 +20,8 @@ from iceberg_incremental.query.text.clock import (
     require_names,
     with_marks,
 )
-from iceberg_incremental.query.text.dialect import PlainSpark
-from iceberg_incremental.query.text.parsing import (
+from ...query.text.dialect import PlainSpark
+from ...query.text.parsing import (
     Mention,
     mentions,
     parsed,
@@ -29,17 +29,17 @@ from iceberg_incremental.query.text.parsing import (
     spark_text,
     without_end,
 )
-from iceberg_incremental.query.text.refusal import OtherRelation, Refusal, other_relation
-from iceberg_incremental.query.text.supported import called, require_function
-from iceberg_incremental.sql import sql_names
-from iceberg_incremental.table.history import TableName
+from ...query.text.refusal import OtherRelation, Refusal, other_relation
+from ...query.text.supported import called, require_function
+from ...sql import sql_names
+from ...table.history import TableName
 
 _MOST_LEVELS = 20
 
 
 @dataclass
 class AutoSql:
-    """The compiled SQL of a model, with views replaced by their queries. ``sources``: the captures of its tables.
+    """The SQL of a table, with views replaced by their queries. ``sources``: the captures of its tables.
 
     ``refusal``: why it cannot be updated incrementally; None if it can. ``mentions``: the places where it names tables;
     empty if it cannot be parsed and is executed unchanged. ``views``: the queries of its views, by name.
@@ -131,16 +131,17 @@ class AutoSql:
 def auto_sql(
     sql: str,
     catalog: str,
-    parents: Collection[TableName],
+    parents: Collection[TableName] | None,
     view: Callable[[TableName], View | None],
     functions: Collection[str] = (),
     definition: Callable[[str], str] = str,
 ) -> AutoSql:
-    """Parse a model's SQL. The result contains a refusal if the SQL cannot be updated incrementally.
+    """Parse SQL. The result contains a refusal if the SQL cannot be updated incrementally.
 
-    ``catalog``: the default catalog for names. ``parents``: the tables of ref() and source(). ``view``: returns the
-    view with a name; None for other relations. ``functions``: the names of deterministic functions of the user's.
-    ``definition``: returns the definition of one of them.
+    ``catalog``: the default catalog for names. ``parents``: the relations that the SQL itself may name, such as those
+    of ref() and source(); None for all. ``view``: returns the view with a name; None for other relations.
+    ``functions``: the names of deterministic functions of the user's. ``definition``: returns the definition of one of
+    them.
     """
     inliner = _Inliner(parents, view)
     sql = without_end(sql)
@@ -162,7 +163,7 @@ def auto_sql(
 class _Inliner:
     """Replaces views with their queries, and names with full names."""
 
-    def __init__(self, parents: Collection[TableName], view: Callable[[TableName], View | None]) -> None:
+    def __init__(self, parents: Collection[TableName] | None, view: Callable[[TableName], View | None]) -> None:
         self._parents = parents
         self._view = view
         self.views: dict[TableName, tuple[View, str]] = {}
@@ -172,8 +173,8 @@ class _Inliner:
         return replaced(sql, found, [self._text(each.relation, level) for each in found])
 
     def _known(self, mention: Mention, sql: str, level: int) -> TableName:
-        """The relation of a name. In the model's own SQL, it must be one of the parents."""
-        if level:
+        """The relation of a name. In the SQL itself, it must be one of the parents."""
+        if level or self._parents is None:
             return mention.relation
         exact = [each for each in self._parents if each == mention.relation]
         alike = exact or [each for each in self._parents if str(each).lower() == str(mention.relation).lower()]

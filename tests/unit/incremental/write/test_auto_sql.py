@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_iceberg.project.auto_sql import auto_sql
 from iceberg_incremental.metadata.views import View
 from iceberg_incremental.table.history import TableName
+from iceberg_incremental.write.auto.auto_sql import auto_sql
 
 A, B, SEEN = (TableName("lake", "shop", name) for name in ("a", "b", "seen"))
 SQL = "select a.id from lake.shop.a left join lake.shop.b on a.id = b.id"

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ..algebra import nodes as op
-from ..algebra.frames import rows_before
-from ..algebra.nodes import column
 from ..states import Keys
 from ..text import functions
 from ..text.supported import call_of, is_of_row, name_of
 from ..text.types import Types, tells_apart
+from . import nodes as op
+from .frames import rows_before
+from .nodes import column
 
 _RANKS = ("dense_rank", "rank", "row_number")
 _LEAST_READ = 48
