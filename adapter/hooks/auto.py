@@ -142,14 +142,14 @@ class AutoHooks(Namespace):
             lambda: self._audits.judge_staged(found),
             lambda rows: f"select {listed} from {rows} as model_subq",
         )
-        return runs.apply(found.run, found.plain, query, types, Synced(**synced), writer)
+        return runs.apply(found.run, found.plain, query, types, _synced(synced), writer)
 
     @contextmanager
     def planned(
         self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any], *, counts_keys: bool = False
     ) -> Iterator[UpdatePlan]:
         """The plan of a run's changes to a model's table, as in ``AutoRuns``. Raises NotIncrementalError."""
-        with self.runs.planned(found.run, found.plain, types, Synced(**synced), counts_keys=counts_keys) as plan:
+        with self.runs.planned(found.run, found.plain, types, _synced(synced), counts_keys=counts_keys) as plan:
             yield plan
 
     def files_affected(self, found: ModelRun, plan: UpdatePlan) -> tuple[int, int] | None:
@@ -166,6 +166,11 @@ class AutoHooks(Namespace):
         if found.plain is not None and contract.get("enforced"):  # the rows have the columns in the contract's order
             return self.runs.columns_of(found.plain.pinned(found.plain.relation))
         return {column.name: column.dtype for column in given}
+
+
+def _synced(found: Mapping[str, Any]) -> Synced:
+    """The columns of a table under on_schema_change, as the macro returns them."""
+    return Synced(found["changes"], found["written"])
 
 
 _VIEW = "ip_analyzed"
