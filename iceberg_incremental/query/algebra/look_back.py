@@ -60,6 +60,16 @@ class LookBack:
         keys = [(name, column((groups, f"g{at}"))) for at, name in enumerate(names)]
         return op.Project(rows, (*keys, (by, first)))
 
+    @property
+    def reversed(self) -> exp.Ordered:
+        """``by`` in the opposite order."""
+        return exp.Ordered(this=self.by.copy(), desc=not self.is_descending, nulls_first=not self.nulls_first)
+
+    def is_same_partition(self, alias: str) -> list[exp.Expr]:
+        """The conditions that a row is in the partition of a row as in ``first``."""
+        return [exp.NullSafeEQ(this=exp.paren(each.copy()), expression=column((alias, f"k{at}")))
+                for at, each in enumerate(self.partition)]  # fmt: skip
+
     def is_affected(self, first: exp.Expr) -> exp.Expr:
         """The condition that a row is sorted at or after a value as in ``first``."""
         compared = exp.LTE if self.is_descending else exp.GTE
@@ -89,28 +99,52 @@ def without_windows(node: op.Scan | op.Alias, names: Collection[str]) -> op.Scan
 def within_reach(node: op.Window, wanted: Sequence[tuple[exp.Expr, str]], keys: Keys, types: Types) -> op.Window:
     """Windows over the rows that they read for some keys, if it is cheaper to find these first.
 
-    ``wanted``: expressions over the rows below, with the key columns whose values they have.
+    The rows of a table are then read twice: first the columns of PARTITION BY and ORDER BY, which show the first row
+    that is needed of each partition. ``wanted``: expressions over the rows below, with the key columns whose values
+    they have.
     """
     back = look_back(node, types)
     names = dict(wanted)
     if back is None or back.reach is None or not back.gains or not {*back.partition, back.by} <= names.keys():
         return node
-    view, firsts, near = (f"{node.alias}_{name}" for name in ("keys", "firsts", "near"))
-    listed = [names[each] for each in (*back.partition, back.by)]
-    columns = tuple((f"k{at}", column((view, name))) for at, name in enumerate(listed))
-    first = back.first(op.Project(op.View(keys.view, view, tuple(listed)), columns), f"{firsts}_rows")
-    same = [exp.NullSafeEQ(this=exp.paren(each.copy()), expression=column((firsts, f"k{at}")))
-            for at, each in enumerate(back.partition)]  # fmt: skip
-    rows = op.Join("inner", node.child, op.Alias(first, firsts), op.all_of(same))
-    is_affected = exp.paren(back.is_affected(column((firsts, f"k{len(back.partition)}"))))
-    order = node.functions[0].args["order"].copy()
-    for each in order.expressions:
-        each.set("desc", not each.args.get("desc"))
-        each.set("nulls_first", not each.args.get("nulls_first"))
-    parts = [*(each.copy() for each in back.partition), is_affected]
-    number = exp.Window(this=exp.Anonymous(this="row_number"), partition_by=parts, order=order, spec=None, over="OVER")
+    if not _is_of_table(node.child):
+        return node
+    view, firsts, near, needed = (f"{node.alias}_{name}" for name in ("keys", "firsts", "near", "needed"))
+    parts = (*back.partition, back.by)
+    of_keys = op.Project(
+        op.View(keys.view, view, tuple(names[each] for each in parts)),
+        tuple((f"k{at}", column((view, names[each]))) for at, each in enumerate(parts)),
+    )
+    first = op.Alias(back.first(of_keys, f"{firsts}_of"), firsts)
+    rows = op.Join("inner", node.child, first, op.all_of(back.is_same_partition(firsts)))
+    before = op.Filter(rows, exp.not_(_is_true(back.is_affected(column((firsts, f"k{len(back.partition)}"))))))
+    order = exp.Order(expressions=[back.reversed])
+    number = exp.Window(
+        this=exp.Anonymous(this="row_number"),
+        partition_by=[each.copy() for each in back.partition],
+        order=order,
+        spec=None,
+        over="OVER",
+    )
     is_near = exp.LTE(this=column((near, "w0")), expression=exp.Literal.number(back.reach))
-    return replace(node, child=op.Filter(op.Window(rows, near, (number,)), exp.or_(is_affected.copy(), is_near)))
+    of_near = op.Project(
+        op.Filter(op.Window(before, near, (number,)), is_near),
+        tuple((f"k{at}", each) for at, each in enumerate(parts)),
+    )
+    needed_first = op.Alias(back.first(op.Union((of_keys, of_near)), f"{needed}_of"), needed)
+    is_needed = [*back.is_same_partition(needed), back.is_affected(column((needed, f"k{len(back.partition)}")))]
+    return replace(node, child=op.Join("inner", node.child, needed_first, op.all_of(is_needed)))
+
+
+def _is_of_table(node: op.Rows) -> bool:
+    """Whether rows are those of one table, which can be read twice without computing anything twice."""
+    while isinstance(node, (op.Filter, op.Keyed)):
+        node = node.child
+    return isinstance(node, op.Scan)
+
+
+def _is_true(condition: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="coalesce", expressions=[exp.paren(condition), exp.false()])
 
 
 def partitions(node: op.Window) -> list[list[exp.Expr]]:

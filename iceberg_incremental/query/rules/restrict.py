@@ -21,6 +21,7 @@ from ..algebra.look_back import within_reach
 from ..algebra.nodes import SUBQUERY, column
 from ..algebra.tree import Tree
 from ..states import Keys
+from ..text.supported import is_of_row
 from ..text.types import have_one_type
 
 Leaf: TypeAlias = op.Scan | op.Alias
@@ -206,8 +207,20 @@ def _rewritten(node: op.Node, held: Mapping[Leaf, HeldKeys], keys: Keys, tree: T
 
 def _restricted_leaf(node: Leaf, held: HeldKeys, keys: Keys, tree: Tree) -> op.Rows:
     if isinstance(node, op.Alias):
-        return replace(node, child=restricted(node.child, held.all, keys, tree, held.converted))
+        found = replace(node, child=restricted(node.child, held.all, keys, tree, held.converted))
+        if not _has_windows_within(node.child, held.all):
+            return found
+        node = found
     return op.Keyed(node, keys, tuple((key, column((node.alias, name))) for name, key in held.all.items()))
+
+
+def _has_windows_within(node: op.Result, wanted: Mapping[str, str]) -> bool:
+    """Whether a SELECT has windows that also need rows with other keys, which a join should not read."""
+    inner = op.above_groups(node.child) if isinstance(node, op.Project) else None
+    if not isinstance(node, op.Project) or not isinstance(inner, op.Window):
+        return False
+    values = [(each, wanted[name]) for name, each in node.outputs if name in wanted and is_of_row(each)]
+    return len(into(inner, values)[1]) < len(values)
 
 
 def sources(

@@ -19,17 +19,21 @@ from iceberg_incremental.query.states import State
 
 from .kept_tables import Tables
 
-MANY = int(os.environ.get("QUERY_LOOK_BACK", "120"))
+MANY = int(os.environ.get("QUERY_LOOK_BACK", "80"))
+_BOUNDED = (
+    "max({value}) over ({order} rows between 1 preceding and current row)", "lag({value}) over ({order})",
+    "lag({value}, 2, -1) over ({order})", "count({value}) over ({order} rows 1 preceding)",
+    "sum({value}) over ({order} rows between 3 preceding and 2 preceding)",
+)  # fmt: skip
 _FUNCTIONS = (
-    "sum({value}) over ({order})", "count(*) over ({order})", "rank() over ({order})", "dense_rank() over ({order})",
-    "max({value}) over ({order} rows between 1 preceding and current row)",
+    *_BOUNDED, "sum({value}) over ({order})", "count(*) over ({order})", "rank() over ({order})",
+    "dense_rank() over ({order})", "row_number() over ({order})",
     "sum({value}) over ({order} rows between unbounded preceding and 1 preceding)",
     "min({value}) over ({order} range between unbounded preceding and current row)",
-    "lag({value}) over ({order})", "lag({value}, 2, -1) over ({order})", "row_number() over ({order})",
 )  # fmt: skip
 _AHEAD = ("lead({value}) over ({order})", "max({value}) over ({part})",
           "sum({value}) over ({order} rows between 1 preceding and 1 following)",
-          "max({value}) over ({order} range between current row and unbounded following)")  # fmt: skip
+          "count(*) over ({order} range between current row and unbounded following)")  # fmt: skip
 
 
 def _query(rng: random.Random) -> str:
@@ -41,8 +45,8 @@ def _query(rng: random.Random) -> str:
     direction = rng.choice(("", "", "desc", "nulls last", "desc nulls first"))
     partition = f"partition by {part}" if part else ""
     order = f"{partition} order by {by} {direction}"
-    listed = rng.sample(_FUNCTIONS, rng.choice((1, 2)))
-    listed += [rng.choice(_AHEAD)] if rng.random() < 0.15 else []
+    listed = rng.sample(rng.choice((_BOUNDED, _FUNCTIONS)), rng.choice((1, 2)))
+    listed += [rng.choice(_AHEAD)] if rng.random() < 0.3 else []
     texts = [each.format(value=value, order=order, part=partition) for each in listed]
     columns = ", ".join(f"{each} as w{at}" for at, each in enumerate(texts))
     names = ", ".join(dict.fromkeys((*filter(None, part.split(", ")), value, "s")))
