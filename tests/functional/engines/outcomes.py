@@ -22,12 +22,14 @@ LISTS = Path(__file__).parents[3] / "requirements" / "engines"
 class Engine:
     """An engine. ``title``: its name on the page; ``environment``: its list in requirements/engines.
 
-    ``package``: the package whose version is that of the engine.
+    ``package``: the package whose version is that of the engine; ``jars``: what it needs from Maven Central, as
+    ``group:artifact:version``.
     """
 
     title: str
     environment: str
     package: str
+    jars: tuple[str, ...] = ()
 
     @property
     def is_small(self) -> bool:
@@ -50,6 +52,7 @@ ENGINES = {
     "clickhouse": Engine("ClickHouse", "large", "chdb-core"),
     "datafusion": Engine("DataFusion", "large", "datafusion"),
     "sail": Engine("Sail", "large", "pysail"),
+    "spark35": Engine("Spark", "spark35", "pyspark", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",)),
 }
 
 
@@ -122,6 +125,15 @@ WRITERS = (
     Written("sail", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
     Written("sail", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
     Written("sail", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
+    Written("spark35", "append", "INSERT"),
+    Written("spark35", "delete", "DELETE", errors=REWRITTEN),
+    Written("spark35", "update", "UPDATE", errors=REWRITTEN),
+    Written("spark35", "upsert", "MERGE", errors=REWRITTEN),
+    Written("spark35", "delete", "DELETE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("spark35", "update", "UPDATE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("spark35", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("spark35", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
+    Written("spark35", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
 )
 
 
@@ -178,7 +190,7 @@ READERS = (
     Read("clickhouse", "v2"),
     Read("clickhouse", "v2_copy_on_write"),
     *(Read("datafusion", layout, (("time travel", "snapshot_id"),)) for layout in LAYOUTS),
-    *(Read("sail", layout) for layout in LAYOUTS),
+    *(Read(engine, layout) for engine in ("sail", "spark35") for layout in LAYOUTS),
 )
 
 PLAIN_PATHS = {**dict.fromkeys(ENGINES, ""), "datafusion": "relative URL without a base"}
@@ -206,6 +218,6 @@ _BY_HAND = "tried by hand in November 2026 as a writer: right, or the error `rew
 NOT_TESTED: dict[str, str] = {
     "Flink 2.1.3 with Iceberg 1.11.0": f"{_BY_HAND}, which an upsert stream causes with each commit from the second on",
     "iceberg-go 0.7.0": _BY_HAND,
-    "Kafka Connect, dlt, Trino, Snowflake, Spark 3.5": "not tried yet",
+    "Kafka Connect, dlt, Trino, Snowflake": "not tried yet",
 }
 """Engines without tests, and what is known about them."""

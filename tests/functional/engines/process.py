@@ -12,10 +12,16 @@ from threading import Timer
 from typing import Any
 
 from tests.functional.environments import ROOT, installed
+from tests.functional.metadata.servers import JARS, JAVA
 
 from .outcomes import ENGINES
 
 PROGRAMS = f"{__package__}.programs"
+_IVY = """<ivy-module version="2.0">
+  <info organisation="tests" module="{0}"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies defaultconf="default->default">{1}</dependencies>
+</ivy-module>"""
 _MOST_SECONDS = 300
 """The time after which a process that does not answer is ended."""
 
@@ -49,12 +55,27 @@ class Engine:
         return answer["result"]
 
 
+def retrieved(name: str, coordinates: tuple[str, ...], folder: Path) -> list[Path]:
+    """Jars of Maven Central with all that they depend on. Spark's Ivy downloads them once."""
+    if not coordinates:
+        return []
+    found = [each.split(":") for each in coordinates]
+    wanted = "".join(f'<dependency org="{org}" name="{module}" rev="{version}"/>' for org, module, version in found)
+    (folder / f"{name}.xml").write_text(_IVY.format(name, wanted), encoding="utf-8")
+    pattern = f"{folder}/{name}_jars/[artifact]-[revision](-[classifier]).[ext]"
+    ivy = ["-warn", "-ivy", str(folder / f"{name}.xml"), "-retrieve", pattern, "-types", "jar", "bundle"]
+    program = [JAVA, "-cp", *map(str, JARS.glob("ivy-*.jar")), "org.apache.ivy.Main"]
+    subprocess.run([*program, *ivy], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    return sorted((folder / f"{name}_jars").glob("*.jar"))
+
+
 @contextmanager
 def started(name: str, folder: Path) -> Iterator[Engine]:
     """An engine, which ends with the block. Its log is in the folder."""
     program = f"{PROGRAMS}.on_{name}"
     python = installed(ENGINES[name].environment, group="engines") / "python"
     log = folder / f"{name}.log"
+    jars = os.pathsep.join(map(str, retrieved(name, ENGINES[name].jars, folder)))
     with (
         log.open("w", encoding="utf-8") as printed,
         subprocess.Popen(
@@ -63,7 +84,7 @@ def started(name: str, folder: Path) -> Iterator[Engine]:
             stdout=subprocess.PIPE,
             stderr=printed,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC"},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC", "ENGINE_JARS": jars},
             text=True,
         ) as process,
     ):

@@ -20,7 +20,7 @@ from .programs import contract
 
 Rows = Counter[tuple[Any, ...]]
 
-CATALOGS = {"duckdb": "served", "sail": "folders", "clickhouse": "folders"}
+CATALOGS = {"duckdb": "served", "spark35": "served", "sail": "folders", "clickhouse": "folders"}
 """The catalogs of engines that do not write to the embedded lakehouse, by the names of their fixtures."""
 CHANGES = "select * from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 LOG = "select * from {{{{ ip_changelog(source('raw', '{0}')) }}}}"
