@@ -53,6 +53,17 @@ ENGINES = {
     "datafusion": Engine("DataFusion", "large", "datafusion"),
     "sail": Engine("Sail", "large", "pysail"),
     "spark35": Engine("Spark", "spark35", "pyspark", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",)),
+    "flink": Engine(
+        "Flink",
+        "flink",
+        "apache-flink-libraries",
+        (
+            "org.apache.iceberg:iceberg-flink-runtime-2.1:1.11.0",
+            "org.apache.hadoop:hadoop-client-api:3.4.2",
+            "org.apache.hadoop:hadoop-client-runtime:3.4.2",
+            "org.xerial:sqlite-jdbc:3.46.1.3",
+        ),
+    ),
 }
 
 
@@ -134,6 +145,13 @@ WRITERS = (
     Written("spark35", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
     Written("spark35", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
     Written("spark35", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
+    Written("flink", "append", "INSERT"),
+    Written("flink", "upsert", "INSERT, `upsert-enabled`", errors=REWRITTEN),
+    Written("flink", "delete", "a changelog with a DELETE", errors=REWRITTEN),
+    Written("flink", "update", "a changelog with an UPDATE", errors=REWRITTEN),
+    Written("flink", "changelog", "a changelog that changes rows twice", errors=REWRITTEN),
+    Written("flink", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
+    Written("flink", "overwrite_partitions", "INSERT OVERWRITE of one partition", errors=REWRITTEN),
 )
 
 
@@ -190,7 +208,7 @@ READERS = (
     Read("clickhouse", "v2"),
     Read("clickhouse", "v2_copy_on_write"),
     *(Read("datafusion", layout, (("time travel", "snapshot_id"),)) for layout in LAYOUTS),
-    *(Read(engine, layout) for engine in ("sail", "spark35") for layout in LAYOUTS),
+    *(Read(engine, layout) for engine in ("sail", "spark35", "flink") for layout in LAYOUTS),
 )
 
 PLAIN_PATHS = {**dict.fromkeys(ENGINES, ""), "datafusion": "relative URL without a base"}
@@ -216,7 +234,6 @@ ON_SAIL = {
 
 _BY_HAND = "tried by hand in November 2026 as a writer: right, or the error `rewritten` under `append`"
 NOT_TESTED: dict[str, str] = {
-    "Flink 2.1.3 with Iceberg 1.11.0": f"{_BY_HAND}, which an upsert stream causes with each commit from the second on",
     "iceberg-go 0.7.0": _BY_HAND,
     "Kafka Connect, dlt, Trino, Snowflake": "not tried yet",
 }

@@ -20,7 +20,7 @@ from .programs import contract
 
 Rows = Counter[tuple[Any, ...]]
 
-CATALOGS = {"duckdb": "served", "spark35": "served", "sail": "folders", "clickhouse": "folders"}
+CATALOGS = {"duckdb": "served", "spark35": "served", "flink": "served", "sail": "folders", "clickhouse": "folders"}
 """The catalogs of engines that do not write to the embedded lakehouse, by the names of their fixtures."""
 CHANGES = "select * from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 LOG = "select * from {{{{ ip_changelog(source('raw', '{0}')) }}}}"
@@ -59,6 +59,12 @@ def rows_after(step: str) -> dict[int, contract.Row]:
     elif step == "update":
         row = rows[contract.UPDATED]
         rows[contract.UPDATED] = (row[0], row[1], contract.NEW_VALUE, row[3])
+    elif step == "changelog":
+        for kind, row in contract.CHANGES:
+            if kind in ("DELETE", "UPDATE_BEFORE"):
+                assert rows.pop(row[0]) == row
+            else:
+                rows[row[0]] = row
     elif step == "overwrite":
         rows = {}
     elif step == "overwrite_partitions":
