@@ -29,6 +29,7 @@ LOCKS = [
     ("compat/newest.txt", [], EXTRAS, ["3.13"]),
     ("engines/small.txt", ["engines/small.in"], None, ALL_PYTHONS[1:]),
     ("engines/large.txt", ["engines/large.in"], None, ALL_PYTHONS[1:]),
+    ("engines/trino.txt", ["engines/trino.in"], None, ALL_PYTHONS[1:]),
     ("engines/flink.txt", ["engines/flink.in"], None, ALL_PYTHONS[1:]),
     ("engines/spark35.txt", ["engines/spark35.in"], None, ALL_PYTHONS[1:]),
     ("schedulers/airflow.txt", ["schedulers/airflow.in"], None, ALL_PYTHONS),

@@ -22,8 +22,8 @@ LISTS = Path(__file__).parents[3] / "requirements" / "engines"
 class Engine:
     """An engine. ``title``: its name on the page; ``environment``: its list in requirements/engines.
 
-    ``package``: the package whose version is that of the engine; ``jars``: what it needs from Maven Central, as
-    ``group:artifact:version``.
+    ``package``: the package, or the artifact of Maven Central, whose version is that of the engine; ``jars``: what it
+    needs from Maven Central, as ``group:artifact:version``, with ``:type`` for an archive.
     """
 
     title: str
@@ -39,6 +39,10 @@ class Engine:
     @property
     def version(self) -> str:
         """The version with which it is tested."""
+        for jar in self.jars:
+            _, artifact, version, *_ = jar.split(":")
+            if artifact == self.package:
+                return version
         listed = (LISTS / f"{self.environment}.txt").read_text(encoding="utf-8")
         (found,) = re.findall(rf"^{re.escape(self.package)}==(\S+)", listed, re.MULTILINE)
         return str(found)
@@ -53,6 +57,7 @@ ENGINES = {
     "datafusion": Engine("DataFusion", "large", "datafusion"),
     "sail": Engine("Sail", "large", "pysail"),
     "spark35": Engine("Spark", "spark35", "pyspark", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",)),
+    "trino": Engine("Trino", "trino", "trino-server", ("io.trino:trino-server:476:tar.gz",)),
     "flink": Engine(
         "Flink",
         "flink",
@@ -145,6 +150,11 @@ WRITERS = (
     Written("spark35", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
     Written("spark35", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
     Written("spark35", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
+    Written("trino", "append", "INSERT", V2),
+    Written("trino", "delete", "DELETE", V2, REWRITTEN),
+    Written("trino", "update", "UPDATE", V2, REWRITTEN),
+    Written("trino", "upsert", "MERGE", V2, REWRITTEN),
+    Written("trino", "append", "INSERT", V3, refused="?"),
     Written("flink", "append", "INSERT"),
     Written("flink", "upsert", "INSERT, `upsert-enabled`", errors=REWRITTEN),
     Written("flink", "delete", "a changelog with a DELETE", errors=REWRITTEN),
@@ -208,6 +218,9 @@ READERS = (
     Read("clickhouse", "v2"),
     Read("clickhouse", "v2_copy_on_write"),
     *(Read("datafusion", layout, (("time travel", "snapshot_id"),)) for layout in LAYOUTS),
+    Read("trino", "v3", tuple((each, "Unexpected PUFFIN file format") for each in _WITH_DELETES)),
+    Read("trino", "v2"),
+    Read("trino", "v2_copy_on_write"),
     *(Read(engine, layout) for engine in ("sail", "spark35", "flink") for layout in LAYOUTS),
 )
 
@@ -235,6 +248,6 @@ ON_SAIL = {
 _BY_HAND = "tried by hand in November 2026 as a writer: right, or the error `rewritten` under `append`"
 NOT_TESTED: dict[str, str] = {
     "iceberg-go 0.7.0": _BY_HAND,
-    "Kafka Connect, dlt, Trino, Snowflake": "not tried yet",
+    "Kafka Connect, dlt, Snowflake": "not tried yet",
 }
 """Engines without tests, and what is known about them."""

@@ -56,17 +56,24 @@ class Engine:
 
 
 def retrieved(name: str, coordinates: tuple[str, ...], folder: Path) -> list[Path]:
-    """Jars of Maven Central with all that they depend on. Spark's Ivy downloads them once."""
+    """Jars of Maven Central with all that they depend on, or archives. Spark's Ivy downloads them once."""
     if not coordinates:
         return []
-    found = [each.split(":") for each in coordinates]
-    wanted = "".join(f'<dependency org="{org}" name="{module}" rev="{version}"/>' for org, module, version in found)
+    wanted = "".join(map(_dependency, coordinates))
     (folder / f"{name}.xml").write_text(_IVY.format(name, wanted), encoding="utf-8")
     pattern = f"{folder}/{name}_jars/[artifact]-[revision](-[classifier]).[ext]"
-    ivy = ["-warn", "-ivy", str(folder / f"{name}.xml"), "-retrieve", pattern, "-types", "jar", "bundle"]
+    ivy = ["-warn", "-ivy", str(folder / f"{name}.xml"), "-retrieve", pattern, "-types", "jar", "bundle", "tar.gz"]
     program = [JAVA, "-cp", *map(str, JARS.glob("ivy-*.jar")), "org.apache.ivy.Main"]
     subprocess.run([*program, *ivy], check=True, cwd=folder, stdout=subprocess.DEVNULL)
-    return sorted((folder / f"{name}_jars").glob("*.jar"))
+    return sorted((folder / f"{name}_jars").iterdir())
+
+
+def _dependency(coordinates: str) -> str:
+    organisation, module, version, *kind = coordinates.split(":")
+    named = f'org="{organisation}" name="{module}" rev="{version}"'
+    if not kind:
+        return f"<dependency {named}/>"
+    return f'<dependency {named} transitive="false"><artifact name="{module}" type="{kind[0]}"/></dependency>'
 
 
 @contextmanager
