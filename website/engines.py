@@ -33,9 +33,9 @@ append. `merge` has `on_source_rewrite: upserts`. A result is one of these:
 - **the name of an error**: the run fails and publishes nothing. The error describes how to continue.
 - **refused**: the engine itself cannot make the commit.
 
-PyIceberg, Polars and Daft replace rows in several snapshots, first with a delete and then with an append. A `history`
-table has the versions of every snapshot, so it ends the version of a replaced row and begins a new one, even if the
-new row is the same.
+PyIceberg, Polars, Daft and dlt replace rows in several snapshots, first with a delete and then with an append. A
+`history` table has the versions of every snapshot, so it ends the version of a replaced row and begins a new one, even
+if the new row is the same.
 
 The tests are the cases of `functional/engines/test_writers.py::test_models_follow_an_engine`, and for refused commits
 of `::test_an_engine_refuses_to_write`. The last column is the beginning of their ids.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import Any
+
+import pytest
 
 from tests.functional.environments import ROOT, installed
 from tests.functional.metadata.servers import JARS, JAVA
@@ -76,12 +79,24 @@ def _dependency(coordinates: str) -> str:
     return f'<dependency {named} transitive="false"><artifact name="{module}" type="{kind[0]}"/></dependency>'
 
 
+def compiled(name: str, folder: Path) -> str:
+    """The path of the engine's program in Go, or an empty string if it has none. Skips the test without Go."""
+    source = Path(__file__).parent / "programs" / name
+    if not source.exists():
+        return ""
+    if shutil.which("go") is None:
+        pytest.skip("Go is not installed")
+    subprocess.run(["go", "build", "-o", str(folder / f"{name}_program"), "."], check=True, cwd=source)
+    return str(folder / f"{name}_program")
+
+
 @contextmanager
 def started(name: str, folder: Path) -> Iterator[Engine]:
     """An engine, which ends with the block. Its log is in the folder."""
     program = f"{PROGRAMS}.on_{name}"
     python = installed(ENGINES[name].environment, group="engines") / "python"
     log = folder / f"{name}.log"
+    go = compiled(name, folder)
     jars = os.pathsep.join(map(str, retrieved(name, ENGINES[name].jars, folder)))
     with (
         log.open("w", encoding="utf-8") as printed,
@@ -91,7 +106,7 @@ def started(name: str, folder: Path) -> Iterator[Engine]:
             stdout=subprocess.PIPE,
             stderr=printed,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC", "ENGINE_JARS": jars},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC", "ENGINE_JARS": jars, "ENGINE_PROGRAM": go},
             text=True,
         ) as process,
     ):
