@@ -51,6 +51,12 @@ class Engine:
         (found,) = re.findall(rf"^{re.escape(self.package)}==(\S+)", listed, re.MULTILINE)
         return str(found)
 
+    @property
+    def shown(self) -> str:
+        """Its name on the page with its version, and with the version of Iceberg's library if it runs with several."""
+        found = [jar.split(":")[2] for jar in self.jars if jar.startswith("org.apache.iceberg:")]
+        return ", Iceberg ".join([f"{self.title} {self.version}", *found])
+
 
 ENGINES = {
     "pyiceberg": Engine("PyIceberg", "small", "pyiceberg"),
@@ -177,6 +183,7 @@ WRITERS = (
     Written("trino", "upsert", "MERGE", V3, refused=NO_PUFFIN),
     Written("flink", "append", "INSERT"),
     Written("flink", "upsert", "INSERT, `upsert-enabled`", errors=REWRITTEN),
+    Written("flink", "upsert_new", "INSERT of new keys, `upsert-enabled`", errors=REWRITTEN),
     Written("flink", "delete", "a changelog with a DELETE", errors=REWRITTEN),
     Written("flink", "update", "a changelog with an UPDATE", errors=REWRITTEN),
     Written("flink", "changelog", "a changelog that changes rows twice", errors=REWRITTEN),

@@ -74,6 +74,7 @@ def rows_after(step: str) -> dict[int, contract.Row]:
         rows = {key: row for key, row in rows.items() if row[1] != contract.PARTITION}
     new = {
         "append": contract.APPENDED,
+        "upsert_new": contract.APPENDED,
         "upsert": contract.UPSERTED,
         "overwrite": contract.REPLACEMENT,
         "overwrite_partitions": contract.OF_PARTITION,

@@ -132,10 +132,12 @@ def write(catalog: dict[str, str], name: str, step: str) -> None:
         "update": (("UPDATE_BEFORE", updated), ("UPDATE_AFTER", (*updated[:2], NEW_VALUE, updated[3]))),
         "changelog": CHANGES,
     }
+    upsert = "/*+ options('upsert-enabled' = 'true') */"
     statements = {
         "append": f"insert into {table} values {values(APPENDED)}",
         "last": f"insert into {table} values {values(LAST)}",
-        "upsert": f"insert into {table} /*+ options('upsert-enabled' = 'true') */ values {values(UPSERTED)}",
+        "upsert": f"insert into {table} {upsert} values {values(UPSERTED)}",
+        "upsert_new": f"insert into {table} {upsert} values {values(APPENDED)}",
         "overwrite": f"insert overwrite {table} values {values(REPLACEMENT)}",
         "overwrite_partitions": f"insert overwrite {table} values {values(OF_PARTITION)}",
     }
