@@ -136,6 +136,9 @@ lock: $(READY)  ## update the versions pinned for requirements/dev.in and pyproj
 	$(BIN)/uv pip compile pyproject.toml requirements/schedulers/cosmos.in -o requirements/schedulers/cosmos.txt $(SCHEDULERS)
 	$(BIN)/uv pip compile requirements/engines/small.in -o requirements/engines/small.txt $(ENGINES_LOCK)
 	$(BIN)/uv pip compile requirements/engines/large.in -o requirements/engines/large.txt $(ENGINES_LOCK)
+	$(BIN)/uv pip compile requirements/engines/trino.in -o requirements/engines/trino.txt $(ENGINES_LOCK)
+	$(BIN)/uv pip compile requirements/engines/flink.in -o requirements/engines/flink.txt $(ENGINES_LOCK)
+	$(BIN)/uv pip compile requirements/engines/spark35.in -o requirements/engines/spark35.txt $(ENGINES_LOCK)
 	$(BIN)/uv pip compile requirements/release.in -o requirements/release.txt $(SCHEDULERS) --generate-hashes
 	$(LOCK) -o requirements/compat/newest.txt --python-version 3.13
 	$(BIN)/python -m tests.compat.locks

@@ -16,18 +16,21 @@ QUESTIONS = ("count", "filter", "rows", "time travel", "compacted")
 
 
 LISTS = Path(__file__).parents[3] / "requirements" / "engines"
+GO_MODULES = Path(__file__).parent / "programs" / "iceberg_go" / "go.mod"
 
 
 @dataclass(frozen=True)
 class Engine:
     """An engine. ``title``: its name on the page; ``environment``: its list in requirements/engines.
 
-    ``package``: the package whose version is that of the engine.
+    ``package``: the package, the artifact of Maven Central or the module of Go whose version is that of the engine;
+    ``jars``: what it needs from Maven Central, as ``group:artifact:version``, with ``:type`` for an archive.
     """
 
     title: str
     environment: str
     package: str
+    jars: tuple[str, ...] = ()
 
     @property
     def is_small(self) -> bool:
@@ -37,9 +40,22 @@ class Engine:
     @property
     def version(self) -> str:
         """The version with which it is tested."""
+        if self.package.startswith("github.com/"):
+            (found,) = re.findall(rf"{self.package} v(\S+)", GO_MODULES.read_text(encoding="utf-8"))
+            return str(found)
+        for jar in self.jars:
+            _, artifact, version, *_ = jar.split(":")
+            if artifact == self.package:
+                return version
         listed = (LISTS / f"{self.environment}.txt").read_text(encoding="utf-8")
         (found,) = re.findall(rf"^{re.escape(self.package)}==(\S+)", listed, re.MULTILINE)
         return str(found)
+
+    @property
+    def shown(self) -> str:
+        """Its name on the page with its version, and with the version of Iceberg's library if it runs with several."""
+        found = [jar.split(":")[2] for jar in self.jars if jar.startswith("org.apache.iceberg:")]
+        return ", Iceberg ".join([f"{self.title} {self.version}", *found])
 
 
 ENGINES = {
@@ -50,6 +66,21 @@ ENGINES = {
     "clickhouse": Engine("ClickHouse", "large", "chdb-core"),
     "datafusion": Engine("DataFusion", "large", "datafusion"),
     "sail": Engine("Sail", "large", "pysail"),
+    "dlt": Engine("dlt", "large", "dlt"),
+    "spark35": Engine("Spark", "spark35", "pyspark", ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",)),
+    "iceberg_go": Engine("iceberg-go", "large", "github.com/apache/iceberg-go"),
+    "trino": Engine("Trino", "trino", "trino-server", ("io.trino:trino-server:476:tar.gz",)),
+    "flink": Engine(
+        "Flink",
+        "flink",
+        "apache-flink-libraries",
+        (
+            "org.apache.iceberg:iceberg-flink-runtime-2.1:1.11.0",
+            "org.apache.hadoop:hadoop-client-api:3.4.2",
+            "org.apache.hadoop:hadoop-client-runtime:3.4.2",
+            "org.xerial:sqlite-jdbc:3.46.1.3",
+        ),
+    ),
 }
 
 
@@ -60,7 +91,7 @@ class Written:
     ``step``: the operation of the engine's program; ``text``: what it is called on the page; ``formats``: the format
     versions of the table; ``errors``: the name of the documented error by strategy, for those that are not RIGHT;
     ``mode``: the table's ``write.*.mode``, or an empty string for the engine's default; ``refused``: a part of the
-    engine's own error, if it cannot do this.
+    engine's own error, if it cannot do this; ``in_spark``: whether Spark creates the table, because the engine cannot.
     """
 
     engine: str
@@ -70,6 +101,7 @@ class Written:
     errors: tuple[tuple[str, str], ...] = ()
     mode: str = ""
     refused: str = ""
+    in_spark: bool = False
 
     @property
     def id(self) -> str:
@@ -85,6 +117,7 @@ REWRITTEN = (("append", "rewritten"),)
 
 V2, V3 = (2,), (3,)
 NO_V3 = "Cannot write manifest for table version: 3"
+NO_PUFFIN = "Must use DVs for position deletes in V3"
 
 WRITERS = (
     Written("pyiceberg", "append", "`append`", V2),
@@ -98,6 +131,10 @@ WRITERS = (
     Written("polars", "overwrite", "`sink_iceberg`, overwrite", V2, REWRITTEN),
     Written("polars", "overwrite_partitions", "`sink_iceberg`, dynamic overwrite", V2, REWRITTEN),
     Written("polars", "append", "`sink_iceberg`, append", V3, refused=NO_V3),
+    Written("dlt", "append", "`append`", V2),
+    Written("dlt", "upsert", "`merge`, upsert", V2, REWRITTEN),
+    Written("dlt", "overwrite", "`replace`", V2, REWRITTEN),
+    Written("dlt", "append", "`append`", V3, refused=NO_V3),
     Written("duckdb", "append", "INSERT"),
     Written("duckdb", "delete", "DELETE", errors=REWRITTEN),
     Written("duckdb", "update", "UPDATE", errors=REWRITTEN),
@@ -122,6 +159,36 @@ WRITERS = (
     Written("sail", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
     Written("sail", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
     Written("sail", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
+    Written("spark35", "append", "INSERT"),
+    Written("spark35", "delete", "DELETE", errors=REWRITTEN),
+    Written("spark35", "update", "UPDATE", errors=REWRITTEN),
+    Written("spark35", "upsert", "MERGE", errors=REWRITTEN),
+    Written("spark35", "delete", "DELETE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("spark35", "update", "UPDATE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("spark35", "upsert", "MERGE", errors=REWRITTEN, mode="merge-on-read"),
+    Written("spark35", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
+    Written("spark35", "overwrite_partitions", "`overwritePartitions`", errors=REWRITTEN),
+    Written("iceberg_go", "append", "`Append`"),
+    Written("iceberg_go", "delete", "`Delete`", errors=REWRITTEN),
+    Written("iceberg_go", "delete", "`Delete`", errors=REWRITTEN, mode="merge-on-read"),
+    Written("iceberg_go", "update", "`Overwrite` of one row", errors=REWRITTEN),
+    Written("iceberg_go", "overwrite", "`Overwrite` of all rows", errors=REWRITTEN),
+    Written("trino", "append", "INSERT", V2),
+    Written("trino", "delete", "DELETE", V2, REWRITTEN),
+    Written("trino", "update", "UPDATE", V2, REWRITTEN),
+    Written("trino", "upsert", "MERGE", V2, REWRITTEN),
+    Written("trino", "append", "INSERT into a table that Spark created", V3, in_spark=True),
+    Written("trino", "delete", "DELETE", V3, refused=NO_PUFFIN),
+    Written("trino", "update", "UPDATE", V3, refused=NO_PUFFIN),
+    Written("trino", "upsert", "MERGE", V3, refused=NO_PUFFIN),
+    Written("flink", "append", "INSERT"),
+    Written("flink", "upsert", "INSERT, `upsert-enabled`", errors=REWRITTEN),
+    Written("flink", "upsert_new", "INSERT of new keys, `upsert-enabled`", errors=REWRITTEN),
+    Written("flink", "delete", "a changelog with a DELETE", errors=REWRITTEN),
+    Written("flink", "update", "a changelog with an UPDATE", errors=REWRITTEN),
+    Written("flink", "changelog", "a changelog that changes rows twice", errors=REWRITTEN),
+    Written("flink", "overwrite", "INSERT OVERWRITE", errors=REWRITTEN),
+    Written("flink", "overwrite_partitions", "INSERT OVERWRITE of one partition", errors=REWRITTEN),
 )
 
 
@@ -178,10 +245,13 @@ READERS = (
     Read("clickhouse", "v2"),
     Read("clickhouse", "v2_copy_on_write"),
     *(Read("datafusion", layout, (("time travel", "snapshot_id"),)) for layout in LAYOUTS),
-    *(Read("sail", layout) for layout in LAYOUTS),
+    Read("trino", "v3", tuple((each, "Unexpected PUFFIN file format") for each in _WITH_DELETES)),
+    Read("trino", "v2"),
+    Read("trino", "v2_copy_on_write"),
+    *(Read(engine, layout) for engine in ("sail", "spark35", "iceberg_go", "flink") for layout in LAYOUTS),
 )
 
-PLAIN_PATHS = {**dict.fromkeys(ENGINES, ""), "datafusion": "relative URL without a base"}
+PLAIN_PATHS = {**dict.fromkeys((each.engine for each in READERS), ""), "datafusion": "relative URL without a base"}
 """A part of each engine's error for a table whose paths have no scheme, or an empty string if it reads the table."""
 
 ON_SAIL = {
@@ -202,10 +272,7 @@ ON_SAIL = {
 ``{0}``: a table; ``{1}``: its folder.
 """
 
-_BY_HAND = "tried by hand in November 2026 as a writer: right, or the error `rewritten` under `append`"
 NOT_TESTED: dict[str, str] = {
-    "Flink 2.1.3 with Iceberg 1.11.0": f"{_BY_HAND}, which an upsert stream causes with each commit from the second on",
-    "iceberg-go 0.7.0": _BY_HAND,
-    "Kafka Connect, dlt, Trino, Snowflake, Spark 3.5": "not tried yet",
+    "Kafka Connect, Snowflake": "not tried yet",
 }
 """Engines without tests, and what is known about them."""

@@ -20,7 +20,10 @@ from .programs import contract
 
 Rows = Counter[tuple[Any, ...]]
 
-CATALOGS = {"duckdb": "served", "sail": "folders", "clickhouse": "folders"}
+CATALOGS = {
+    **dict.fromkeys(("duckdb", "spark35", "flink", "trino", "iceberg_go"), "served"),
+    **dict.fromkeys(("sail", "clickhouse"), "folders"),
+}
 """The catalogs of engines that do not write to the embedded lakehouse, by the names of their fixtures."""
 CHANGES = "select * from {{{{ ip_changes(source('raw', '{0}')) }}}}"
 LOG = "select * from {{{{ ip_changelog(source('raw', '{0}')) }}}}"
@@ -59,12 +62,19 @@ def rows_after(step: str) -> dict[int, contract.Row]:
     elif step == "update":
         row = rows[contract.UPDATED]
         rows[contract.UPDATED] = (row[0], row[1], contract.NEW_VALUE, row[3])
+    elif step == "changelog":
+        for kind, row in contract.CHANGES:
+            if kind in ("DELETE", "UPDATE_BEFORE"):
+                assert rows.pop(row[0]) == row
+            else:
+                rows[row[0]] = row
     elif step == "overwrite":
         rows = {}
     elif step == "overwrite_partitions":
         rows = {key: row for key, row in rows.items() if row[1] != contract.PARTITION}
     new = {
         "append": contract.APPENDED,
+        "upsert_new": contract.APPENDED,
         "upsert": contract.UPSERTED,
         "overwrite": contract.REPLACEMENT,
         "overwrite_partitions": contract.OF_PARTITION,
@@ -152,7 +162,10 @@ def play(shop: Shop, engine: Engine, name: str, catalog: Mapping[str, str], in_s
     shop.write("models/sources.yml", yaml.safe_dump({"version": 2, "sources": [source]}))
 
     for table in tables:
-        engine.ask("create", catalog=catalog, name=table.path, **created(table.written, table.version))
+        if table.written.in_spark:
+            create_in_spark(shop.sql, table.in_spark, table.version)
+        else:
+            engine.ask("create", catalog=catalog, name=table.path, **created(table.written, table.version))
         assert table.rows() == counted(contract.BASE)
     first = shop.run()
     assert {table.name: table.outcomes(first) for table in tables} == {
@@ -179,6 +192,13 @@ def created(written: Written, version: int) -> dict[str, Any]:
     """How an engine creates the table of an operation."""
     mode = {"mode": written.mode} if written.mode else {}
     return {"format_version": version, "partitioned": written.step == "overwrite_partitions", **mode}
+
+
+def create_in_spark(run: Callable[[str], Any], table: str, version: int) -> None:
+    """Create a table with the rows of BASE."""
+    columns = "id bigint, part string, v string, amount decimal(10, 2)"
+    run(f"create table {table} ({columns}) using iceberg tblproperties ('format-version' = '{version}')")
+    run(f"insert into {table} values {contract.values(contract.BASE)}")
 
 
 @pytest.fixture(scope="module")
@@ -230,11 +250,8 @@ def test_an_engine_refuses_to_write(engines, places, outside, written, version):
         session.conf.set(key, value)
     name = f"refused.{written.id}_v{version}".replace("-", "_")
     session.sql(f"create namespace if not exists {in_spark}.refused")
-    if in_spark == CATALOG:
-        columns = "id bigint, part string, v string, amount decimal(10, 2)"
-        clauses = f"using iceberg tblproperties ('format-version' = '{version}')"
-        session.sql(f"create table {in_spark}.{name} ({columns}) {clauses}")
-        session.sql(f"insert into {in_spark}.{name} values {contract.values(contract.BASE)}")
+    if CATALOGS.get(written.engine) != "folders":
+        create_in_spark(session.sql, f"{in_spark}.{name}", version)
     else:
         engine.ask("create", catalog=properties, name=name, **created(written, version))
     with pytest.raises(EngineError, match=re.escape(written.refused)):

@@ -44,6 +44,17 @@ REPLACEMENT: tuple[Row, ...] = ((1, "a", "x", "10.00"), (10, "e", "z", "100.00")
 PARTITION = "a"
 OF_PARTITION: tuple[Row, ...] = ((1, "a", "x", "10.00"), (11, "a", "p", "110.00"))
 """The rows that replace PARTITION."""
+CHANGES: tuple[tuple[str, Row], ...] = (
+    ("INSERT", (12, "e", "first", "1.00")),
+    ("UPDATE_BEFORE", (12, "e", "first", "1.00")),
+    ("UPDATE_AFTER", (12, "e", "second", "2.00")),
+    ("DELETE", (2, "a", "y", "20.00")),
+    ("INSERT", (2, "a", "again", "20.00")),
+    ("UPDATE_BEFORE", (3, "b", "x", "30.00")),
+    ("UPDATE_AFTER", (3, "b", "changed", "31.00")),
+    ("DELETE", (4, "b", "y", "40.50")),
+)
+"""A changelog that an engine commits at once. Two of its rows change twice."""
 LAST: tuple[Row, ...] = ((20, "a", "last", "200.00"),)
 """The rows that an engine appends after each of its other operations."""
 

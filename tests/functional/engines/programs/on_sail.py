@@ -9,24 +9,8 @@ from typing import Any
 from pysail.spark import SparkConnectServer
 from pyspark.sql import SparkSession
 
-from .contract import (
-    APPENDED,
-    BASE,
-    DELETED,
-    HIGHEST,
-    LAST,
-    LOWEST,
-    MODEL_COLUMNS,
-    NEW_VALUE,
-    OF_PARTITION,
-    REPLACEMENT,
-    UPDATED,
-    UPSERTED,
-    listed,
-    local_path,
-    serve,
-    values,
-)
+from . import spark_sql
+from .contract import local_path, serve
 
 
 def started() -> int:
@@ -51,53 +35,22 @@ def session() -> SparkSession:
 
 
 def create(catalog: dict[str, str], name: str, format_version: int, partitioned: bool, mode: str = "") -> None:
-    """Create a table with the rows of BASE, in the folder that the hadoop catalog expects.
-
-    ``mode``: how rows are changed, or an empty string for Sail's default.
-    """
+    """Create a table with the rows of BASE, in the folder that the hadoop catalog expects."""
     schema, _, table = name.partition(".")
-    properties = {"format-version": str(format_version)}
-    if mode:
-        properties |= {f"write.{statement}.mode": mode for statement in ("delete", "update", "merge")}
-    quoted = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
-    by = " partitioned by (part)" if partitioned else ""
-    session().sql(
-        f"create table {table} (id bigint, part string, v string, amount decimal(10, 2)) using iceberg{by} "
-        f"location '{catalog['warehouse']}/{schema}/{table}' tblproperties ({quoted})"
-    ).collect()
-    session().sql(f"insert into {table} values {values(BASE)}").collect()
+    location = f"location '{catalog['warehouse']}/{schema}/{table}'"
+    spark_sql.create(session(), table, format_version, partitioned, mode, location)
 
 
 def write(catalog: dict[str, str], name: str, step: str) -> None:
     """Commit one of the operations."""
-    table = name.partition(".")[2]
-    statements = {
-        "append": f"insert into {table} values {values(APPENDED)}",
-        "last": f"insert into {table} values {values(LAST)}",
-        "delete": f"delete from {table} where id = {DELETED}",
-        "update": f"update {table} set v = '{NEW_VALUE}' where id = {UPDATED}",
-        "upsert": f"merge into {table} t using (values {values(UPSERTED)} as s(id, part, v, amount)) s on t.id = s.id "
-        "when matched then update set * when not matched then insert *",
-        "overwrite": f"insert overwrite {table} values {values(REPLACEMENT)}",
-    }
-    opened = session()
-    if step == "overwrite_partitions":
-        rows = opened.sql(f"select * from values {values(OF_PARTITION)} as s(id, part, v, amount)")
-        rows.writeTo(table).overwritePartitions()
-    else:
-        opened.sql(statements[step]).collect()
+    spark_sql.write(session(), name.partition(".")[2], step)
 
 
 def read(metadata: str, snapshot: int | None, question: str) -> Any:
     """The rows of a table, those within the filter, or their number."""
     folder = Path(local_path(metadata)).parent.parent
     version = "" if snapshot is None else f" version as of {snapshot}"
-    table = f"iceberg.`file://{folder}`{version}"
-    if question == "count":
-        return session().sql(f"select count(*) from {table}").collect()[0][0]
-    condition = f"id between {LOWEST} and {HIGHEST}" if question == "filter" else "true"
-    rows = session().sql(f"select {', '.join(MODEL_COLUMNS)} from {table} where {condition}").collect()
-    return listed(row.asDict() for row in rows)
+    return spark_sql.answer(session().sql(f"select * from iceberg.`file://{folder}`{version}"), question)
 
 
 def sql(statement: str) -> list[list[str]]:
