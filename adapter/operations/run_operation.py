@@ -69,7 +69,7 @@ def clone_source(
 
 
 def _exists(spark: Spark, table: TableName) -> bool:
-    listed = spark.rows(f"SHOW TABLES IN {sql_name(table.catalog)}.{sql_name(table.namespace)}")
+    listed = spark.rows(f"SHOW TABLES IN {table.namespace_sql}")
     return any(str(row[1]) == table.name for row in listed)
 
 

@@ -47,14 +47,22 @@ class Projects:
         self._writers: list[Any] = []
 
     def shop(
-        self, name: str, settings: Mapping[str, str], beside: Mapping[str, str] | None = None, **profile: str
+        self,
+        name: str,
+        settings: Mapping[str, str],
+        beside: Mapping[str, str] | None = None,
+        schema: str | None = None,
+        **profile: str,
     ) -> Shop:
-        """Create a project. ``settings``: of its catalog. ``beside``: those of the other writer, if they differ."""
+        """Create a project. ``settings``: of its catalog. ``beside``: those of the other writer, if they differ.
+
+        ``schema``: by default the project's name.
+        """
         own = {**with_catalog(self._target, beside or settings), "schema": "beside"}
         writer = open_own_session(SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases(own)))
         self._writers.append(writer)
         target = {**with_catalog(self._target, settings), **profile}
-        return Shop(self._folder / name, target, name, writer.session)
+        return Shop(self._folder / name, target, schema or name, writer.session)
 
     def close(self) -> None:
         for writer in self._writers:
