@@ -36,11 +36,12 @@ from ..table.clone import (
     unfinished,
 )
 from ..table.history import History, TableName
-from .commit_conflicts import attempts
+from .commit_conflicts import attempts, explaining_refusals
 from .sql_refs import SqlRefs
 
 logger = logging.getLogger(__name__)
 
+_NEEDS = "register, rename and drop tables, branch the cloned table, and set the location and properties of"
 _PATH_BASED = "cannot be relocated"
 """Part of Iceberg's message for a table whose location is determined by its name, as in a Hadoop catalog."""
 
@@ -97,10 +98,11 @@ class CloneMaker:
         token = clone_token(_now_ms(), secrets.token_hex(3))
         attempt = _Attempt(origin, clone, unfinished(clone, token), token, kept)
         try:
-            self._make(attempt, location)
-            make_way()
-            attempt.is_renaming = True
-            self._spark.send(f"ALTER TABLE {attempt.to.sql} RENAME TO {clone.sql_in_catalog}")
+            with explaining_refusals(clone, f"the clone {clone}", _NEEDS):
+                self._make(attempt, location)
+                make_way()
+                attempt.is_renaming = True
+                self._spark.send(f"ALTER TABLE {attempt.to.sql} RENAME TO {clone.sql_in_catalog}")
         except BaseException:
             self._remove(attempt)
             raise
