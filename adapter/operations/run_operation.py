@@ -15,7 +15,6 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.publish.clones import CloneMaker
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.spark.port import Spark, require_settings
-from iceberg_incremental.sql import sql_name
 from iceberg_incremental.table.clone import RETENTION, clone_of
 from iceberg_incremental.table.history import TableName
 

@@ -51,9 +51,7 @@ def events(shop: Shop) -> str:
         ("POST .*/tables/[^/_]*", {"staged", "audited"}),
     ],
 )
-def test_first_builds(
-    shop: Shop, events: str, catalog: UnfaithfulCatalog, pattern: str, models: set[str]
-) -> None:
+def test_first_builds(shop: Shop, events: str, catalog: UnfaithfulCatalog, pattern: str, models: set[str]) -> None:
     if "AUDITED" in pattern:  # a catalog that allows only names in lower case
         shop.model("audited", CHANGES, audit=True, alias="AUDITED", **MERGE)
     with catalog.forbidding(pattern):

@@ -60,7 +60,9 @@ def in_namespaces(shop: Shop, *, with_views: bool) -> None:
     )
     shop.model("audited", CHANGES, incremental_strategy="merge", audit=True, **BY_KEY)
     shop.model("built", f"select * from {EVENTS}", materialized="table")
-    shop.model("dbts", f"select * from {EVENTS}", materialized="incremental", incremental_strategy="merge", unique_key="id")
+    shop.model(
+        "dbts", f"select * from {EVENTS}", materialized="incremental", incremental_strategy="merge", unique_key="id"
+    )
     shop.model("seen", f"select * from {EVENTS}", materialized="view" if with_views else "table")
     shop.write("seeds/seeded.csv", "id\n1\n")
     shop.write("snapshots/remembered.sql", SNAPSHOT)

@@ -56,7 +56,7 @@ def test_a_model_is_built_in_the_catalog_that_it_names(database, node, expected)
 @pytest.mark.parametrize("schema", ["a.", ".a", "a..b", "."])
 def test_a_level_of_a_schema_has_a_name(schema):
     assert placement().schema("a b.c") == "a b.c"
-    with pytest.raises(DbtRuntimeError, match="orders has the schema `.*`, in which a level has no name"):
+    with pytest.raises(DbtRuntimeError, match=r"orders has the schema `.*`, in which a level has no name"):
         placement().schema(schema, "orders")
 
 
