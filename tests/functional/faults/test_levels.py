@@ -27,6 +27,16 @@ SNAPSHOT = f"""
     select * from {EVENTS}
     {{% endsnapshot %}}
 """
+MACROS = """
+    {% macro listed(pattern) %}
+        {% for row in run_query(adapter.relations.listing.query(none, pattern, "%", "")) %}
+            {% do log("listed " ~ row.table_schema ~ "." ~ row.table_name, info=true) %}
+        {% endfor %}
+    {% endmacro %}
+    {% macro dropped() %}
+        {% do adapter.drop_schema(api.Relation.create(database=target.database, schema=target.schema)) %}
+    {% endmacro %}
+"""
 ROWS = ("appended", "merged", "auto", "applied", "audited", "joined", "built", "dbts", "seen")
 
 
@@ -110,6 +120,11 @@ def test_each_object_and_each_command(shop: Shop, kind: str, tmp_path: Path) -> 
     for name in ("applied", "auto"):
         assert shop.rows(shop.built(name), "id, v") == expected - Counter([(2, "a")]), name
 
+    shop.write("macros/own.sql", MACROS)
+    printed = success(shop.operation("listed", pattern="%.team.dev"))
+    assert all(f"listed {shop.schema}.{name}" in printed for name in (*ROWS, "versions"))
+    assert f"listed {shop.schema}" not in success(shop.operation("listed", pattern="no.such%"))
+
     # the commands
     success(shop.dbt("docs", "generate"))
     described = json.loads((shop.folder / "target" / "catalog.json").read_text())
@@ -137,6 +152,8 @@ def test_each_object_and_each_command(shop: Shop, kind: str, tmp_path: Path) -> 
         of_clone = f"{CATALOG}.{shop.schema}.pr.merged"
         assert shop.rows(of_clone) == shop.rows(events) and shop.rows(shop.built("merged")) != shop.rows(events)
         assert shop.rows(f"{CATALOG}.{shop.schema}.pr.joined") == shop.rows(events)
+        success(shop.operation("dropped"))
+        assert not shop.sql(f"show schemas in {CATALOG}.{shop.schema}")
 
 
 def test_a_job_and_the_command(shop: Shop, kind: str, rest_port: int) -> None:
