@@ -121,7 +121,9 @@ def connect_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.catalogImplementation": "in-memory",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # Glue's client takes its keys and region from the machine
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Daws.accessKeyId=testing "
+        "-Daws.secretAccessKey=testing -Daws.region=us-east-1",
     }
     with servers.connect_server(tmp_path_factory.mktemp("faults") / "spark", settings) as port:
         yield {"type": "spark_iceberg", "method": "connect", "host": "localhost", "port": port, "threads": 4}

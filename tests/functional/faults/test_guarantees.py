@@ -13,10 +13,15 @@ from py4j.protocol import Py4JJavaError
 from tests.functional.incremental.shop import Shop
 from tests.functional.metadata import servers
 
-from .conftest import Projects
+from .conftest import BUCKET, Projects
+from .test_nessie import files_in, nessie_port
 from .test_unfaithful import patient
 
+__all__ = ["nessie_port"]
+
 CHANGES = "select * from {{ ip_changes(source('raw', 'events')) }}"
+
+TESTS = "models: [{{name: audited, columns: [{{name: id, data_tests: [{}]}}]}}]"
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +37,25 @@ def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
         }
 
 
-@pytest.fixture(params=["jdbc", "rest", "hive", "hadoop"])
+@pytest.fixture(
+    params=[
+        "jdbc",
+        "rest",
+        "hive",
+        "hadoop",
+        pytest.param("nessie", marks=pytest.mark.thorough),
+        pytest.param("glue", marks=pytest.mark.thorough),
+    ]
+)
 def shop(request: pytest.FixtureRequest, projects: Projects, tmp_path: Path) -> Shop:
     kind, name = request.param, request.node.originalname
+    if kind in ("nessie", "glue"):
+        port = request.getfixturevalue("s3_port")
+        address = {"glue.endpoint": f"http://{servers.HOST}:{port}"}
+        if kind == "nessie":
+            address = {"uri": f"http://{servers.HOST}:{request.getfixturevalue('nessie_port')}/api/v2", "ref": "main"}
+        remote = request.getfixturevalue("remote_projects")
+        return remote.shop(name, {"type": kind, **address, "warehouse": f"s3://{BUCKET}/{kind}", **files_in(port)})
     settings = {"type": kind, "warehouse": f"{tmp_path}/lake"}
     if kind == "jdbc":
         settings |= {"uri": f"jdbc:sqlite:file:{tmp_path}/lake.db", "jdbc.schema-version": "V1"}
@@ -45,8 +66,10 @@ def shop(request: pytest.FixtureRequest, projects: Projects, tmp_path: Path) -> 
     return projects.shop(name, settings)
 
 
-def test_commits_of_one_table_are_atomic(shop: Shop) -> None:
+def test_commits_of_one_table_are_atomic(shop: Shop, request: pytest.FixtureRequest) -> None:
     """Of concurrent commits, each is in the history exactly once, or its writer has an error."""
+    if request.node.callspec.params["shop"] == "glue":
+        pytest.skip("moto does not check the version of the table that Iceberg's commit replaces")
     table = shop.source("events", "id int", "tblproperties ('commit.retry.num-retries' = '20')")
 
     def insert(number: int) -> int:
@@ -67,16 +90,16 @@ def test_commits_of_one_table_are_atomic(shop: Shop) -> None:
 def test_readers_see_a_branch_only_once_it_is_published(shop: Shop) -> None:
     events = shop.source("events", "id int, v string")
     shop.model("audited", CHANGES, audit=True)
-    shop.write("models/properties.yml", "models: [{name: audited, columns: [{name: id, data_tests: [unique]}]}]")
+    shop.write("models/properties.yml", TESTS.format("unique"))
     shop.insert(events, "(1, 'a')")
     shop.run()
     head, built = shop.head(shop.built("audited")), shop.built("audited")
     shop.insert(events, "(1, 'b')", "(2, 'b')")
     assert "unique_audited_id" in shop.fails()
     assert shop.head(built) == head and shop.branches(built) == {"main"}
-    shop.sql(f"delete from {events} where v = 'b' and id = 1")
+    shop.write("models/properties.yml", TESTS.format("not_null"))
     shop.run()
-    assert shop.rows(built) == Counter([(1, "a"), (2, "b")])
+    assert shop.rows(built) == shop.rows(events)
     assert [summary.get("ip.checkpoint") is not None for _, _, summary in shop.snapshots(built)] == [True, True]
 
 
