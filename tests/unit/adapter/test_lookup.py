@@ -79,7 +79,7 @@ def test_schemas_within_schemas():
 
 
 def test_the_levels_of_a_new_schema():
-    def missing(schema: str, **settings: str) -> list[str]:
+    def missing(schema, **settings):
         settings = {f"spark.sql.catalog.lake.{key}": value for key, value in settings.items()}
         lookup = RelationLookup(Nested(), "lake", lambda: settings)
         wanted = SparkIcebergRelation.create(database="lake", schema=schema, identifier="t")
