@@ -153,7 +153,7 @@ class SparkIcebergAdapter(SparkAdapter):
 
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Whether a catalog has a schema."""
-        return schema in self.list_schemas(database)
+        return self.lookup.has_schema(database, schema)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """The current tables and views of a schema."""
@@ -226,8 +226,8 @@ class SparkIcebergAdapter(SparkAdapter):
         """Called before a node is built.
 
         Creates the node's schema if dbt has confused it with one whose name differs in case. Raises DbtRuntimeError for
-        a schema with a dot, if catalogs.yml has changed since the node was parsed, or if a history would lose its
-        versions.
+        a schema with an empty level, if catalogs.yml has changed since the node was parsed, or if a history would lose
+        its versions.
         """
         self._relations.placement.require_current(config.model)
         self._relations.placement.schema(config.model.schema, config.model.unique_id)

@@ -8,9 +8,21 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from .names import plain_name, sql_name, sql_names
+from .names import namespace_levels, namespace_sql, namespaces_around, plain_name, sql_name, sql_names
 
-__all__ = ["plain_name", "property_value", "sql_name", "sql_names", "sql_string", "sql_value", "statements", "unused"]
+__all__ = [
+    "namespace_levels",
+    "namespace_sql",
+    "namespaces_around",
+    "plain_name",
+    "property_value",
+    "sql_name",
+    "sql_names",
+    "sql_string",
+    "sql_value",
+    "statements",
+    "unused",
+]
 
 _ESCAPES = {
     "\\": "\\\\",

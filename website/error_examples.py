@@ -265,6 +265,7 @@ BY_FUNCTION: dict[str, dict[str, Any]] = {
     "audit_test_failed_to_run": {"test": _TEST, "error": "[UNRESOLVED_COLUMN.WITH_SUGGESTION] `carier`"},
     "not_literal": {"found": "dbt.ip_changes(source)"},
     "keeps_no_branches": {"branch": "ip_8_4f0c3d2a91be", "history": _NESSIE},
+    "refused_request": {"doer": MODEL, "said": "ForbiddenException: Forbidden: dbt may not SET_TABLE_PROPERTIES"},
     "keeps_no_tags": {"tag": f"ip_held_by.{TARGET}.8", "history": _history(FLIGHTS, 9)},
     "other_format_version": {"asked": 3},
     "not_on_the_branch": {"branch": "ip_8_1", "statements": 2, "own": (_snapshot(9),), "held_back": ()},

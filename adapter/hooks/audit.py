@@ -14,6 +14,7 @@ from iceberg_incremental.capture.run_plan import RunPlan
 from iceberg_incremental.errors import NotIcebergError, StatementError
 from iceberg_incremental.explain import race_errors
 from iceberg_incremental.plan.session_settings import SUMMARY_SETTING
+from iceberg_incremental.publish.commit_conflicts import explaining_refusals
 from iceberg_incremental.spark.port import under
 from iceberg_incremental.sql import sql_properties
 from iceberg_incremental.table.history import TableName
@@ -87,7 +88,7 @@ class AuditHooks(Namespace):
         self._require_own(plan, table)
         version = _format_version(plan, {**properties, **self._adapter.tables.properties(node["config"])})
         made_with = sql_properties({**version, AUDIT_KEY: plan.name})
-        with under(spark, {SUMMARY_SETTING + AUDIT_KEY: plan.branch}):
+        with under(spark, {SUMMARY_SETTING + AUDIT_KEY: plan.branch}), explaining_refusals(table, plan.model):
             spark.send(f"CREATE OR REPLACE TABLE {table.sql} USING iceberg TBLPROPERTIES {made_with} AS\n{rows}")
         try:
             staged = self._tables.relation(table).replace(snapshot_id=self._own_snapshot(plan, table))
@@ -126,8 +127,12 @@ class AuditHooks(Namespace):
     def drop_audit_table(self, found: ModelRun) -> None:
         """Drop the audit table of a rebuild. If it remains, the next audit replaces it."""
         if found.audits and found.run.plan.is_rebuild:
-            with suppress(StatementError):
-                self._adapter.spark.send(f"DROP TABLE IF EXISTS {audit_table(found.run.plan.name).sql} PURGE")
+            drop = f"DROP TABLE IF EXISTS {audit_table(found.run.plan.name).sql}"
+            try:
+                self._adapter.spark.send(f"{drop} PURGE")
+            except StatementError:  # for example, with gc.enabled=false, which Nessie sets for every table
+                with suppress(StatementError):
+                    self._adapter.spark.send(drop)
 
     def _judge(self, found: ModelRun, staged: BaseRelation) -> None:
         """Run a model's tests on a relation. Raises AuditError if a test of severity error fails."""

@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from iceberg_incremental.capture.target_checkpoint import target_checkpoint
 from iceberg_incremental.errors import ConfigError, IncrementalError, NotIcebergError
 from iceberg_incremental.maintenance.branches import OwnBranches, alive, is_left, own_branches, seen_since
+from iceberg_incremental.maintenance.expiry import is_collected
 from iceberg_incremental.maintenance.folders import listed_with
 from iceberg_incremental.maintenance.readers import Reader, needed_by_itself
 from iceberg_incremental.maintenance.table_plan import KnownTable, OrderChange, TablePlan, plan_table
@@ -196,7 +197,7 @@ def _plan(maintenance: _Maintenance, table: TableName) -> TablePlan | None:
     consumer = next((each for each in consumers if each.target == table), None)
     if consumer is None and any(audit_table(each.target) == table for each in consumers):
         of_crashed_run = AUDIT_KEY in history.properties and is_left(history.updated_ms, maintenance.now_ms)
-        return TablePlan(table, is_left=True) if of_crashed_run else None
+        return TablePlan(table, is_left=True, is_shared=not is_collected(history)) if of_crashed_run else None
     is_deletions_table = consumer is None and any(deletions_table(each.target) == table for each in consumers)
     if is_deletions_table and BESIDE_KEY not in history.properties:
         return None

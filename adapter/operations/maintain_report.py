@@ -69,7 +69,7 @@ def left_alone(plan: TablePlan) -> list[str]:
         f"no snapshot expires: the checkpoint of {model} cannot be read. {cause}"
         for model, cause in plan.unknown.items()
     ]
-    if plan.is_shared:
+    if plan.is_shared and not plan.is_left:
         notes.append("no snapshot expires: other tables may use the same files (clones, or gc.enabled is false)")
     if plan.listed_with:
         others = ", ".join(map(str, plan.listed_with))

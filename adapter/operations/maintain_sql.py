@@ -28,7 +28,7 @@ def steps(plan: TablePlan, *, orphan_files: bool = False) -> Iterator[Step]:
     """
     table = plan.table
     if plan.is_left:
-        yield Step(StepKind.DROP_TABLE, f"DROP TABLE IF EXISTS {table.sql} PURGE")
+        yield Step(StepKind.DROP_TABLE, f"DROP TABLE IF EXISTS {table.sql}{'' if plan.is_shared else ' PURGE'}")
         return
     for branch in plan.left:
         sql = f"ALTER TABLE {table.sql} DROP BRANCH IF EXISTS {sql_name(branch)}"

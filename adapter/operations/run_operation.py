@@ -15,7 +15,6 @@ from iceberg_incremental.metadata import MetadataReader
 from iceberg_incremental.publish.clones import CloneMaker
 from iceberg_incremental.publish.publisher import Publisher
 from iceberg_incremental.spark.port import Spark, require_settings
-from iceberg_incremental.sql import sql_name
 from iceberg_incremental.table.clone import RETENTION, clone_of
 from iceberg_incremental.table.history import TableName
 
@@ -69,7 +68,7 @@ def clone_source(
 
 
 def _exists(spark: Spark, table: TableName) -> bool:
-    listed = spark.rows(f"SHOW TABLES IN {sql_name(table.catalog)}.{sql_name(table.namespace)}")
+    listed = spark.rows(f"SHOW TABLES IN {table.namespace_sql}")
     return any(str(row[1]) == table.name for row in listed)
 
 

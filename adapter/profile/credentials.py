@@ -130,11 +130,7 @@ class SparkIcebergCredentials(SparkCredentials):
             raise DbtRuntimeError(
                 "The profile has no `schema`. Add the schema that dbt builds in, for example `schema: analytics`."
             )
-        if not self.schema.strip() or "." in self.schema:
-            raise DbtRuntimeError(
-                f"`schema` is {self.schema!r}: expected only the name of a schema, without dots, such as analytics. "
-                "Set the catalog with `catalog`."
-            )
+        self._require_levels(self.schema)
         self.catalogs_known = False
         # A profile does not know its project. The adapter sets this folder.
         self.project_folder = Path.cwd()
@@ -175,6 +171,15 @@ class SparkIcebergCredentials(SparkCredentials):
         if not self.has_own_session:
             # A server's session opens its catalogs when it connects, so a later SET would have no effect.
             self.server_side_parameters.setdefault(f"spark.sql.catalog.{catalog}.cache-enabled", "false")
+
+    def _require_levels(self, schema: str) -> None:
+        """Raise DbtRuntimeError for a schema with a level without a name, or one that begins with the catalog."""
+        levels = schema.split(".")
+        if not all(level.strip() for level in levels) or (levels[1:] and levels[0] == self._catalog()):
+            raise DbtRuntimeError(
+                f"`schema` is {schema!r}: expected only the name of a schema, such as analytics, or the levels of a "
+                "namespace, such as analytics.daily. Set the catalog with `catalog`."
+            )
 
     def _require_folder(self) -> None:
         """Raise DbtRuntimeError unless ``warehouse`` is a path. A URL would become a folder named ``s3:``."""

@@ -263,7 +263,8 @@ def _listed(found: Iterable[Collection[Captured]]) -> tuple[Captured, ...]:
 
 
 def _name(scan: op.Scan) -> str:
-    return ".".join(scan.table.split(".")[-2:]).casefold()
+    parts = scan.table.split(".")
+    return ".".join(parts[1:] if len(parts) > 2 else parts).casefold()  # without the catalog
 
 
 def _is_call(node: exp.Expr | None, *names: str) -> bool:

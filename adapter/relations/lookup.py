@@ -6,7 +6,7 @@ The names in the embedded lakehouse are read from its SQLite file, which takes n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dbt.adapters.base.relation import BaseRelation
@@ -16,10 +16,11 @@ from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, TABLE_OR_VIEW_NOT
 from dbt_common.exceptions import DbtDatabaseError
 
 from iceberg_incremental.metadata.describe import Description, describe
-from iceberg_incremental.sql import plain_name, sql_name, sql_string
+from iceberg_incremental.sql import namespace_sql, namespaces_around, plain_name, sql_name, sql_string
 from iceberg_incremental.table.history import TableName
 from iceberg_incremental.table.layout import DescribedColumn
 
+from ..as_dbt import dbt_error
 from ..spark import checks
 from ..spark.checks import SESSION_CATALOG
 from ..spark.connections import SparkIcebergConnectionManager
@@ -67,6 +68,47 @@ class RelationLookup:
         self._listed[catalog] = frozenset(found)
         return found
 
+    def has_schema(self, catalog: str, schema: str) -> bool:
+        """Whether a catalog has a schema. A listing of the catalog contains only the first level of its namespaces."""
+        if "." not in schema:
+            return schema in self.schemas(catalog)
+        try:
+            self._rows(f"describe schema {namespace_sql(schema, catalog)}")
+        except DbtDatabaseError as error:
+            if _says(error, SCHEMA_NOT_FOUND_MESSAGES):
+                return False
+            raise
+        return True
+
+    def schemas_within(self, catalog: str, schema: str | None = None) -> Iterator[str]:
+        """The schemas of a catalog or a schema, followed by those within them, and so on."""
+        if schema is None:
+            found = [each for each in self.schemas(catalog) if "." not in each]
+        else:
+            rows = self._rows(f"show schemas in {namespace_sql(schema, catalog)}")
+            found = [".".join(map(plain_name, str(row[0]).split("."))) for row in rows]
+        for each in found:
+            yield each
+            yield from self.schemas_within(catalog, each)
+
+    def missing_levels(self, relation: BaseRelation) -> list[BaseRelation]:
+        """The schemas to create for a schema of several levels: those around it, and itself. Empty if it exists.
+
+        Some catalogs create a schema only in an existing one. Raises DbtRuntimeError if the catalog has only one level.
+        """
+        catalog, schema = relation.database or self._default_catalog, str(relation.schema)
+        if "." not in schema:
+            return [relation.without_identifier()]
+        if self._folds_case(catalog):
+            raise dbt_error(
+                f"The schema `{schema}` has several levels.",
+                expected=f"a schema of one level in the catalog `{catalog}`. Hive metastores and Glue have no others.",
+                fix=f"set a `schema` without dots, such as `{schema.replace('.', '_')}`.",
+            )
+        if self.has_schema(catalog, schema):
+            return []
+        return [SparkIcebergRelation.create(relation.database, each) for each in namespaces_around(schema)]
+
     def is_overlooked(self, relation: BaseRelation) -> bool:
         """Whether dbt may not have created a relation's schema, because a schema has this name in another case.
 
@@ -103,7 +145,7 @@ class RelationLookup:
 
     def _shown(self, catalog: str, schema: str) -> dict[str, bool]:
         """The tables and views that Spark lists in a schema, each with whether it is a view."""
-        name = f"{sql_name(catalog)}.{sql_name(schema)}"
+        name = namespace_sql(schema, catalog)
         try:
             tables = self._rows(f"show tables in {name}")
             views = self._rows(f"show views in {name}")
@@ -212,14 +254,17 @@ class Listing:
     def query(self, database: str | None, schema_pattern: str, table_pattern: str, exclude: str) -> str:
         """A query of the matching tables, with `table_schema`, `table_name` and `table_type` (`table` or `view`).
 
-        The patterns are those of ILIKE. Only matching schemas are listed.
+        The patterns are those of ILIKE. Only matching schemas are listed. A pattern without a dot matches schemas of
+        one level, because each schema takes a statement to find the schemas within it.
         """
         catalog = database or self._default_catalog
+        nested = "." in schema_pattern
+        schemas = self._lookup.schemas_within(catalog) if nested else self._lookup.schemas(catalog)
         is_schema, is_table, is_excluded = map(ilike, (schema_pattern, table_pattern, exclude))
         found = [
             f"({sql_string(schema)}, {sql_string(relation.identifier)}, {sql_string(relation.type)})"
-            for schema in self._lookup.schemas(catalog)
-            if is_schema.fullmatch(schema)
+            for schema in schemas
+            if is_schema.fullmatch(schema) and nested == ("." in schema)
             for relation in self._lookup.relations_in(SparkIcebergRelation.create(database=catalog, schema=schema))
             if is_table.fullmatch(str(relation.identifier)) and not is_excluded.fullmatch(str(relation.identifier))
         ]

@@ -12,6 +12,8 @@ from dbt.adapters.catalogs import (
     DbtCatalogIntegrationNotFoundError,
 )
 
+from iceberg_incremental.sql import namespace_levels
+
 from ..as_dbt import dbt_error
 from .catalogs import IcebergCatalog, IcebergCatalogRelation, require_supported
 
@@ -40,15 +42,14 @@ class Placement:
     def schema(self, schema: str, model: str = "A model") -> str:
         """The schema of a node that dbt builds. ``model``: the node's name for the error.
 
-        Raises DbtRuntimeError for a name with a dot, which Spark would not split into the levels of a namespace.
+        Raises DbtRuntimeError for a name whose dots do not separate the levels of a namespace.
         """
-        if "." in schema:
+        if not all(namespace_levels(schema)):
             raise dbt_error(
-                f"{model} has the schema `{schema}`, which contains a dot.",
-                expected="a schema of one level. dbt's names have one level between the catalog and the table, so "
-                "that a dot would not create nested namespaces, but one namespace with a dot in its name.",
-                fix=f"set a `schema` without dots, such as `{schema.replace('.', '_')}`. To build in another catalog, "
-                "set `database`.",
+                f"{model} has the schema `{schema}`, in which a level has no name.",
+                expected="a schema, such as analytics, or the levels of a namespace, such as analytics.daily.",
+                fix="remove the dot at the beginning or the end, or one of two dots. To build in another catalog, set "
+                "`database`.",
             )
         return schema
 

@@ -11,13 +11,16 @@ from dbt.adapters.contracts.relation import ComponentName
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.relation import SparkRelation
 
-from iceberg_incremental.sql import sql_name
+from iceberg_incremental.sql import namespace_sql, sql_name
 from iceberg_incremental.table.types import INTEGERS, parsed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkIcebergRelation(SparkRelation):
-    """A table or view with its catalog (dbt's database), schema and identifier, each back-quoted."""
+    """A table or view with its catalog (dbt's database), schema and identifier, each back-quoted.
+
+    Dots in the schema separate the levels of a namespace, and each level is back-quoted.
+    """
 
     quote_policy: Policy = field(default_factory=Policy)
     include_policy: Policy = field(default_factory=Policy)
@@ -34,6 +37,8 @@ class SparkIcebergRelation(SparkRelation):
         A name without a schema is a temporary view, which has no catalog.
         """
         parts = {component: part for component, part in self._render_iterator() if part is not None}
+        if ComponentName.Schema in parts and self.quote_policy.schema:
+            parts[ComponentName.Schema] = namespace_sql(str(self.schema))
         if ComponentName.Identifier in parts and ComponentName.Schema not in parts:
             parts.pop(ComponentName.Database, None)
         at = [] if self.branch is None else [sql_name(f"branch_{self.branch}")]

@@ -165,7 +165,7 @@ class TargetCommits:
 
     def _load(self) -> Table:
         with self._access():
-            return self._catalog.load_table((self._name.namespace, self._name.name))
+            return self._catalog.load_table((*self._name.levels, self._name.name))
 
     def _access(self) -> AbstractContextManager[None]:
         return access_to(f"the catalog of {self._name}", self._properties)

@@ -101,6 +101,8 @@ def other_format(table: TableName, provider: str | None) -> NotIcebergError:
 _OTHER_DATABASE = "set the model's database to an Iceberg catalog"
 _OTHER_TARGET = "name a target in an Iceberg catalog"
 _DOWNGRADE = re.compile(r"Cannot downgrade v\d+ table to v\d+")
+RUN_NEEDS = "create, write to and drop branches, and set properties that start with `ip.`, of"
+"""What a run does with its table in the catalog."""
 _NESSIE = "nessie."
 """The prefix of the properties that Nessie adds to the tables that it returns."""
 
@@ -149,6 +151,17 @@ def of_build(error: StatementError, table: TableName, model: str) -> ConfigError
         return no_iceberg_catalog(table, model)
     found = _DOWNGRADE.search(error.msg)
     return None if found is None else older_format_version(table, model, found[0])
+
+
+def refused_request(table: TableName, doer: str, said: str, needs: str = RUN_NEEDS) -> ConfigError:
+    """The catalog does not allow this user, or anybody, something that a run or a clone needs."""
+    return ConfigError(
+        f"Catalog {table.catalog} refuses a request of {doer}.",
+        expected=f"a catalog that lets this user read the sources, and {needs} {table}.",
+        found=said,
+        state="No row was published.",
+        fix="grant the missing right, allow the request in the catalog's settings, or use another catalog.",
+    ).named("refused-request")
 
 
 def no_iceberg_catalog(table: TableName, model: str) -> ConfigError:

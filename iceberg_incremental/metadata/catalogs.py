@@ -78,14 +78,14 @@ class PyIcebergCatalog:
         from pyiceberg.exceptions import NoSuchViewError
 
         with suppress(NotImplementedError, NoSuchViewError):
-            return self._open().load_view((name.namespace, name.name))
+            return self._open().load_view((*name.levels, name.name))
         return None
 
     def _load(self, table: TableName, *, heads: bool = False) -> Table | None:
         from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchPropertyException, NoSuchTableError
 
         catalog = self._open(heads=heads)
-        identifier = (table.namespace, table.name)
+        identifier = (*table.levels, table.name)
         try:
             return catalog.load_table(identifier)
         except (NoSuchIcebergTableError, NoSuchPropertyException) as error:
@@ -150,7 +150,7 @@ class HadoopMetadataCatalog:
         """See MetadataCatalog.view. A hadoop catalog has no views."""
 
     def _newest_location(self, table: TableName) -> str | None:
-        folder = f"{self._warehouse}/{table.namespace}/{table.name}/metadata"
+        folder = f"{self._warehouse}/{'/'.join(table.levels)}/{table.name}/metadata"
         version = self._hinted_version(folder)
         newest: str | None = None
         while (location := self._location(folder, version)) is not None:

@@ -44,7 +44,7 @@ def view_of(name: TableName, document: Mapping[str, Any]) -> View:
         query["sql"],
         {field["name"]: spark_type(field["type"]) for field in fields},
         version.get("default-catalog") or name.catalog,
-        namespace[0] if len(namespace) == 1 else None,
+        ".".join(namespace) or None,
     )
 
 

@@ -36,11 +36,12 @@ from ..table.clone import (
     unfinished,
 )
 from ..table.history import History, TableName
-from .commit_conflicts import attempts
+from .commit_conflicts import attempts, explaining_refusals
 from .sql_refs import SqlRefs
 
 logger = logging.getLogger(__name__)
 
+_NEEDS = "register, rename and drop tables, branch the cloned table, and set the location and properties of"
 _PATH_BASED = "cannot be relocated"
 """Part of Iceberg's message for a table whose location is determined by its name, as in a Hadoop catalog."""
 
@@ -97,11 +98,11 @@ class CloneMaker:
         token = clone_token(_now_ms(), secrets.token_hex(3))
         attempt = _Attempt(origin, clone, unfinished(clone, token), token, kept)
         try:
-            self._make(attempt, location)
-            make_way()
-            attempt.is_renaming = True
-            to = f"{sql_name(clone.namespace)}.{sql_name(clone.name)}"
-            self._spark.send(f"ALTER TABLE {attempt.to.sql} RENAME TO {to}")
+            with explaining_refusals(clone, f"the clone {clone}", _NEEDS):
+                self._make(attempt, location)
+                make_way()
+                attempt.is_renaming = True
+                self._spark.send(f"ALTER TABLE {attempt.to.sql} RENAME TO {clone.sql_in_catalog}")
         except BaseException:
             self._remove(attempt)
             raise
@@ -133,7 +134,7 @@ class CloneMaker:
         return any(str(row[1]).lower() == table.name.lower() for row in self._tables_beside(table))
 
     def _tables_beside(self, table: TableName) -> Sequence[Sequence[Any]]:
-        return self._spark.rows(f"SHOW TABLES IN {sql_name(table.catalog)}.{sql_name(table.namespace)}")
+        return self._spark.rows(f"SHOW TABLES IN {table.namespace_sql}")
 
     def _make(self, attempt: _Attempt, location: str | None) -> None:
         origin, to = attempt.origin, attempt.to
@@ -244,7 +245,7 @@ class CloneMaker:
         ((metadata,),) = self._spark.rows(f"select file from {log} order by timestamp desc, file desc limit 1")
         call = (
             f"CALL {sql_name(to.catalog)}.system.register_table("
-            f"table => {sql_string(f'{sql_name(to.namespace)}.{sql_name(to.name)}')}, "
+            f"table => {sql_string(to.sql_in_catalog)}, "
             f"metadata_file => {sql_string(metadata)})"
         )
         try:

@@ -9,7 +9,13 @@ import random
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
+from ..errors import StatementError
+from ..explain import metadata_errors
+from ..table.history import TableName
+
+_NOT_ALLOWED = re.compile(r"\w*(?:AccessDenied|BadRequest|Forbidden|NotAuthorized)\w*: .*")
 _STALE = re.compile(
     r"CommitFailedException|Table metadata refresh is required"
     # Another branch has used the number. Some servers respond with 400, which no client retries, instead of 409.
@@ -25,6 +31,21 @@ MOST_OF_METADATA, MOST_WITH_ROWS = 12, 4
 _PAUSE = 0.05
 """The maximum delay before the second attempt, in seconds. It doubles with each attempt, up to ``_LONGEST_PAUSE``."""
 _LONGEST_PAUSE = 2.0
+
+
+@contextmanager
+def explaining_refusals(table: TableName, doer: str, needs: str = metadata_errors.RUN_NEEDS) -> Iterator[None]:
+    """Convert errors of requests that the catalog of a table does not allow to ``refused_request``.
+
+    ``doer``, ``needs``: the model or operation, and what it does with the table.
+    """
+    try:
+        yield
+    except StatementError as error:
+        found = None if may_be_conflict(error) else _NOT_ALLOWED.search(error.msg)
+        if found is None:
+            raise
+        raise metadata_errors.refused_request(table, doer, found[0], needs) from error
 
 
 def is_commit_conflict(error: BaseException) -> bool:

@@ -38,7 +38,7 @@ from ..table.checkpoint import KEY, PARTIAL_BUILD_KEY, UPDATE_METHOD_KEY, Checkp
 from ..table.commits import PART_KEY, written
 from ..table.history import History, Snapshot, TableName
 from ..table.own_names import is_dead
-from .commit_conflicts import attempts, is_commit_conflict, may_be_conflict
+from .commit_conflicts import attempts, explaining_refusals, is_commit_conflict, may_be_conflict
 from .fence import Fence
 from .sql_refs import RunCommits, SqlRefs
 
@@ -140,7 +140,8 @@ class Publisher:
                 if not is_last and _LOST_PARTITION.search(str(error)) and self._rewrites_files_instead(run):
                     continue
                 if not may_be_conflict(error):
-                    raise
+                    with _explained(run):
+                        raise
                 now = self._fence.loaded(run.plan)
                 self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
                 if now.current_snapshot_id == head_before and not is_commit_conflict(error):
@@ -163,7 +164,8 @@ class Publisher:
         checkpoint = run.next_checkpoint()
         now = self._fence.loaded(run.plan)
         self._fence.require_captured_checkpoint(run.plan, now, now.current_snapshot_id)
-        self.set_checkpoint(now, checkpoint)
+        with _explained(run):
+            self.set_checkpoint(now, checkpoint)
         return Published(checkpoint, None)
 
     def set_checkpoint(self, target: History, checkpoint: Checkpoint, logic: Logic | None = None) -> None:
@@ -314,9 +316,10 @@ def _logic_property(logic: Logic | None, target: History | None) -> Mapping[str,
 
 @contextmanager
 def _explained(run: Run) -> Iterator[None]:
-    """Raises a clearer error for a table that its catalog cannot build as configured."""
+    """Raises a clearer error for a request that the catalog refuses, or that it cannot fulfill as configured."""
     try:
-        yield
+        with explaining_refusals(run.plan.name, run.plan.model):
+            yield
     except StatementError as error:
         known = metadata_errors.of_build(error, run.plan.name, run.plan.model)
         if known is None:

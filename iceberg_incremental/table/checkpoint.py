@@ -292,7 +292,7 @@ def parse(text: str, place: Place) -> Checkpoint:
         raise UnreadableCheckpoint(place, CheckpointFlaw.OTHER_VERSION, str(version)[:SHOWN])
     fields = Fields(document, place)
     sources = fields.mapping("sources")
-    documents = {name: Fields(sources, place).mapping(name) for name in sources}
+    documents = {TableName.canonical(name): Fields(sources, place).mapping(name) for name in sources}
     shares = {name: from_document(document.get("read")) for name, document in documents.items()}
     return Checkpoint(
         model=fields.text("model"),
@@ -340,7 +340,7 @@ def _logic(document: Mapping[str, Any] | None, place: Place) -> RecordedLogic | 
         fields.optional_text_by_name("types"),
         fields.optional_text("reading"),
         others if isinstance(others := document.get("others"), bool) else None,
-        fields.optional_text_by_name("definitions"),
+        {TableName.canonical(name): text for name, text in fields.optional_text_by_name("definitions").items()},
     )
 
 
@@ -353,7 +353,7 @@ def _sequence(document: Mapping[str, Any] | None, place: Place) -> RowOrder | No
     if deletions is None:
         return RowOrder(by, key=key)
     where = Fields(deletions, place)
-    return RowOrder(by, Deletions(where.text("table"), where.whole("snapshot_id")), key)
+    return RowOrder(by, Deletions(TableName.canonical(where.text("table")), where.whole("snapshot_id")), key)
 
 
 def _position(document: Mapping[str, Any], place: Place) -> Position:

@@ -6,11 +6,11 @@ Terms are Iceberg's. Times are milliseconds since the epoch (UTC), sizes are byt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from ..names import sql_name
+from ..names import namespace_levels, namespace_sql, sql_name
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_AGES: Mapping[str, int] = MappingProxyType({})
@@ -24,7 +24,10 @@ MAIN = "main"
 
 @dataclass(frozen=True, order=True)
 class TableName:
-    """The three parts of a table's name in Spark: catalog, namespace and table, without quotes."""
+    """The three parts of a table's name in Spark: catalog, namespace and table, without quotes.
+
+    Dots in ``namespace`` separate its levels.
+    """
 
     catalog: str
     namespace: str
@@ -35,12 +38,31 @@ class TableName:
 
         A part that contains a dot or back-quote is back-quoted, so that names are unique.
         """
-        return ".".join(sql_name(p) if ("." in p or "`" in p) else p for p in (self.catalog, self.namespace, self.name))
+        return ".".join(sql_name(part) if ("." in part or "`" in part) else part for part in self._parts)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the namespace's levels."""
+        return namespace_levels(self.namespace)
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return self.catalog, *self.levels, self.name
 
     @property
     def sql(self) -> str:
         """The name in Spark SQL, with every part back-quoted."""
-        return ".".join(sql_name(p) for p in (self.catalog, self.namespace, self.name))
+        return ".".join(map(sql_name, self._parts))
+
+    @property
+    def namespace_sql(self) -> str:
+        """The catalog and the namespace in Spark SQL."""
+        return namespace_sql(self.namespace, self.catalog)
+
+    @property
+    def sql_in_catalog(self) -> str:
+        """The name without its catalog in Spark SQL, for RENAME TO and for procedures of the catalog."""
+        return ".".join(map(sql_name, (*self.levels, self.name)))
 
     def branch_sql(self, branch: str) -> str:
         """The name of one of the table's branches in Spark SQL."""
@@ -69,14 +91,25 @@ class TableName:
 
     @classmethod
     def written(cls, text: str) -> TableName | None:
-        """Parse a name of three parts, each with or without back-quotes. None for other text."""
+        """Parse a name of three or more parts, each with or without back-quotes. None for other text."""
         if _PARTS.fullmatch(text + ".") is None:
             return None
-        return cls(*(quoted.replace("``", "`") if quoted else plain for quoted, plain in _PART.findall(text + ".")))
+        return cls.of([quoted.replace("``", "`") if quoted else plain for quoted, plain in _PART.findall(text + ".")])
+
+    @classmethod
+    def of(cls, parts: Sequence[str]) -> TableName:
+        """The table with these parts of a name: the catalog, at least one level of the namespace, and the table."""
+        return cls(parts[0], ".".join(parts[1:-1]), parts[-1])
+
+    @classmethod
+    def canonical(cls, text: str) -> str:
+        """The canonical form of a name. Earlier versions back-quoted a namespace with a dot. Other text is returned."""
+        name = cls.written(text)
+        return text if name is None else str(name)
 
 
 _PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.")  # every part ends with a dot
-_PARTS = re.compile(rf"(?:{_PART.pattern}){{3}}")
+_PARTS = re.compile(rf"(?:{_PART.pattern}){{3,}}")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,9 @@
+{#- Creates the schemas around a schema of several levels, too. -#}
 {% macro spark_iceberg__create_schema(relation) -%}
     {%- do adapter.relations.placement.schema(relation.schema) -%}
-    {%- call statement("create_schema") -%}
-        create schema if not exists {{ relation.without_identifier().render() }}
-    {%- endcall -%}
+    {%- for missing in adapter.relations.lookup.missing_levels(relation) -%}
+        {%- call statement("create_schema") -%}
+            create schema if not exists {{ missing.render() }}
+        {%- endcall -%}
+    {%- endfor -%}
 {%- endmacro %}

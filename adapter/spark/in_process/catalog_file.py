@@ -12,6 +12,8 @@ from urllib.parse import quote
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from iceberg_incremental.sql import namespaces_around
+
 from ...as_dbt import dbt_error
 
 if sys.platform != "win32":
@@ -30,12 +32,13 @@ def is_made(file: Path) -> bool:
 
 
 def schemas(file: Path, catalog: str) -> list[str]:
-    """The schemas of a catalog, as Iceberg lists them. Raises DbtRuntimeError."""
+    """The schemas of a catalog, including those within others. Raises DbtRuntimeError."""
     sql = (
         "select table_namespace from iceberg_tables where catalog_name = :catalog "
         "union select namespace from iceberg_namespace_properties where catalog_name = :catalog"
     )
-    return list(dict.fromkeys(str(name).split(".")[0] for (name,) in _rows(file, sql, {"catalog": catalog})))
+    names = (str(name) for (name,) in _rows(file, sql, {"catalog": catalog}))
+    return list(dict.fromkeys(each for name in names for each in namespaces_around(name)))
 
 
 def relations(file: Path, catalog: str, schema: str) -> dict[str, bool]:

@@ -257,7 +257,8 @@ class Builder(Expressions):
 
     def _table(self, node: exp.Table, alias: tuple[str, ...], names: Sequence[str]) -> tuple[op.Rows, Frame]:
         parts = [each.name for each in node.parts]
-        known = self._by_name.get(".".join([self._catalog, *parts][-3:]).lower()) if len(parts) > 1 else None
+        full = parts if len(parts) > 2 else [self._catalog, *parts]
+        known = self._by_name.get(str(TableName.of(full)).lower()) if len(parts) > 1 else None
         if known is None:
             raise other_relation(node.sql(PlainSpark), line_of(node))
         name = next((each for each, table in self.tables.items() if table == known), f"{_PREFIX}{len(self.tables)}")

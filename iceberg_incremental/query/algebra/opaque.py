@@ -9,6 +9,7 @@ from sqlglot.errors import SqlglotError
 
 from ..text.dialect import may_be_moment
 from ..text.functions import CLOCK_MARKS
+from ..text.parsing import is_named
 from ..text.refusal import Refusal
 from .nodes import READ, Opaque, Result
 
@@ -36,7 +37,7 @@ def opaque(
     children: list[Result] = []
     for table in list(query.find_all(exp.Table)):
         is_own = not table.args.get("db") and table.name.lower() in own
-        if is_own or not isinstance(table.this, exp.Identifier):
+        if is_own or not is_named(table):
             continue
         new = table.copy()
         new.set("this", exp.to_identifier(f"{READ}{len(children)}"))

@@ -121,10 +121,10 @@ def _mentions(tree: exp.Query, catalog: str | None, namespace: str | None) -> li
             continue
         if isinstance(table.this, exp.Anonymous) and table.this.name.lower() in _OF_ARGUMENTS:
             continue
-        if not isinstance(table.this, exp.Identifier):
+        if not is_named(table):
             read_instead = "read tables, views and models with ref() or source()"
             raise refused(f"FROM {table.this.sql(PlainSpark)}", table, read_instead)
-        parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+        parts = table.parts
         name = _table_name([part.name for part in parts], catalog, namespace)
         if name is None:
             raise other_relation(table.sql(PlainSpark), line_of(table))
@@ -134,9 +134,14 @@ def _mentions(tree: exp.Query, catalog: str | None, namespace: str | None) -> li
 
 
 def _table_name(parts: Sequence[str], catalog: str | None, namespace: str | None) -> TableName | None:
-    full = [*(catalog, namespace)[: 3 - len(parts)], *parts]
+    full = [*(catalog, namespace)[: max(3 - len(parts), 0)], *parts]
     known = [part for part in full if part is not None]
-    return TableName(*known) if len(known) == len(full) else None
+    return TableName.of(known) if len(known) == len(full) else None
+
+
+def is_named(table: exp.Table) -> bool:
+    """Whether a relation in FROM is a name. A name with several levels between catalog and table is a ``Dot``."""
+    return isinstance(table.this, (exp.Identifier, exp.Dot)) and all(isinstance(p, exp.Identifier) for p in table.parts)
 
 
 def _is_cte(table: exp.Table) -> bool:

@@ -14,6 +14,7 @@ from ...capture.run import Run
 from ...explain import sequence_errors
 from ...metadata import MetadataReader
 from ...plan.session_settings import SUMMARY_SETTING
+from ...publish.commit_conflicts import explaining_refusals
 from ...spark.port import Spark, under
 from ...sql import sql_name, sql_names, sql_properties
 from ...table.checkpoint import Deletions
@@ -60,7 +61,7 @@ class RememberedDeletions:
             kept = () if before is None else self.kept_of(before, columns)
             sql = remember_sql(table, plan.name, columns, deletions, before, kept)
         mark = plan.branch
-        with under(self._spark, {SUMMARY_SETTING + PART_KEY: mark}):
+        with under(self._spark, {SUMMARY_SETTING + PART_KEY: mark}), explaining_refusals(table, plan.model):
             self._spark.send(sql)
         now = self._reader.load(table)
         head = None if now is None else now.current

@@ -140,16 +140,16 @@ class TestSchemas:
                 project.adapter.drop_schema(each)
 
     @pytest.mark.parametrize("macro", ["", "{% macro generate_schema_name(name, node) %}{{ name }}{% endmacro %}"])
-    def test_a_schema_with_a_dot_is_refused(self, project, macro):
+    def test_a_schema_with_an_empty_level_is_refused(self, project, macro):
         Path("macros").mkdir(exist_ok=True)
         Path("macros/own.sql").write_text(macro)
-        Path("models/dotted.sql").write_text("{{ config(schema='a.b') }} select 1 as id")
+        Path("models/dotted.sql").write_text("{{ config(schema='a..b') }} select 1 as id")
         found = dbtRunner().invoke(["run", "--select", "dotted"])
         assert not found.success
         message = str(found.exception or found.result.results[0].message)
-        assert "has the schema `" in message and "a.b`, which contains a dot" in message
+        assert "has the schema `" in message and "a..b`, in which a level has no name" in message
         with get_connection(project.adapter):
-            assert not any("a.b" in each for each in project.adapter.list_schemas("lakehouse"))
+            assert not any("a." in each for each in project.adapter.list_schemas("lakehouse"))
 
 
 class TestOddNames:

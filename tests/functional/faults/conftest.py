@@ -47,14 +47,22 @@ class Projects:
         self._writers: list[Any] = []
 
     def shop(
-        self, name: str, settings: Mapping[str, str], beside: Mapping[str, str] | None = None, **profile: str
+        self,
+        name: str,
+        settings: Mapping[str, str],
+        beside: Mapping[str, str] | None = None,
+        schema: str | None = None,
+        **profile: str,
     ) -> Shop:
-        """Create a project. ``settings``: of its catalog. ``beside``: those of the other writer, if they differ."""
+        """Create a project. ``settings``: of its catalog. ``beside``: those of the other writer, if they differ.
+
+        ``schema``: by default the project's name.
+        """
         own = {**with_catalog(self._target, beside or settings), "schema": "beside"}
         writer = open_own_session(SparkIcebergCredentials.from_dict(SparkIcebergCredentials.translate_aliases(own)))
         self._writers.append(writer)
         target = {**with_catalog(self._target, settings), **profile}
-        return Shop(self._folder / name, target, name, writer.session)
+        return Shop(self._folder / name, target, schema or name, writer.session)
 
     def close(self) -> None:
         for writer in self._writers:
@@ -113,7 +121,9 @@ def connect_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.catalogImplementation": "in-memory",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # Glue's client takes its keys and region from the machine
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Daws.accessKeyId=testing "
+        "-Daws.secretAccessKey=testing -Daws.region=us-east-1",
     }
     with servers.connect_server(tmp_path_factory.mktemp("faults") / "spark", settings) as port:
         yield {"type": "spark_iceberg", "method": "connect", "host": "localhost", "port": port, "threads": 4}

@@ -29,18 +29,25 @@ def nessie_port(tmp_path_factory: pytest.TempPathFactory, s3_port: int) -> Itera
         yield port
 
 
-@pytest.fixture
-def shop(remote_projects: Projects, nessie_port: int, s3_port: int, request: pytest.FixtureRequest) -> Shop:
-    settings = {
-        "type": "rest",
-        "uri": f"http://{HOST}:{nessie_port}/iceberg/main/",
-        "header.X-Iceberg-Access-Delegation": "vended",  # Nessie would otherwise sign requests as Iceberg does not
+def files_in(s3_port: int) -> dict[str, str]:
+    """The settings of the tables' files."""
+    return {
         "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
         "s3.endpoint": f"http://{HOST}:{s3_port}",
         "s3.path-style-access": "true",
         "s3.access-key-id": KEYS["aws_access_key_id"],
         "s3.secret-access-key": KEYS["aws_secret_access_key"],
         "client.region": "us-east-1",
+    }
+
+
+@pytest.fixture
+def shop(remote_projects: Projects, nessie_port: int, s3_port: int, request: pytest.FixtureRequest) -> Shop:
+    settings = {
+        "type": "rest",
+        "uri": f"http://{HOST}:{nessie_port}/iceberg/main/",
+        "header.X-Iceberg-Access-Delegation": "vended",  # Nessie would otherwise sign requests as Iceberg does not
+        **files_in(s3_port),
     }
     return remote_projects.shop(request.node.name, settings)
 
@@ -80,3 +87,30 @@ def test_the_command(shop: Shop, nessie_port: int, s3_port: int) -> None:
     assert found.code == 1
     assert NO_BRANCHES in found.said and "a catalog of type: nessie" in found.said
     assert shop.rows(lake.target) == Counter([(7, "x")])
+
+
+def test_its_own_protocol_in_a_schema_of_levels(remote_projects: Projects, nessie_port: int, s3_port: int) -> None:
+    """Nessie sets gc.enabled=false for every table, so an audit's table cannot be purged."""
+    settings = {"type": "nessie", "uri": f"http://{HOST}:{nessie_port}/api/v2", "ref": "main", **files_in(s3_port)}
+    shop = remote_projects.shop(
+        "natively", {**settings, "warehouse": f"s3://{BUCKET}/natively"}, schema="natively.team.dev"
+    )
+    events = shop.source("events", "id int, v string", "tblproperties ('format-version' = '3')")
+    merge = {"incremental_strategy": "merge", "unique_key": "id", "on_source_rewrite": "upserts"}
+    shop.model("staged", CHANGES, on_source_rewrite="ignore", hold_source="2 days")
+    shop.model("audited", CHANGES, audit=True, **merge)
+    shop.model("auto", "select * from {{ source('raw', 'events') }}", incremental_strategy="auto", unique_key="id")
+    shop.write("models/properties.yml", "models: [{name: audited, columns: [{name: id, data_tests: [unique]}]}]")
+    for number in range(3):
+        shop.insert(events, f"({number}, 'a')")
+        if number == 2:
+            shop.sql(f"update {events} set v = 'b' where id = 0")
+        shop.run()
+    for name in ("audited", "auto"):
+        assert shop.rows(shop.built(name)) == shop.rows(events)
+        assert shop.branches(shop.built(name)) == {"main"}
+    assert shop.rows(shop.built("staged"), "id") == Counter([(0,), (1,), (2,)])
+    assert [name for name in shop.branches(events) if name.startswith("ip_held_by.")]
+    assert {name for _, name, _ in shop.sql(f"show tables in {CATALOG}.{shop.schema}")} == {"staged", "audited", "auto"}
+    shop.run("--full-refresh")
+    assert shop.rows(shop.built("audited")) == shop.rows(events)

@@ -6,6 +6,7 @@ It is Iceberg's own server behind a proxy that changes the bodies of commits.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import urllib.error
 import urllib.request
@@ -18,6 +19,7 @@ from .proxy import HOST
 
 _REF, _SNAPSHOT = "set-snapshot-ref", "add-snapshot"
 _PER_REQUEST = ("accept-encoding", "connection", "content-length", "host", "keep-alive", "transfer-encoding")
+FORBIDDEN = "This catalog does not allow it"
 SEQUENCE = "Cannot add snapshot with sequence number 23 older than last sequence number 23"
 
 
@@ -26,13 +28,16 @@ class UnfaithfulCatalog:
 
     ``keeps_refs``: whether it creates branches and tags. Otherwise, it behaves as Nessie 0.99: a new snapshot of a
     branch becomes the current snapshot of main. ``refused``: the number of snapshots of each table, by name, that it
-    refuses with 400. ``commits``: the actions of each commit that it has received.
+    refuses with 400. ``forbidden``: statuses by patterns of what it refuses, as in ``parts_of``. ``commits``: the
+    actions of each commit that it has received. ``met``: the patterns that a request has met.
     """
 
     def __init__(self, port: int) -> None:
         self.keeps_refs = True
         self.refused: dict[str, int] = {}
+        self.forbidden: dict[str, int] = {}
         self.commits: list[list[str]] = []
+        self.met: set[str] = set()
         self._catalog = port
         self._lock = threading.Lock()
         proxy = self
@@ -76,8 +81,23 @@ class UnfaithfulCatalog:
         finally:
             self.keeps_refs = True
 
+    @contextmanager
+    def forbidding(self, pattern: str, status: int = 400) -> Iterator[None]:
+        """Refuse requests with such a part within this block, in which at least one must have it."""
+        self.forbidden, self.met = {pattern: status}, set()
+        try:
+            yield
+        finally:
+            self.forbidden = {}
+        assert self.met == {pattern}
+
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, str, bytes]:
         """The status, content type and body of the response to a request."""
+        for pattern, status in self.forbidden.items():
+            if any(re.fullmatch(pattern, part) for part in parts_of(method, path, body)):
+                self.met.add(pattern)
+                error = {"message": f"{FORBIDDEN}: {pattern}", "type": "Refused", "code": status}
+                return status, "application/json", json.dumps({"error": error}).encode()
         if method == "POST" and "/tables/" in path:
             commit = json.loads(body)
             if self._refuses(path.rpartition("/")[2], commit):
@@ -99,6 +119,19 @@ class UnfaithfulCatalog:
                 return False
             self.refused[table] -= 1
             return True
+
+
+def parts_of(method: str, path: str, body: bytes) -> Iterator[str]:
+    """What a request does: its method and path, and the actions and properties of a commit or a new table."""
+    yield f"{method} {path.removeprefix('/v1')}"
+    document = json.loads(body) if method == "POST" and body.startswith(b"{") else {}
+    for update in document["updates"] if "/tables/" in path and "updates" in document else ():
+        yield f"{update['action']} {update.get('type', '')}".strip()
+        yield from (f"set {key}" for key in update.get("updates") or ())
+    if "schema" in document:
+        yield f"create {document['name']}"
+        yield from (f"create {key}" for key, value in document.items() if value is not None)
+        yield from (f"create with {key}" for key in document.get("properties") or ())
 
 
 def _without_refs(commit: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_iceberg.profile.lakehouse import RUNTIMES, minor_version
 from dbt.adapters.spark_iceberg.spark.connections import SparkIcebergConnectionManager
+from iceberg_incremental.sql import namespace_sql, namespaces_around
 from iceberg_incremental.table.releases import Capability, has, version_of
 
 CATALOG = "lakehouse"
@@ -78,7 +79,8 @@ class Shop:
         self.write("dbt_project.yml", yaml.safe_dump({"name": "shop", "version": "1.0", "profile": "shop"}))
         self._target = {**target, "schema": schema}
         self.configure({})
-        self.sql(f"create schema {self.catalog}.`{self.source_schema}`")
+        for each in namespaces_around(self.source_schema):
+            self.sql(f"create schema if not exists {namespace_sql(each, self.catalog)}")
 
     # The project
 
@@ -126,10 +128,10 @@ class Shop:
     # Spark
 
     def raw(self, name: str) -> str:
-        return f"{self.catalog}.`{self.source_schema}`.`{name}`"
+        return f"{namespace_sql(self.source_schema, self.catalog)}.`{name}`"
 
     def built(self, name: str) -> str:
-        return f"{self.catalog}.`{self.schema}`.`{name}`"
+        return f"{namespace_sql(self.schema, self.catalog)}.`{name}`"
 
     def frame(self, statement: str) -> Any:
         return self.session.sql(statement)

@@ -120,7 +120,7 @@ def test_ansi_is_off_unless_the_profile_turns_it_on(given, kept):
         ({"method": "thrift", "host": "h", "port": 1}, "has no `catalog`"),
         *(
             ({"schema": schema, "warehouse": "w"}, f"`schema` is '{schema}': expected only the name of a schema")
-            for schema in ("lake.analytics", "", " ")
+            for schema in ("lakehouse.analytics", "a..b", "a. ", "", " ")
         ),
         ({"catalog": "lake.sales"}, "`catalog` is 'lake.sales': expected only the name of a catalog, without dots"),
         *(

@@ -14,7 +14,7 @@ def relation(**path) -> SparkIcebergRelation:
     [
         (("lake", "ops", "flights"), "`lake`.`ops`.`flights`"),
         (("spark_catalog", "default", "t"), "`spark_catalog`.`default`.`t`"),
-        (("l a", "Up.per", "q`t"), "`l a`.`Up.per`.`q``t`"),
+        (("l a", "Up.per", "q`t"), "`l a`.`Up`.`per`.`q``t`"),
         ((None, "ops", "flights"), "`ops`.`flights`"),
     ],
 )

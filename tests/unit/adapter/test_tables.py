@@ -53,10 +53,11 @@ def test_a_model_is_built_in_the_catalog_that_it_names(database, node, expected)
     assert placement().database(database, node) == expected
 
 
-def test_a_schema_with_a_dot_is_refused():
-    assert placement().schema("a b") == "a b"
-    with pytest.raises(DbtRuntimeError, match=r"(?s)orders has the schema `a\.b`, which contains a dot.*such as `a_b`"):
-        placement().schema("a.b", "orders")
+@pytest.mark.parametrize("schema", ["a.", ".a", "a..b", "."])
+def test_a_level_of_a_schema_has_a_name(schema):
+    assert placement().schema("a b.c") == "a b.c"
+    with pytest.raises(DbtRuntimeError, match=r"orders has the schema `.*`, in which a level has no name"):
+        placement().schema(schema, "orders")
 
 
 def test_a_config_without_get_names_no_catalog():

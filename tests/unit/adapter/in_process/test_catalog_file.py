@@ -42,7 +42,7 @@ def test_the_names_are_those_of_one_catalog(file):
     for row in (*tables, "'lake', 'Raw', 'b', 'TABLE'", "'lake', 'x.y', 'c', 'TABLE'", "'other', 'raw', 'd', 'TABLE'"):
         execute(file, f"insert into iceberg_tables values ({row})")
     execute(file, "insert into iceberg_namespace_properties values ('lake', 'raw'), ('lake', 'new'), ('other', 'z')")
-    assert sorted(catalog_file.schemas(file, "lake")) == ["Raw", "new", "raw", "x"]
+    assert sorted(catalog_file.schemas(file, "lake")) == ["Raw", "new", "raw", "x", "x.y"]
     assert catalog_file.relations(file, "lake", "raw") == {"a": False, "old": False, "v": True}
     assert catalog_file.relations(file, "lake", "new") == catalog_file.relations(file, "lake", "none") == {}
 

@@ -37,7 +37,7 @@ def document(*representations, catalog=None, namespace=("ops",)):
         (document(TRINO), ("select 1", "lake", "ops")),
         (document(SPARK, catalog="archive", namespace=["a.b"]), (QUERY, "archive", "a.b")),
         (document(SPARK, namespace=[]), (QUERY, "lake", None)),
-        (document(SPARK, namespace=["a", "b"]), (QUERY, "lake", None)),
+        (document(SPARK, namespace=["a", "b"]), (QUERY, "lake", "a.b")),
     ],
 )
 def test_a_metadata_file(given, expected):

@@ -12,10 +12,11 @@ from tests.unit.incremental import histories as h
     ("parts", "shown"),
     [
         (("lake", "ops", "flights"), "lake.ops.flights"),
-        (("lake", "ops.raw", "flights"), "lake.`ops.raw`.flights"),
+        (("lake", "ops.raw", "flights"), "lake.ops.raw.flights"),
         (("lake", "o`ps", "a b.c"), "lake.`o``ps`.`a b.c`"),
         (("l.a", "``", "✈ x"), "`l.a`.``````.✈ x"),
         (("a", "b", "."), "a.b.`.`"),
+        (("a", "b.c`.d", "."), "a.b.`c```.d.`.`"),
     ],
 )
 def test_a_displayed_name_can_be_parsed(parts, shown):
@@ -24,13 +25,22 @@ def test_a_displayed_name_can_be_parsed(parts, shown):
     assert TableName.parse(shown) == name
 
 
-@pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c.d", "a..c", "a.`b.c", "`a`.b.c"])
+@pytest.mark.parametrize("text", ["", "a", "a.b", "a..c", "a.b..c", "a.`b.c", "`a`.b.c", "a.`b.c`.d"])
 def test_other_names_are_not_parsed(text):
     assert TableName.parse(text) is None
 
 
-def test_every_part_of_a_name_is_quoted_in_sql():
-    assert TableName("lake", "ops.raw", "fl`ights").sql == "`lake`.`ops.raw`.`fl``ights`"
+def test_every_part_and_level_of_a_name_is_quoted_in_sql():
+    name = TableName("lake", "ops.r`aw", "fl`ights")
+    assert name.sql == "`lake`.`ops`.`r``aw`.`fl``ights`"
+    assert name.sql_in_catalog == "`ops`.`r``aw`.`fl``ights`"
+    assert name.namespace_sql == "`lake`.`ops`.`r``aw`"
+
+
+def test_a_quoted_namespace_of_an_earlier_version_has_levels():
+    assert TableName.written("lake.`ops.raw`.flights") == TableName("lake", "ops.raw", "flights")
+    assert TableName.canonical("lake.`ops.raw`.flights") == "lake.ops.raw.flights"
+    assert TableName.canonical("any text") == "any text"
 
 
 @pytest.mark.parametrize(
