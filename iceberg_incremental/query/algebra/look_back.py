@@ -52,7 +52,11 @@ class LookBack:
         end = exp.Anonymous(this="max" if self.is_descending else "min", expressions=[value])
         nulls = exp.Anonymous(this="count_if", expressions=[exp.Is(this=value.copy(), expression=exp.null())])
         groups = f"{alias}_groups"
-        rows = op.Group(op.Alias(changed, alias), groups, tuple(column((alias, each)) for each in names), (end, nulls))
+        count = exp.Anonymous(this="count", expressions=[exp.Star()])
+        keys_of_rows = tuple(column((alias, each)) for each in names)
+        rows: op.Rows = op.Group(op.Alias(changed, alias), groups, keys_of_rows, (end, nulls, count))
+        if not names:  # without changed rows, a group of all rows would have NULL, which may stand for the first value
+            rows = op.Filter(rows, exp.GT(this=column((groups, "m2")), expression=exp.Literal.number(0)))
         first: exp.Expr = column((groups, "m0"))
         if self.nulls_first:
             has_nulls = exp.GT(this=column((groups, "m1")), expression=exp.Literal.number(0))

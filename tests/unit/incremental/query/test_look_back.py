@@ -120,6 +120,18 @@ def test_rows_before_the_first_changed_one_are_not_affected(
     assert set(tables.db.execute("select k, x from ip_keys_of_run").fetchall()) == {(1, x) for x in affected}
 
 
+@pytest.mark.parametrize("direction", ["", "desc", "nulls last", "desc nulls first"])
+def test_changes_that_a_filter_leaves_out_affect_no_row_of_windows_without_partitions(direction: str) -> None:
+    tables = Tables(1, rows=24)
+    tables.supersets = False
+    query = tables.kept(f"select x, s, sum(x) over (order by x {direction}) as n from db.a where s = 'p'")
+    tables.old = {name: list(rows) for name, rows in tables.rows.items()}
+    tables.rows["a"] = [*tables.rows["a"], (3, 3, "q", 0.0)]
+    tables._publish()
+    assert tables.update_method(query) == tables.fetch(tables.all_rows(query))
+    assert tables.db.execute("select * from ip_keys_of_run").fetchall() == []
+
+
 REACH = look_back._reach
 IS_AFFECTED = look_back.LookBack.is_affected
 PLANTED: dict[str, tuple[object, str, Callable[..., Any]]] = {
