@@ -57,7 +57,7 @@ def groups_are_made_of_changed_rows(monkeypatch):
         return [(at, replace(node, child=each)) for at, each in changes.variants(node.child, state)]
 
     monkeypatch.setattr(_changes(), "_group", careless)
-    monkeypatch.setattr(_changes(), "_window", careless)
+    monkeypatch.setattr(_rule("changed"), "affected_of_windows", careless)
 
 
 def rows_of_the_old_state_do_not_count(monkeypatch):
@@ -134,7 +134,7 @@ def values_of_the_right_side_do_not_count(monkeypatch):
 
 def rows_are_in_one_partition(monkeypatch):
     """Windows with different PARTITION BYs have the partitions of the first one."""
-    module = _rule("changed")
+    module = _rule("windows")
     partitions = module.partitions
     monkeypatch.setattr(module, "partitions", lambda node: partitions(node)[:1])
 
