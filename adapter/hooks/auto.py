@@ -170,7 +170,7 @@ class AutoHooks(Namespace):
 
 def _synced(found: Mapping[str, Any]) -> Synced:
     """The columns of a table under on_schema_change, as the macro returns them."""
-    return Synced(found["changes"], found["written"])
+    return Synced(found["changes"], found["written"], found.get("all", ()))
 
 
 _VIEW = "ip_analyzed"

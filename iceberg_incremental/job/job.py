@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..capture.cuts import Cuts
-from ..capture.next_run import NextRun, next_run
+from ..capture.logic_change import Logic
+from ..capture.next_run import NextRun, next_plain_run, next_run
 from ..capture.open import open_run, require_same_order
 from ..capture.run import Run
 from ..capture.run_plan import Action, RunPlan
@@ -26,7 +27,7 @@ from ..expose.value_range import ValueRange
 from ..metadata import MetadataReader
 from ..metadata.open import open_reader
 from ..plan.configs import FLAG, choice
-from ..plan.policy import Strategy
+from ..plan.policy import Policy, Strategy
 from ..plan.ranges import PER_COMMIT, PER_RANGE
 from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
@@ -35,6 +36,7 @@ from ..spark.session import SessionSpark
 from ..table.history import TableName
 from ..write.writer import Writer
 from . import options
+from .auto import AutoRun, Query, tables_of
 from .output import Output, TableOptions
 
 if TYPE_CHECKING:
@@ -306,8 +308,7 @@ class Job:
         """
         self._target = options.table("target", target)
         self._name = name or f"job.{self._target}"
-        configs = options.configs(
-            self._name,
+        self._options: dict[str, object] = dict(  # noqa: C408 (keywords, as in the signature)
             on_source_rewrite=on_source_rewrite,
             on_history_break=on_history_break,
             on_missing_checkpoint=on_missing_checkpoint,
@@ -316,6 +317,7 @@ class Job:
             max_bytes_per_run=max_bytes_per_run,
             hold_source=hold_source,
         )
+        configs = options.configs(self._name, **self._options)
         self._policy = configs.policy()
         self._layout = TableOptions(configs.on_schema_change, tuple(partitioned_by), dict(properties or {}))
         self._session = spark
@@ -357,21 +359,72 @@ class Job:
                 run.close()
 
     @called_by(Caller.JOB)
+    def auto(
+        self,
+        sql: str,
+        *,
+        unique_key: Columns = (),
+        rebuild_above: float | None = None,
+        on_not_incremental: str = "fail",
+        deterministic_functions: Columns = (),
+        full_refresh: bool = False,
+    ) -> Published | None:
+        """Update the table to the result of a query, as in a dbt model with ``incremental_strategy: auto``.
+
+        ``sql``: a SELECT over tables and views of the catalog. All are read as of the same time. ``unique_key``,
+        ``rebuild_above``, ``on_not_incremental``, ``deterministic_functions``: as the configs with these names.
+        ``full_refresh``: as in ``run``. Returns None if there was nothing to commit. Raises NotIncrementalError for SQL
+        that cannot be updated incrementally, ConfigError for a wrong argument, Spark's error for wrong SQL, and the
+        errors of ``run``.
+        """
+        query = Query(options.text("sql", sql), options.columns("deterministic_functions", deterministic_functions))
+        rebuilds = options.accepted("full_refresh", full_refresh, FLAG)
+        policy = options.configs(
+            self._name,
+            **self._options,
+            incremental_strategy="auto",
+            unique_key=options.columns("unique_key", unique_key),
+            rebuild_above=rebuild_above,
+            on_not_incremental=on_not_incremental,
+        ).policy()
+        cuts, catalog = Cuts(lambda: self._reader), str(self._session.catalog.currentCatalog())
+        named = tables_of(query, catalog)
+        with self._spark.alone():
+            cuts.take_together(lambda: {*self._known_sources(), *named})
+            for table in named:
+                self._spark.refresh(table)
+            try:
+                run = AutoRun(query, cuts, self._spark, self._reader, catalog)
+                plan = self._opened(cuts, full_refresh=rebuilds, policy=policy, logic=run.logic)
+                if plan.target is not None:
+                    self._spark.refresh(self._target)
+                return run.update(plan, self._layout)
+            finally:
+                self._spark.close()
+
+    @called_by(Caller.JOB)
     def status(self) -> NextRun:
         """The plan of the next run, from metadata only. Raises the errors of ``open_run``."""
         cuts = Cuts(lambda: self._reader)
         cuts.take_together(self._known_sources)
-        return next_run(self._opened(cuts), cuts, self._known_sources())
+        plan = self._opened(cuts)
+        if plan.recorded_reading is None:
+            return next_run(plan, cuts, self._known_sources())
+        policy = replace(plan.policy, strategy=Strategy.AUTO)  # as in the last run
+        return next_plain_run(replace(plan, policy=policy), cuts, self._known_sources(), self._reader)
 
-    def _opened(self, cuts: Cuts, *, full_refresh: bool = False) -> RunPlan:
+    def _opened(
+        self, cuts: Cuts, *, full_refresh: bool = False, policy: Policy | None = None, logic: Logic | None = None
+    ) -> RunPlan:
         return open_run(
             self._reader,
             cuts,
             model=self._name,
             target=self._target,
-            policy=self._policy,
+            policy=policy or self._policy,
             invocation_id=str(uuid.uuid4()),
             full_refresh=full_refresh,
+            logic=logic,
         )
 
     def _known_sources(self) -> list[TableName]:

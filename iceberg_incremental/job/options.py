@@ -31,6 +31,13 @@ def accepted(name: str, value: object, kind: Kind[_Value]) -> _Value:
     return found
 
 
+def text(name: str, given: object) -> str:
+    """A text. Raises ConfigError for any other value."""
+    if not isinstance(given, str) or not given.strip():
+        raise job_errors.wrong_argument(name, given, "a SELECT")
+    return given
+
+
 def table(what: str, text: object) -> TableName:
     """Parse a table name of three parts. Raises ConfigError for any other value."""
     found = TableName.written(text) if isinstance(text, str) else None

@@ -16,6 +16,7 @@ from ..publish.publisher import Published
 from ..spark.session import SessionSpark
 from ..sql import sql_name, sql_properties
 from ..table.layout import columns_of
+from ..write.auto.auto_runs import Synced
 from ..write.columns.alter import alter_statements, altered_columns
 from ..write.columns.table_columns import (
     Column,
@@ -65,18 +66,23 @@ class Output:
         returned = [Column(name, "") for name in frame.columns]
         require_readable(returned, self._plan.model, replaces_rows=policy.strategy.replaces_rows)
         query = f"select * from {rows}"
-        fields = self._layout.partitioned_by or self._partition_fields()
+        fields = self.fields
         if policy.strategy.replaces_partitions and not fields:
             raise job_errors.not_partitioned(self._plan.model, target)
         if policy.strategy.is_keyed:
             query = self._writer.built_rows(
                 rows, self._columns_of(rows), self._compared((), ()), log=log, sorts=not fields
             )
-        properties = {**policy.strategy.table_defaults, **(self._layout.properties or {})}
+        return self.created(query, fields)
+
+    def created(self, query: str, fields: Sequence[str]) -> Published | None:
+        """Build the whole table from the rows of a query. ``fields``: the partition fields in Spark's notation."""
+        plan = self._plan
+        properties = {**plan.policy.strategy.table_defaults, **(self._layout.properties or {})}
         partitioned = f"\npartitioned by ({', '.join(fields)})" if fields else ""
         with_properties = f"\ntblproperties {sql_properties(properties)}" if properties else ""
         return self._writer.rebuild(
-            f"create or replace table {target.sql} using iceberg{partitioned}{with_properties}\nas\n{query}",
+            f"create or replace table {plan.name.sql} using iceberg{partitioned}{with_properties}\nas\n{query}",
             self._layout.properties or {},
         )
 
@@ -84,10 +90,21 @@ class Output:
         """Apply a DataFrame's rows to the table."""
         plan, strategy = self._plan, self._plan.policy.strategy
         log, rows = self._views(frame)
-        given, columns = self._columns_of(rows), self._columns_of(plan.name.sql)
         fields = self._partition_fields() if strategy.replaces_partitions else []
         if strategy.replaces_partitions and not fields:
             raise job_errors.not_partitioned(plan.model, plan.name)
+        synced = self.synced(self._columns_of(rows), fields)
+        statement = self._statement(log or rows, rows, synced.written, synced.columns)
+        self.alter(synced)
+        return self._writer.apply(statement, log or rows)
+
+    def synced(self, given: Sequence[Column], fields: Sequence[str] = ()) -> Synced:
+        """The columns of the table under on_schema_change. Nothing is altered yet.
+
+        ``given``: the columns of the new rows. ``fields``: the partition fields, if partitions are replaced.
+        """
+        plan, strategy = self._plan, self._plan.policy.strategy
+        columns = self._columns_of(plan.name.sql)
         require_readable(columns, plan.model, replaces_rows=strategy.replaces_rows)
         compared = self._compared([column.name for column in columns], fields)
         require_comparable(given, columns, compared, plan.name, plan.model)
@@ -96,11 +113,12 @@ class Output:
         changes = schema_changes(self._layout.on_schema_change, given, columns, plan.name, plan.model)
         require_readable(changes.added, plan.model, replaces_rows=strategy.replaces_rows)
         target = altered_columns(changes, columns)
-        written = written_columns(given, target)
-        statement = self._statement(log or rows, rows, written, target)
-        for alter in alter_statements(plan.name.sql, changes):
-            self._spark.send(alter)
-        return self._writer.apply(statement, log or rows)
+        return Synced(changes, written_columns(given, target), target)
+
+    def alter(self, synced: Synced) -> None:
+        """Change the columns of the table. Raises the errors of Spark."""
+        for statement in alter_statements(self._plan.name.sql, synced.changes):
+            self._spark.send(statement)
 
     def _statement(self, source: str, rows: str, columns: Sequence[Column], target: Sequence[Column]) -> Statement:
         plan, strategy = self._plan, self._plan.policy.strategy
@@ -133,6 +151,11 @@ class Output:
         frame.createOrReplaceTempView(log)
         self._spark.send(f"create or replace temporary view {rows} as {kept_rows_sql(log)}")
         return log, rows
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The partition fields of a table that is built, in Spark's notation."""
+        return self._layout.partitioned_by or self._partition_fields()
 
     def _columns_of(self, relation: str) -> list[Column]:
         return [Column(name, type_) for name, type_ in self._spark.columns(f"select * from {relation}")]

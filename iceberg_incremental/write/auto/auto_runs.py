@@ -30,7 +30,7 @@ from ...spark.port import TIME_ZONE, Spark
 from ...sql import sql_name
 from ...table.clock import Clock, UnknownTimeZoneError
 from ...table.history import TableName
-from ..columns.table_columns import Column, SchemaChanges, Typed, key_columns
+from ..columns.table_columns import Column, SchemaChanges, key_columns
 from ..columns.unique_keys import in_key_order_sql
 from .auto_sql import AutoSql, auto_sql
 from .read_alike import is_read_alike, reads_no_others
@@ -46,10 +46,11 @@ _DESCRIBED = re.compile(r'"sqlFunction\.createTime":"\d+"')
 
 @dataclass(frozen=True)
 class Synced:
-    """The columns of a table under on_schema_change. ``written``: those that a run writes."""
+    """The columns of a table under on_schema_change. ``written``: those that a run writes. ``columns``: all of them."""
 
     changes: SchemaChanges[Any]
-    written: Sequence[Typed]
+    written: Sequence[Any]
+    columns: Sequence[Any]
 
 
 @dataclass(frozen=True)
