@@ -14,6 +14,7 @@ from ..table.history import TableName
 from .algebra import nodes as op
 from .algebra.build import Describe, build
 from .algebra.frames import with_short_frames
+from .algebra.look_back import look_back
 from .algebra.nodes import column
 from .algebra.sql import Writer
 from .algebra.tree import Tree, without_orders
@@ -117,6 +118,12 @@ class IncrementalQuery:
             for name in below:
                 found[self.reading.tables[name]] += times
         return found
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it has windows of which only the rows from the first changed one on are affected."""
+        nodes = op.all_nodes(self.tree.root, self.tree.subqueries)
+        return any(isinstance(each, op.Window) and look_back(each, self.tree.types) is not None for each in nodes)
 
     def as_whole(self, because: Refusal) -> IncrementalQuery:
         """The query, with all rows replaced after each change."""
