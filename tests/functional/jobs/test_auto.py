@@ -82,7 +82,7 @@ def test_views_are_followed(joined):
     [
         ("select id, rand() as r from {s}", NotIncrementalError, "rand"),
         ("select id, no_such_column from {s}", StatementError, "no_such_column"),
-        ("select id from {s} where", StatementError, "syntax"),
+        ("select id fro {s} where id = 1", StatementError, "syntax"),
         ("select id from {s} union all select id from {t}", ConfigError, "reads its own table"),
         ("  ", ConfigError, "sql"),
     ],
