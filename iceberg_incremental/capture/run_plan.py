@@ -295,10 +295,16 @@ class RunPlan:
     def _next_logic(
         self, types: Mapping[str, str], reading: str | None, others: bool | None, definitions: Mapping[str, str]
     ) -> RecordedLogic | None:
-        """The logic of the newest rows, for the checkpoint. Unchanged if no rows are written."""
+        """The logic of the newest rows, for the checkpoint. Unchanged if no rows are written.
+
+        A job has no logic. After it has written rows to the table of plain SQL, they no longer equal its result.
+        """
         writes = self.action in (Action.REBUILD, Action.APPLY) or reading is not None
-        if self.logic is None or not writes:
-            return None if self.checkpoint is None else self.checkpoint.logic
+        recorded = None if self.checkpoint is None else self.checkpoint.logic
+        if not writes or (self.logic is None and recorded is None):
+            return recorded
+        if self.logic is None:
+            return None if recorded is None else replace(recorded, reading=None, definitions=_NONE)
         return recorded_logic(self.logic, self.logic_change, types, reading, others, definitions)
 
     @property

@@ -377,16 +377,17 @@ class Job:
         that cannot be updated incrementally, ConfigError for a wrong argument, Spark's error for wrong SQL, and the
         errors of ``run``.
         """
-        query = Query(options.text("sql", sql), options.columns("deterministic_functions", deterministic_functions))
-        rebuilds = options.accepted("full_refresh", full_refresh, FLAG)
-        policy = options.configs(
+        text, rebuilds = options.text("sql", sql), options.accepted("full_refresh", full_refresh, FLAG)
+        configs = options.configs(
             self._name,
             **self._options,
             incremental_strategy="auto",
-            unique_key=options.columns("unique_key", unique_key),
+            unique_key=unique_key,
             rebuild_above=rebuild_above,
             on_not_incremental=on_not_incremental,
-        ).policy()
+            deterministic_functions=deterministic_functions,
+        )
+        query, policy = Query(text, configs.deterministic_functions), configs.policy()
         cuts, catalog = Cuts(lambda: self._reader), str(self._session.catalog.currentCatalog())
         named = tables_of(query, catalog)
         with self._spark.alone():

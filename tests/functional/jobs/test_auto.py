@@ -65,6 +65,18 @@ def test_another_query_builds_the_table_again(joined):
     assert job.auto(other.format(s=joined.source), full_refresh=True).rows == 200
 
 
+def test_rows_that_a_run_has_written_are_replaced(joined):
+    """The run's commit moves the position, so only its rows show that the table no longer equals the query."""
+    job, sql = joined.job(on_source_rewrite="upserts"), f"select id, v from {joined.source}"
+    job.auto(sql)
+    joined.insert((903, "a", 1))
+    with job.run() as run:
+        run.append(run.changes(joined.source).selectExpr("id", "'other' as v"))
+    assert ("other",) in joined.sql("select v from {t}")
+    job.auto(sql, rebuild_above=1)
+    require_equal(joined, sql)
+
+
 def test_views_are_followed(joined):
     joined.sql("create view {s}_seen as select id, v from {s} where id < 50")
     job, sql = joined.job(partitioned_by=["v"]), f"select id, v from {joined.source}_seen"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from iceberg_incremental import Job
 from iceberg_incremental.errors import CheckpointError
 from tests.unit.website.blocks import blocks
 
 from .test_jobs import Lake
 
-FIRST, MIRROR, NAMED = (
+FIRST, MIRROR, DAILY, NAMED = (
     block.text
     for block in blocks("python")
     if block.page == "jobs.md" and "local_spark" not in block.text and not block.text.startswith("# job.py")
@@ -55,3 +56,19 @@ def test_the_jobs_of_the_guide(lake):
     lake.sql(f"update {customers} set name = 'b' where customer_id = 1")
     run(lake, MIRROR, job=mirror)
     assert rows(lake, "customers_mirror") == [(0, "a"), (1, "b")]
+
+
+@pytest.mark.thorough
+def test_the_query_of_the_guide(lake):
+    lake.sql(f"create table {lake.schema}.carriers using iceberg as select id, 'c' || id as name from range(3)")
+    flights = f"{lake.schema}.flights"
+    lake.sql(
+        f"create table {flights} using iceberg as "
+        "select date_add(date '2026-01-01', cast(id div 3 as int)) as day, id % 3 as carrier_id, id as delay "
+        "from range(9)"
+    )
+    run(lake, DAILY, Job=Job)
+    assert len(rows(lake, "daily_delays")) == 9
+    lake.sql(f"update {flights} set delay = 100 where delay = 4")
+    run(lake, DAILY, Job=Job)
+    assert [row[2] for row in rows(lake, "daily_delays") if row[2] > 8] == [100.0]

@@ -302,11 +302,16 @@ def test_windows_that_look_back_replace_the_rows_from_the_first_changed_one_on(s
         (added.format(prices, 1200, 1204), {**new, "high": 1204}),
         (f"update {prices} set price = 5 where id = 1160", {**corrected, "high": 1204}),
         (f"delete from {prices} where id between 1180 and 1182", {**corrected, "high": 1204}),
+        (  # rows that are written again without a change are not the first changed ones
+            f"update {prices} set price = price where id < 8; {added.format(prices, 1204, 1208)}",
+            {**new, "high": 1208},
+        ),
         (f"update {prices} set day = 1 where id = 1201", {}),
         (f"insert into {prices} values (3000, 's1', null, 7), (3001, null, 5, 1), (3002, 's9', 301, 2)", {}),
         (f"update {names} set name = 'other' where symbol = 's3'", {**dict.fromkeys(BACK, 0), "high": 302}),
     ):
-        shop.sql(statement)
+        for each in statement.split("; "):
+            shop.sql(each)
         found = shop.run()
         assert found.success, found.printed[-3000:]
         for name, sql in BACK.items():

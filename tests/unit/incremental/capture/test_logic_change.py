@@ -50,6 +50,14 @@ def test_a_run_without_rows_records_nothing():
     assert run.next_checkpoint().logic == RecordedLogic(OLD.fingerprint)
 
 
+@pytest.mark.parametrize(("head", "reading"), [(1, "as read"), (2, None)])
+def test_rows_that_a_job_writes_are_not_those_of_plain_sql(head, reading):
+    """A job has no logic, and moves the position. The table then only equals the model's SQL if it has no new rows."""
+    recorded = RecordedLogic(OLD.fingerprint, reading="as read", definitions={"lake.raw.seen": "digest"})
+    found = begun(logic=None, recorded=recorded, head=head).next_checkpoint().logic
+    assert (found.fingerprint, found.reading) == (OLD.fingerprint, reading)
+
+
 def test_two_logics_stay_two_until_the_table_is_rebuilt():
     mixed = RecordedLogic(NEW.fingerprint, 7)
     run = begun(recorded=mixed, epoch=9, head=2)
