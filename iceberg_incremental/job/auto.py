@@ -16,7 +16,7 @@ from ..plan.policy import OnNotIncremental
 from ..publish.publisher import Published
 from ..publish.source_holds import SourceHolds
 from ..query.text.parsing import mentions, spark_text, without_end
-from ..query.text.refusal import Refusal
+from ..query.text.refusal import OtherRelation, Refusal
 from ..spark.port import require_settings
 from ..spark.session import SessionSpark
 from ..table.clock import Clock, now_in, require_zone
@@ -109,7 +109,9 @@ class AutoRun:
             if run.plan.policy.on_not_incremental is OnNotIncremental.FAIL or not plain.mentions:
                 self._spark.columns(plain.sql)  # Spark's error for wrong SQL is clearer
             if not plain.mentions:  # the tables that it reads are unknown
-                raise auto_errors.not_incremental(model, str(refusal), refusal.instead)
+                is_unknown = isinstance(refusal, OtherRelation)
+                instead = "name a table or view of a catalog, with its schema" if is_unknown else refusal.instead
+                raise auto_errors.not_incremental(model, str(refusal), instead)
             self._auto.refuse(run, refusal)
         self._auto.capture(run, plain)
         if refusal is None and plain.refusal is not None:  # of a LIMIT, or of a column that reads the clock

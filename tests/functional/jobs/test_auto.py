@@ -95,6 +95,7 @@ def test_views_are_followed(joined):
         ("select id, rand() as r from {s}", NotIncrementalError, "rand"),
         ("select id, no_such_column from {s}", StatementError, "no_such_column"),
         ("select id fro {s} where id = 1", StatementError, "syntax"),
+        ("select id from passing", NotIncrementalError, "name a table or view of a catalog"),
         ("select id from {s} union all select id from {t}", ConfigError, "reads its own table"),
         ("  ", ConfigError, "sql"),
     ],
@@ -103,6 +104,7 @@ def test_a_query_that_cannot_be_kept_up(joined, sql, error, message):
     job = joined.job()
     job.auto(f"select id from {joined.source}")
     joined.insert((901, "a", 1))
+    joined.sql("create or replace temporary view passing as select 1 as id")
     with pytest.raises(error, match=f"(?i){message}"):
         job.auto(sql.format(s=joined.source, t=joined.target))
     assert joined.sql("select count(*) from {t}") == [(200,)] and joined.branches() == {"main"}
