@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -144,13 +144,11 @@ class AutoHooks(Namespace):
         )
         return runs.apply(found.run, found.plain, query, types, _synced(synced), writer)
 
-    @contextmanager
     def planned(
         self, found: ModelRun, types: Mapping[str, str], synced: Mapping[str, Any], *, counts_keys: bool = False
-    ) -> Iterator[UpdatePlan]:
+    ) -> AbstractContextManager[UpdatePlan]:
         """The plan of a run's changes to a model's table, as in ``AutoRuns``. Raises NotIncrementalError."""
-        with self.runs.planned(found.run, found.plain, types, _synced(synced), counts_keys=counts_keys) as plan:
-            yield plan
+        return self.runs.planned(found.run, found.plain, types, _synced(synced), counts_keys=counts_keys)
 
     def files_affected(self, found: ModelRun, plan: UpdatePlan) -> tuple[int, int] | None:
         """The number of the table's data files that may contain affected rows, and of all its data files.

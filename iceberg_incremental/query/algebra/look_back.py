@@ -41,6 +41,11 @@ class LookBack:
     reach: int | None = None
     gains: bool = False
 
+    @property
+    def parts(self) -> tuple[exp.Expr, ...]:
+        """The expressions of ``partition``, and ``by``."""
+        return (*self.partition, self.by)
+
     def first(self, changed: op.Result, alias: str) -> op.Project:
         """The first value of each partition in the order, of the changed rows.
 
@@ -52,10 +57,11 @@ class LookBack:
         end = exp.Anonymous(this="max" if self.is_descending else "min", expressions=[value])
         nulls = exp.Anonymous(this="count_if", expressions=[exp.Is(this=value.copy(), expression=exp.null())])
         groups = f"{alias}_groups"
-        count = exp.Anonymous(this="count", expressions=[exp.Star()])
-        keys_of_rows = tuple(column((alias, each)) for each in names)
-        rows: op.Rows = op.Group(op.Alias(changed, alias), groups, keys_of_rows, (end, nulls, count))
+        rows: op.Rows
+        rows = op.Group(op.Alias(changed, alias), groups, tuple(column((alias, each)) for each in names), (end, nulls))
         if not names:  # without changed rows, a group of all rows would have NULL, which may stand for the first value
+            count = exp.Anonymous(this="count", expressions=[exp.Star()])
+            rows = replace(rows, measures=(*rows.measures, count))
             rows = op.Filter(rows, exp.GT(this=column((groups, "m2")), expression=exp.Literal.number(0)))
         first: exp.Expr = column((groups, "m0"))
         if self.nulls_first:
@@ -109,12 +115,12 @@ def within_reach(node: op.Window, wanted: Sequence[tuple[exp.Expr, str]], keys: 
     """
     back = look_back(node, types)
     names = dict(wanted)
-    if back is None or back.reach is None or not back.gains or not {*back.partition, back.by} <= names.keys():
+    if back is None or back.reach is None or not back.gains or not {*back.parts} <= names.keys():
         return node
     if not _is_of_table(node.child):
         return node
     view, firsts, near, needed = (f"{node.alias}_{name}" for name in ("keys", "firsts", "near", "needed"))
-    parts = (*back.partition, back.by)
+    parts = back.parts
     of_keys = op.Project(
         op.View(keys.view, view, tuple(names[each] for each in parts)),
         tuple((f"k{at}", column((view, names[each]))) for at, each in enumerate(parts)),
@@ -193,9 +199,7 @@ def order_of_rows(select: op.Project, types: Types, read: Sequence[exp.Expr] = (
     ``read``: the conditions over its outputs that choose among its rows. One that reads a window function, such as that
     its row number is 1, leaves few rows of each partition.
     """
-    if not isinstance(select.child, op.Window):
-        return None
-    if reads(read, select.child):
+    if not isinstance(select.child, op.Window) or reads(read, select.child):
         return None
     found = look_back(select.child, types)
     return None if found is None else found.by

@@ -194,7 +194,7 @@ class Changes(Run):
         back = self.look_back(node) if isinstance(node, op.Window) and at == "common" else None
         if back is None:
             return self.view((node, at), partial(self._groups, node, keys))
-        return self.view((node, at), lambda: back.first(self._values(node, [*keys, back.by]), self.alias()))
+        return self.view((node, at), lambda: back.first(self._values(node, back.parts), self.alias()))
 
     def _groups(self, node: op.Project | op.Group | op.Window, keys: Sequence[exp.Expr]) -> op.Result:
         return op.Distinct(self._values(node, keys))

@@ -23,7 +23,7 @@ def affected_of_windows(run: Run, node: op.Window, state: State) -> list[Variant
     listed = partitions(node)
     back = run.look_back(node)
     if len(listed) == 1 and (listed[0] or back is not None):
-        rows, conditions = _of_partitions(run, node, node.child, [*listed[0], *([] if back is None else [back.by])])
+        rows, conditions = _of_partitions(run, node, node.child, listed[0] if back is None else back.parts)
         return whole_states(op.filtered(replace(node, child=rows), *conditions), state)
     if not all(listed):
         return whole_states(node, state)
@@ -42,15 +42,15 @@ def keys_of_windows(run: Run, node: op.Window, keys: Mapping[str, exp.Expr]) -> 
     The rows below groups are read if they have the values of the keys. None if the rows must be grouped.
     """
     back = run.look_back(node)
-    parts = [*partitions(node)[0], *([] if back is None else [back.by])]
+    parts = partitions(node)[0] if back is None else back.parts
     rows, wanted = node.child, [*((each, "") for each in parts), *((each, name) for name, each in keys.items())]
     while isinstance(inner := op.above_groups(rows), op.Group):
         rows, mapped = into(inner, wanted)
         if len(mapped) < len(wanted):
             return None
         wanted = list(mapped)
-    parts, values = [each for each, _ in wanted[: len(parts)]], wanted[len(parts) :]
-    wanted_rows, conditions = _of_partitions(run, node, rows, parts)
+    mine, values = [each for each, _ in wanted[: len(parts)]], wanted[len(parts) :]
+    wanted_rows, conditions = _of_partitions(run, node, rows, mine)
     whole = [(at, op.filtered(each, *conditions)) for at, each in run.whole(rows, State.BOTH, wanted_rows)]
     outputs = tuple((name, value) for value, name in values)
     return [at_state(op.Project(each, outputs), at) for at, each in whole]

@@ -138,8 +138,9 @@ def auto_sql(
 ) -> AutoSql:
     """Parse SQL. The result contains a refusal if the SQL cannot be updated incrementally.
 
-    ``catalog``: the default catalog for names. ``parents``: the relations that the SQL itself may name, such as those
-    of ref() and source(); None for all. ``view``: returns the view with a name; None for other relations.
+    ``catalog``: the default catalog for names. ``parents``: the relations that the SQL itself may name. In a model,
+    these are its refs and sources. If it is None, the SQL may name any relation. ``view``: returns the definition of a
+    relation that is a view, and None for any other relation.
     ``functions``: the names of deterministic functions of the user's. ``definition``: returns the definition of one of
     them.
     """

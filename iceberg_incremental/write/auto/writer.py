@@ -83,7 +83,7 @@ class SourceChanges:
         """
         name, exact = f"{self._prefix}_keys", self._spark.scans
         changed = [source for source in self._sources.values() if source.has_changed]
-        # of a partition, all rows from the first one on are affected, so one that is only written again costs too much
+        # The first changed row decides how many rows are affected. It must not be one that was rewritten unchanged.
         compares = kept.looks_back
         touched = {source.table: None if compares else source.touched_sql(exact) for source in changed}
         rows = {source.table: touched[source.table] or source.changes_sql(exact) for source in changed}
